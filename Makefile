@@ -1,0 +1,34 @@
+# Everything runs in a private environment, .venv, filled from the lock files in requirements/.
+ENV := .venv
+SCRATCH := $(CURDIR)/build/quickstart
+TREE := examples/quickstart
+
+.PHONY: help quickstart test check lock clean
+
+help:  ## what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into build/quickstart
+	@mkdir -p $(SCRATCH)
+	$(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
+	    --pillar '{"root": "$(SCRATCH)"}'
+
+test: $(ENV)/.dev  ## the tests
+	$(ENV)/bin/python -m pytest
+
+check: $(ENV)/.dev  ## lint, types, layers, tests with coverage: what CI does first
+	$(ENV)/bin/python -m nox -s lint types coverage
+
+lock: $(ENV)/.dev  ## write requirements/*.txt anew from pyproject.toml
+	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" requirements/compile.sh
+
+clean:  ## remove the environment and everything that was built
+	rm -rf $(ENV) .nox build dist site
+
+$(ENV)/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml
+	requirements/install.sh $(ENV) runtime
+	@touch $@
+
+$(ENV)/.dev: requirements/dev.txt pyproject.toml
+	requirements/install.sh $(ENV) dev
+	@touch $@ $(ENV)/.runtime

@@ -1,0 +1,1 @@
+"""From SLS names to a Plan."""

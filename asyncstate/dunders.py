@@ -1,0 +1,291 @@
+"""The double-underscore names plugins see: ``__salt__``, ``__opts__``, ``__pillar__`` and their kin.
+
+Each is a proxy over one context variable, so a plugin file is imported once per process and still sees, in every call,
+the runtime and the chunk it is called for. Bundled plugins import the names from here; a stock Salt-style file gets the
+same objects put into its namespace when it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import RunCancelled
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+
+class OptsOverlay(dict[str, Any]):
+    """One chunk's copy of the options: its writes stay its own.
+
+    A real dict, because plugins pass ``__opts__`` on to code that asks for one.
+    """
+
+
+class CancelToken:
+    """Tells code in a worker thread that nobody waits for it any more.
+
+    ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled.
+    """
+
+    __slots__ = ("_callbacks", "reason")
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._callbacks: dict[int, Callable[[], None]] = {}
+
+    def cancel(self, reason: str) -> None:
+        """Set the reason and call what was registered. Later calls change nothing."""
+        if self.reason:
+            return
+        self.reason = reason
+        for callback in list(self._callbacks.values()):
+            callback()
+
+    def check(self) -> None:
+        """Raise RunCancelled if the token was cancelled."""
+        if self.reason:
+            raise RunCancelled(self.reason)
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Register ``callback``; the return value takes it back. Called at once if already cancelled."""
+        key = id(callback)
+        self._callbacks[key] = callback
+        if self.reason:
+            callback()
+        return lambda: self._callbacks.pop(key, None) and None
+
+
+class CallContext:
+    """What one call sees. ``test`` is laid over the options of the runtime for this call alone."""
+
+    __slots__ = (
+        "_opts",
+        "base_opts",
+        "cancel",
+        "context",
+        "env",
+        "file_client",
+        "grains",
+        "instance_id",
+        "loaders",
+        "low",
+        "lowstate",
+        "pillar",
+        "retcode",
+        "runas",
+        "running",
+        "salt",
+        "sls",
+        "states",
+        "test",
+        "umask",
+        "user",
+        "utils",
+    )
+
+    def __init__(
+        self,
+        *,
+        opts: dict[str, Any],
+        grains: dict[str, Any],
+        pillar: dict[str, Any],
+        context: MutableMapping[str, Any],
+        salt: Mapping[str, Any],
+        states: Mapping[str, Any],
+        utils: Mapping[str, Any],
+        loaders: Any = None,
+        file_client: Any = None,
+        low: Mapping[str, Any] | None = None,
+        running: Mapping[str, Any] | None = None,
+        lowstate: Any = (),
+        env: str = "base",
+        sls: str = "",
+        test: bool | None = None,
+        instance_id: str = "",
+        user: str = "root",
+        cancel: CancelToken | None = None,
+    ) -> None:
+        self.base_opts = opts
+        self._opts: dict[str, Any] | None = None
+        self.grains = grains
+        self.pillar = pillar
+        self.context = context
+        self.salt = salt
+        self.states = states
+        self.utils = utils
+        self.loaders = loaders
+        self.file_client = file_client
+        self.low: Mapping[str, Any] = low if low is not None else {}
+        self.running: Mapping[str, Any] = running if running is not None else {}
+        self.lowstate = lowstate
+        self.env = env
+        self.sls = sls
+        self.test = bool(opts.get("test")) if test is None else test
+        self.instance_id = instance_id
+        self.user = user
+        self.cancel = cancel
+        self.runas: str | None = None
+        self.umask: int | None = None
+        self.retcode = 0
+        """Exit status of the last command this call ran: what Salt keeps in ``__context__["retcode"]``."""
+
+    @property
+    def opts(self) -> dict[str, Any]:
+        """The options with this call's ``test`` on top; made on first use."""
+        if self._opts is None:
+            self._opts = OptsOverlay(self.base_opts)
+            self._opts["test"] = self.test
+        return self._opts
+
+    def derive(self, **changes: Any) -> CallContext:
+        """Return a context like this one but for ``changes``; the options overlay starts anew."""
+        other = object.__new__(CallContext)
+        for slot in self.__slots__:
+            object.__setattr__(other, slot, getattr(self, slot))
+        other._opts = None
+        other.retcode = 0
+        for key, value in changes.items():
+            setattr(other, key, value)
+        return other
+
+
+current: ContextVar[CallContext] = ContextVar("asyncstate_call")
+"""The context of the call under way. LookupError outside any call."""
+
+
+class _MappingDunder(MutableMapping[str, Any]):
+    """Forwards to a mapping of the current context."""
+
+    __slots__ = ("_attribute",)
+
+    def __init__(self, attribute: str) -> None:
+        self._attribute = attribute
+
+    def _target(self) -> Any:
+        return getattr(current.get(), self._attribute)
+
+    def value(self) -> Any:
+        """Return the object behind the proxy, for code that needs the very dict."""
+        return self._target()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._target()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._target()[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._target()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._target())
+
+    def __len__(self) -> int:
+        return len(self._target())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._target()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target(), name)
+
+    def __copy__(self) -> Any:
+        return dict(self._target())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy  # noqa: PLC0415 - only plugins that copy their options need it
+
+        return copy.deepcopy(self._target(), memo)
+
+    def __repr__(self) -> str:
+        try:
+            return repr(self._target())
+        except LookupError:
+            return f"<{self._attribute} outside any call>"
+
+    def __bool__(self) -> bool:
+        return bool(self._target())
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._target() == (other.value() if isinstance(other, _MappingDunder) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # a mapping, like the dict it stands for
+
+
+class _TextDunder:
+    """Forwards to a string of the current context: ``str(__env__)``, comparison, formatting."""
+
+    __slots__ = ("_attribute",)
+
+    def __init__(self, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __str__(self) -> str:
+        return str(getattr(current.get(), self._attribute))
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __bool__(self) -> bool:
+        return bool(str(self))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(str(self), name)
+
+
+__salt__ = _MappingDunder("salt")
+__states__ = _MappingDunder("states")
+__utils__ = _MappingDunder("utils")
+__opts__ = _MappingDunder("opts")
+__grains__ = _MappingDunder("grains")
+__pillar__ = _MappingDunder("pillar")
+__context__ = _MappingDunder("context")
+__low__ = _MappingDunder("low")
+__running__ = _MappingDunder("running")
+__lowstate__ = _MappingDunder("lowstate")
+__env__ = _TextDunder("env")
+__sls__ = _TextDunder("sls")
+__instance_id__ = _TextDunder("instance_id")
+__user__ = _TextDunder("user")
+__file_client__ = _MappingDunder("file_client")
+
+INJECTED: dict[str, Any] = {
+    name: value
+    for name, value in list(globals().items())
+    if isinstance(value, (_MappingDunder, _TextDunder)) and name.startswith("__")
+}
+"""What the loader puts into the namespace of a stock Salt-style file."""
+
+
+def check_cancelled() -> None:
+    """Raise RunCancelled when the call under way is no longer waited for."""
+    context = current.get(None)
+    if context is not None and context.cancel is not None:
+        context.cancel.check()
+
+
+class SharedContext(dict[str, Any]):
+    """``__context__``: one dict per runtime, shared by all its chunks, however many run at once."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        super().__init__()
+        self._lock = lock
+
+    def once(self, key: str, factory: Callable[[], Any]) -> Any:
+        """Return ``self[key]``, made by ``factory`` if absent; never made twice, even by chunks that run at once."""
+        with self._lock:
+            if key not in self:
+                self[key] = factory()
+            return self[key]

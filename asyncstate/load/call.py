@@ -1,0 +1,185 @@
+"""From low data to a call: which keys of a state declaration a function receives, and how.
+
+The rules are those of Salt's ``format_call``: parameters without a default are passed by position, the others by
+keyword if they were given, ``**kwargs`` receives what is left. Keys the runtime consumes reach a function only through
+a parameter of that name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import ArgumentError
+from asyncstate.model.requisite import INTERNAL_KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from asyncstate.load.plugin import LoadedFunction
+
+OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", "__agg__", "__reqs__"})
+"""Runtime keywords that Salt hands to ``**kwargs`` and trips over where there is none; here such a function does
+not see them."""
+
+
+class MissingParameters(ArgumentError):
+    """Required parameters that the low data lacks: ``missing``, in the order of the signature."""
+
+    def __init__(self, function: str, missing: Sequence[str]) -> None:
+        super().__init__("\n".join(f"Missing parameter {name} for state {function}" for name in missing))
+        self.missing = tuple(missing)
+        self.hint = ""
+
+
+class UnknownKeywords(ArgumentError):
+    """Keys that the function has no parameter for: ``unknown``. ``hint`` names the nearest parameters, if any."""
+
+    def __init__(self, function: str, unknown: Sequence[str], known: Sequence[str]) -> None:
+        names = [f"'{name}'" for name in unknown]
+        if len(names) == 1:
+            text = f"{names[0]} is an invalid keyword argument for '{function}'"
+        else:
+            text = f"{', '.join(names[:-1])} and {names[-1]} are invalid keyword arguments for '{function}'"
+        super().__init__(text)
+        self.unknown = tuple(unknown)
+        self.hint = _nearest(unknown, known)
+
+
+class Signature:
+    """What a function takes.
+
+    ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
+    keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
+    parameters with their defaults.
+    """
+
+    __slots__ = (
+        "has_kwargs",
+        "has_varargs",
+        "keywords",
+        "positional_defaults",
+        "required",
+        "required_keywords",
+    )
+
+    def __init__(
+        self,
+        required: tuple[str, ...] = (),
+        keywords: frozenset[str] = frozenset(),
+        required_keywords: tuple[str, ...] = (),
+        positional_defaults: tuple[tuple[str, Any], ...] = (),
+        *,
+        has_varargs: bool = False,
+        has_kwargs: bool = False,
+    ) -> None:
+        self.required = required
+        self.keywords = keywords
+        self.required_keywords = required_keywords
+        self.positional_defaults = positional_defaults
+        self.has_varargs = has_varargs
+        self.has_kwargs = has_kwargs
+
+    @classmethod
+    def of(cls, func: Callable[..., Any]) -> Signature:
+        """Summarise ``func``; of a decorated function, the one that was decorated.
+
+        A callable without a signature (some built-ins) counts as ``(*args, **kwargs)``.
+        """
+        try:
+            parameters = inspect.signature(inspect.unwrap(func)).parameters.values()
+        except (TypeError, ValueError):
+            return cls(has_varargs=True, has_kwargs=True)
+        kinds = {parameter.kind for parameter in parameters}
+        by_keyword = [p for p in parameters if p.kind is p.KEYWORD_ONLY or (_named(p) and p.default is not p.empty)]
+        return cls(
+            required=tuple(p.name for p in parameters if _positional(p) and p.default is p.empty),
+            keywords=frozenset(p.name for p in by_keyword),
+            required_keywords=tuple(p.name for p in by_keyword if p.default is p.empty),
+            positional_defaults=tuple(
+                (p.name, p.default) for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is not p.empty
+            ),
+            has_varargs=inspect.Parameter.VAR_POSITIONAL in kinds,
+            has_kwargs=inspect.Parameter.VAR_KEYWORD in kinds,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every parameter that can be given by name in an SLS."""
+        return (*self.required, *(name for name, _ in self.positional_defaults), *sorted(self.keywords))
+
+    def accepts(self, name: str) -> bool:
+        """Tell whether the function has a parameter of that name (``**kwargs`` does not count)."""
+        return name in self.keywords or name in self.names
+
+
+def bind(function: LoadedFunction, low: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Pick from ``low`` the arguments of one call of ``function``.
+
+    Raises MissingParameters or UnknownKeywords (both ArgumentError) in Salt's words. Values are passed on as they are:
+    ``low`` is the function's own copy.
+    """
+    signature = function.signature
+    required = signature.required
+    try:
+        args = [low[name] for name in required]
+    except KeyError:
+        raise MissingParameters(function.name, _missing(signature, low)) from None
+    by_keyword = signature.keywords
+    has_kwargs = signature.has_kwargs
+    kwargs: dict[str, Any] = {}
+    rest: list[str] = []
+    for key, value in low.items():
+        if key in by_keyword:
+            kwargs[key] = value
+        elif key in required or key in INTERNAL_KEYWORDS:
+            continue
+        elif has_kwargs:
+            kwargs[key] = value
+        else:
+            rest.append(key)
+    if signature.required_keywords or signature.positional_defaults:
+        _bind_unusual(function, low, args, kwargs, rest)
+    if rest:
+        unknown = [key for key in rest if key not in OPTIONAL_KEYWORDS]
+        if unknown:
+            raise UnknownKeywords(function.name, unknown, signature.names)
+    return args, kwargs
+
+
+def _bind_unusual(
+    function: LoadedFunction, low: Mapping[str, Any], args: list[Any], kwargs: dict[str, Any], rest: list[str]
+) -> None:
+    """Handle the parameter kinds Salt does not know: keyword-only without default, positional-only with one."""
+    signature = function.signature
+    missing = _missing(signature, low)
+    if missing:
+        raise MissingParameters(function.name, missing)
+    for name, default in signature.positional_defaults:
+        args.append(low.get(name, default))
+        kwargs.pop(name, None)
+        if name in rest:
+            rest.remove(name)
+
+
+def _missing(signature: Signature, low: Mapping[str, Any]) -> list[str]:
+    return [name for name in (*signature.required, *signature.required_keywords) if name not in low]
+
+
+def _named(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+
+
+def _positional(parameter: inspect.Parameter) -> bool:
+    return parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY}
+
+
+def _nearest(unknown: Sequence[str], known: Sequence[str]) -> str:
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
+    hints = []
+    for name in unknown:
+        close = difflib.get_close_matches(str(name), known, n=1)
+        if close:
+            hints.append(f"did you mean {close[0]!r} for {name!r}?" if len(unknown) > 1 else f"did you mean {close[0]!r}?")
+    return " ".join(hints)

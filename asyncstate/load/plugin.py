@@ -1,0 +1,77 @@
+"""What the loader hands out: a loaded plugin, and one function of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.load.call import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+
+class LoadedModule:
+    """One plugin under one of its names, as a runtime sees it."""
+
+    __slots__ = ("bundled", "file", "functions", "name", "namespace")
+
+    def __init__(self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False) -> None:
+        self.name = name
+        self.file = file
+        self.namespace = namespace
+        self.bundled = bundled
+        self.functions: dict[str, LoadedFunction] = {}
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Return a module-level name of the plugin, such as ``__exclusive__``."""
+        return getattr(self.namespace, name, default)
+
+    def __repr__(self) -> str:
+        return f"<plugin {self.name} from {self.file}>"
+
+
+class LoadedFunction:
+    """A plugin function under its full name, with what the runtime must know to call it.
+
+    ``hidden`` functions can be called but do not show in ``in`` tests and listings (interface stubs).
+    """
+
+    __slots__ = ("_signature", "func", "hidden", "is_async", "module", "name")
+
+    def __init__(self, name: str, func: Callable[..., Any], module: LoadedModule) -> None:
+        self.name = name
+        self.func = func
+        self.module = module
+        self.is_async = is_async(func)
+        self.hidden = bool(getattr(func, "__smi_stub__", False))
+        self._signature: Signature | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """The summary of the parameters, made once."""
+        if self._signature is None:
+            self._signature = Signature.of(self.func)
+        return self._signature
+
+    @property
+    def doc(self) -> str:
+        """The docstring, with its indentation taken off."""
+        return inspect.getdoc(self.func) or ""
+
+    def __repr__(self) -> str:
+        return f"<{'async ' if self.is_async else ''}function {self.name} from {self.module.file}>"
+
+
+def is_async(func: Callable[..., Any]) -> bool:
+    """Tell whether calling ``func`` gives a coroutine: looks through decorators, partials and callable objects."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    func = inspect.unwrap(func)
+    if inspect.iscoroutinefunction(func):
+        return True
+    if inspect.isfunction(func) or inspect.ismethod(func) or inspect.isclass(func):
+        return False
+    return inspect.iscoroutinefunction(getattr(type(func), "__call__", None))

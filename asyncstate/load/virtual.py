@@ -1,0 +1,119 @@
+"""Under which name a plugin wants to be known, if it wants to be loaded at all.
+
+``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
+function, and then the file's own name is no longer an address.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from asyncstate.load.folders import PluginFile
+
+log = logging.getLogger(__name__)
+
+_TAG = {"modules": "module", "renderers": "render"}
+_MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|_aliases__)")
+_VIRTUALNAME = re.compile(rb"^__virtualname__[^=\n]*=\s*(.+)$", re.MULTILINE)
+_LITERAL = re.compile(rb"""["']([\w.-]+)["']""")
+
+
+class Verdict(NamedTuple):
+    """The answer of one plugin: ``name`` and ``aliases`` if ``accepted``, else perhaps a ``reason``."""
+
+    accepted: bool
+    name: str
+    reason: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+class Claims(NamedTuple):
+    """What a plugin's text tells about its names before it is imported.
+
+    ``literals`` are all quoted words of a file that renames itself, ``expression`` the right-hand side of its
+    ``__virtualname__`` when that is no literal.
+    """
+
+    renames: bool
+    literals: frozenset[str] = frozenset()
+    expression: str = ""
+
+    def may_claim(self, name: str) -> bool:
+        """Tell whether the plugin may turn out to be called ``name``."""
+        if not self.renames:
+            return False
+        return name in self.literals or name.replace("_", "").lower() in self.expression
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the name is computed, so that only importing the plugin tells."""
+        return bool(self.expression)
+
+
+def claims_of(plugin: PluginFile) -> Claims:
+    """Read what ``plugin`` says about its names, without importing it."""
+    source = plugin.source
+    try:
+        status = os.stat(source)  # noqa: PTH116 - one call per file of a folder
+    except OSError:
+        return Claims(renames=False)
+    return _claims(source, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
+    try:
+        text = Path(source).read_bytes()
+    except OSError:
+        return Claims(renames=False)
+    if not _MENTIONS_VIRTUAL.search(text):
+        return Claims(renames=False)
+    assigned = _VIRTUALNAME.search(text)
+    expression = ""
+    if assigned is not None and not _LITERAL.match(assigned[1]):
+        expression = assigned[1].decode("utf-8", "replace").replace("_", "").lower()
+    literals = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(text))
+    return Claims(renames=True, literals=literals, expression=expression)
+
+
+def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
+    """Ask ``module`` whether it loads here, and under which name.
+
+    Runs ``__virtual__`` in the caller's context. Whatever it raises is a refusal with Salt's sentence.
+    """
+    name = plugin.name
+    aliases = tuple(str(alias) for alias in getattr(module, "__virtual_aliases__", ()))
+    virtual = getattr(module, "__virtual__", None)
+    if not inspect.isfunction(virtual):
+        return Verdict(accepted=True, name=name, aliases=aliases)
+    declared = getattr(module, "__virtualname__", None)
+    reason: str | None = None
+    try:
+        answer = virtual()
+        if isinstance(answer, tuple):
+            answer, reason = answer[0], str(answer[1])
+    except (Exception, SystemExit) as error:
+        address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{name}"
+        what = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error)
+        reason = f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"
+        log.warning("%s (%s)", reason, plugin.source)
+        log.debug("__virtual__ of %s failed", plugin.source, exc_info=True)
+        answer = False
+    if answer is None:
+        log.warning("%s: __virtual__() returned None; it should return True, False or a name", plugin.source)
+    if not answer:
+        return Verdict(accepted=False, name=str(declared or name), reason=reason)
+    if answer is True:
+        return Verdict(accepted=True, name=str(declared or name), aliases=aliases)
+    if declared is not None and str(declared) != str(answer):
+        log.warning("%s: __virtualname__ is %r but __virtual__() returned %r", plugin.source, str(declared), answer)
+    return Verdict(accepted=True, name=str(declared or answer), aliases=aliases)

@@ -1,0 +1,1 @@
+"""Frozen values that pass between the stages: no I/O, no imports of ours but errors."""

@@ -1,0 +1,71 @@
+"""LowChunk: one state to run, frozen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from asyncstate.model.tag import state_tag
+
+
+class LowChunk(msgspec.Struct, frozen=True):
+    """One call of one state function, as the compiler leaves it.
+
+    ``index`` is the position in serial order and breaks every tie. ``args`` holds everything written in the SLS for
+    this state (requisites and global arguments too) but the keys that have a field of their own. ``file`` and ``line``
+    say where it was declared, before rendering.
+    """
+
+    index: int
+    state: str
+    fun: str
+    id: str
+    name: str
+    sls: str
+    env: str
+    order: int | float
+    args: dict[str, Any]
+    included_from: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
+
+    @property
+    def tag(self) -> str:
+        """The key of this chunk's row in every report."""
+        return state_tag(self.state, self.id, self.name, self.fun)
+
+    @property
+    def function(self) -> str:
+        """``state.fun``, as the loader knows it."""
+        return f"{self.state}.{self.fun}"
+
+    @property
+    def place(self) -> str:
+        """``sls:id (file:line)``, for messages."""
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{self.sls}:{self.id} ({where})" if where else f"{self.sls}:{self.id}"
+
+    def as_low(self) -> dict[str, Any]:
+        """Return this chunk as Salt's low data: a fresh dict, deep enough that nothing done to it comes back."""
+        low = {key: fresh(value) for key, value in self.args.items()}
+        low["state"] = self.state
+        low["name"] = self.name
+        low["__sls__"] = self.sls
+        low["__env__"] = self.env
+        if self.included_from:
+            low["__sls_included_from__"] = list(self.included_from)
+        low["__id__"] = self.id
+        low["fun"] = self.fun
+        low["order"] = self.order
+        return low
+
+
+def fresh(value: Any) -> Any:
+    """Copy dicts and lists to any depth; share everything else, which SLS data cannot change."""
+    kind = type(value)
+    if kind is dict:
+        return {key: fresh(item) for key, item in value.items()}
+    if kind is list:
+        return [fresh(item) for item in value]
+    return value

@@ -1,0 +1,197 @@
+"""Dag: a directed graph over small integers, with the few algorithms a plan needs. All iterative."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+_SEARCH_BUDGET = 5_000_000
+"""Edges looked at, at most, when searching for a short cycle: a dense graph of 100,000 nodes still answers at once."""
+
+
+_SHIFT = 32
+_MASK = (1 << _SHIFT) - 1
+"""An edge is stored under one number, ``before << 32 | after``: half the memory of a tuple, and quicker."""
+
+_SINGLE: dict[str, tuple[str, ...]] = {}
+"""Most edges have one source; those tuples are shared."""
+
+
+class Edge(NamedTuple):
+    """``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint."""
+
+    before: int
+    after: int
+    source: str
+
+
+class Dag:
+    """A directed multigraph over nodes ``0 … size-1``; parallel edges with different sources are kept once each."""
+
+    __slots__ = ("_after", "_before", "_sources", "size")
+
+    def __init__(self, size: int = 0) -> None:
+        self.size = size
+        self._after: list[list[int]] = [[] for _ in range(size)]
+        self._before: list[list[int]] = [[] for _ in range(size)]
+        self._sources: dict[int, tuple[str, ...]] = {}
+
+    def add_node(self) -> int:
+        """Add a node and return its number."""
+        self._after.append([])
+        self._before.append([])
+        self.size += 1
+        return self.size - 1
+
+    def add(self, before: int, after: int, source: str) -> None:
+        """Add an edge. Adding the same edge again is allowed and changes nothing."""
+        key = before << _SHIFT | after
+        sources = self._sources.get(key)
+        if sources is None:
+            single = _SINGLE.get(source)
+            if single is None:
+                single = _SINGLE[source] = (source,)
+            self._sources[key] = single
+            self._after[before].append(after)
+            self._before[after].append(before)
+        elif source not in sources:
+            self._sources[key] = (*sources, source)
+
+    def successors(self, node: int) -> Sequence[int]:
+        """Nodes that wait for ``node``, in the order the edges were added."""
+        return self._after[node]
+
+    def predecessors(self, node: int) -> Sequence[int]:
+        """Nodes that ``node`` waits for, in the order the edges were added."""
+        return self._before[node]
+
+    def sources(self, before: int, after: int) -> tuple[str, ...]:
+        """Why the edge is there; empty if it is not."""
+        return self._sources.get(before << _SHIFT | after, ())
+
+    def edges(self) -> Iterator[Edge]:
+        """Every edge, once for each source, in the order of their first appearance."""
+        for key, sources in self._sources.items():
+            for source in sources:
+                yield Edge(key >> _SHIFT, key & _MASK, source)
+
+    def packed(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Every pair of joined nodes as one number, with its sources; for fingerprints of large graphs."""
+        return iter(self._sources.items())
+
+    def in_degrees(self) -> list[int]:
+        """How many distinct nodes each node waits for."""
+        return [len(before) for before in self._before]
+
+    def topological_order(self, key: Callable[[int], Any]) -> list[int]:
+        """Kahn's algorithm with a heap: among the nodes that are free, the one with the smallest key comes first.
+
+        ``key`` is asked when a node becomes free. Returns fewer than ``size`` nodes when the graph has a cycle.
+        """
+        waiting = self.in_degrees()
+        heap = [(key(node), node) for node in range(self.size) if not waiting[node]]
+        heapify(heap)
+        order = []
+        while heap:
+            node = heappop(heap)[1]
+            order.append(node)
+            for successor in self._after[node]:
+                waiting[successor] -= 1
+                if not waiting[successor]:
+                    heappush(heap, (key(successor), successor))
+        return order
+
+    def reach(self, start: Iterable[int], *, forward: bool = True) -> set[int]:
+        """Every node that can be reached from ``start``, itself included; against the edges if not ``forward``."""
+        step = self._after if forward else self._before
+        seen = set(start)
+        stack = list(seen)
+        while stack:
+            for node in step[stack.pop()]:
+                if node not in seen:
+                    seen.add(node)
+                    stack.append(node)
+        return seen
+
+    def critical_path(self, weights: Sequence[float]) -> tuple[float, list[int]]:
+        """Return the heaviest path through the graph and its weight. Needs an acyclic graph."""
+        best = list(weights)
+        via = [-1] * self.size
+        for node in self.topological_order(lambda node: node):
+            for successor in self._after[node]:
+                weight = best[node] + weights[successor]
+                if weight > best[successor]:
+                    best[successor], via[successor] = weight, node
+        if not best:
+            return 0.0, []
+        node = max(range(self.size), key=lambda node: best[node])
+        total, path = best[node], []
+        while node != -1:
+            path.append(node)
+            node = via[node]
+        return total, path[::-1]
+
+    def find_cycle(self) -> list[int]:
+        """Return the nodes of a shortest cycle in order, or [] if there is none.
+
+        Nodes outside every cycle are peeled off first. Then, node by node: the shortest cycle through it by breadth
+        first search, and the node is taken out. In graphs so large that this is not quick, a short cycle rather than
+        the shortest is returned.
+        """
+        alive = self._nodes_on_cycles(set(range(self.size)))
+        best: list[int] = []
+        budget = _SEARCH_BUDGET
+        while alive and budget > 0:
+            start = min(alive)
+            cycle, cost = self._shortest_cycle_through(start, alive, len(best))
+            budget -= cost + len(alive)
+            if cycle:
+                best = cycle
+            if len(best) == 1:
+                break
+            alive.discard(start)
+            alive = self._nodes_on_cycles(alive)
+        return best
+
+    def _nodes_on_cycles(self, alive: set[int]) -> set[int]:
+        """Peel off, again and again, nodes with no predecessor or no successor among ``alive``."""
+        for step, back in ((self._after, self._before), (self._before, self._after)):
+            waiting = {node: sum(other in alive for other in back[node]) for node in alive}
+            free = [node for node, count in waiting.items() if not count]
+            while free:
+                node = free.pop()
+                alive.discard(node)
+                for other in step[node]:
+                    if other in waiting and other in alive:
+                        waiting[other] -= 1
+                        if not waiting[other]:
+                            free.append(other)
+        return alive
+
+    def _shortest_cycle_through(self, start: int, alive: set[int], limit: int) -> tuple[list[int], int]:
+        """Breadth first from ``start`` back to it, shorter than ``limit`` nodes (0: any). Also: edges looked at."""
+        via = {start: -1}
+        depth = {start: 1}
+        queue = deque([start])
+        cost = 0
+        while queue:
+            node = queue.popleft()
+            if limit and depth[node] >= limit:
+                break
+            for successor in self._after[node]:
+                cost += 1
+                if successor == start:
+                    cycle = [node]
+                    while via[node] != -1:
+                        node = via[node]
+                        cycle.append(node)
+                    return cycle[::-1], cost
+                if successor in alive and successor not in via:
+                    via[successor] = node
+                    depth[successor] = depth[node] + 1
+                    queue.append(successor)
+        return [], cost

@@ -1,0 +1,90 @@
+"""Plan: what the compiler hands to the scheduler."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+from asyncstate.errors import Issue
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.requisite import Requisite
+
+
+class NodeKind(IntEnum):
+    """What a node of the graph stands for."""
+
+    CHUNK = 0
+    """Run a chunk."""
+    CHECK = 1
+    """Run a chunk in test mode only, for those that have it as ``prereq``; gives no row."""
+    SET = 2
+    """Done when all its members are: one node for a whole ``sls:`` or glob, so edges stay linear."""
+    STAGE = 3
+    """A barrier between explicit orders."""
+    GROUP = 4
+    """Call ``mod_aggregate`` for its members, before the first of them runs."""
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """A node of the graph. ``chunk`` is an index for CHUNK and CHECK, else -1; ``members`` are node numbers."""
+
+    kind: NodeKind
+    chunk: int = -1
+    members: tuple[int, ...] = ()
+    label: str = ""
+
+
+class Listener(msgspec.Struct, frozen=True):
+    """``chunk`` runs its ``mod_watch`` after the run if any of ``targets`` (chunk indexes) reports changes."""
+
+    chunk: int
+    targets: tuple[int, ...]
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Chunks in serial order and the graph between them. A pure function of its inputs.
+
+    Node numbers: ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages and groups follow. ``rank``
+    gives each node its place in the serial order (sets and stages need none: they take no time). ``requisites[i]`` are
+    chunk i's resolved requisites; a ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before
+    anything runs (states disabled by a grain, listeners that refer to nothing). ``watching[i]`` says whether chunk i's
+    module has a ``mod_watch``. ``digest`` is stable across processes and hash seeds.
+    """
+
+    chunks: tuple[LowChunk, ...]
+    nodes: tuple[Node, ...]
+    requisites: tuple[tuple[Requisite, ...], ...]
+    rank: tuple[int, ...]
+    dag: Dag
+    listeners: tuple[Listener, ...] = ()
+    rows: dict[str, dict[str, Any]] = {}
+    warnings: tuple[Issue, ...] = ()
+    saltenv: str = "base"
+    digest: str = ""
+
+    def node_of_check(self, chunk: int) -> int | None:
+        """Return the CHECK node of a chunk, if some other chunk has it as a prereq."""
+        for number in range(len(self.chunks), len(self.nodes)):
+            node = self.nodes[number]
+            if node.kind is NodeKind.CHECK and node.chunk == chunk:
+                return number
+        return None
+
+
+def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag) -> str:
+    """Return the sha256 of the canonical JSON of everything that decides what a run does.
+
+    The place of a declaration (file, line) is left out: moving a state within its file changes nothing but its order.
+    """
+    body = [
+        [chunk.index, chunk.state, chunk.fun, chunk.id, chunk.name, chunk.sls, chunk.env, chunk.order, chunk.args]
+        for chunk in chunks
+    ]
+    graph = [[int(node.kind), node.chunk, node.members] for node in nodes]
+    edges = [[edge.before, edge.after, edge.source] for edge in dag.edges()]
+    encoded = msgspec.json.encode([body, graph, edges], order="deterministic", enc_hook=str)
+    return hashlib.sha256(encoded).hexdigest()

@@ -1,0 +1,75 @@
+"""The kinds of requisite, and how a chunk refers to what it depends on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class RequisiteKind(StrEnum):
+    """Requisites in order of precedence: a member's position is its weight in the serial order (Salt 3008)."""
+
+    ONFAIL = "onfail"
+    ONFAIL_ANY = "onfail_any"
+    ONFAIL_ALL = "onfail_all"
+    REQUIRE = "require"
+    REQUIRE_ANY = "require_any"
+    ONCHANGES = "onchanges"
+    ONCHANGES_ANY = "onchanges_any"
+    WATCH = "watch"
+    WATCH_ANY = "watch_any"
+    PREREQ = "prereq"
+    PREREQUIRED = "prerequired"
+    LISTEN = "listen"
+
+    @property
+    def weight(self) -> int:
+        """Position in the order of precedence; larger weights hide smaller ones when a dependent pulls forward."""
+        return _WEIGHT[self]
+
+    @property
+    def family(self) -> RequisiteKind:
+        """The kind without ``_any`` or ``_all``."""
+        return _FAMILY[self]
+
+
+_WEIGHT = {kind: position for position, kind in enumerate(RequisiteKind)}
+_FAMILY = {kind: RequisiteKind(kind.value.removesuffix("_any").removesuffix("_all")) for kind in RequisiteKind}
+
+DIRECT = (
+    RequisiteKind.REQUIRE,
+    RequisiteKind.REQUIRE_ANY,
+    RequisiteKind.WATCH,
+    RequisiteKind.WATCH_ANY,
+    RequisiteKind.PREREQ,
+    RequisiteKind.ONFAIL,
+    RequisiteKind.ONFAIL_ANY,
+    RequisiteKind.ONFAIL_ALL,
+    RequisiteKind.ONCHANGES,
+    RequisiteKind.ONCHANGES_ANY,
+)
+"""The requisites that become edges, in the order Salt resolves them."""
+
+IN_SUFFIXED = ("require_in", "watch_in", "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in")
+"""The only ``_in`` forms there are; anything else that ends in ``_in`` is an argument."""
+
+REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
+
+RUNTIME_KEYWORDS = frozenset(
+    """fun state check_cmd cmd_opts_exclude failhard onlyif unless creates retry order parallel prereq prereq_in
+    reload_modules reload_grains reload_pillar runas runas_password no_log fire_event saltenv umask use use_in
+    __env__ __sls__ __id__ __sls_included_from__ __orchestration_jid__ __pub_user __pub_arg __pub_jid __pub_fun
+    __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__ __prerequiring__ __umask__
+    exclusive footprint lane""".split()
+)
+
+INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
+"""Keys of low data that the runtime consumes: a function receives them only if it has a parameter of that name."""
+
+
+class Requisite(msgspec.Struct, frozen=True, gc=False):
+    """One resolved requisite of a chunk: its kind, and the plan node it looks at."""
+
+    kind: RequisiteKind
+    node: int

@@ -1,0 +1,1 @@
+"""From SLS text to data: the renderer pipe."""

@@ -1,0 +1,1 @@
+"""What people and programs see of a run: reads events and reports only."""

@@ -1,0 +1,216 @@
+"""The report of a run for people, in the form of Salt's ``highstate`` outputter."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.model.tag import TagParts, parse_tag
+from asyncstate.report.nested import nested_lines
+from asyncstate.report.summary import summary_lines
+from asyncstate.report.terminal import PLAIN, Palette, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.model.result import Row, RunReport
+
+_DETAIL = " " * 14
+_DEFAULT_FORM = "full"
+FORMS = ("full", "terse", "mixed", "changes", "filter")
+"""The values of ``state_output``; each may end in ``_id``, which shows the ID where the name would stand."""
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """How rows are shown. The fields are Salt's ``state_*`` options of the same name.
+
+    ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
+    ``places`` says where a state was declared, by tag; it is shown for states that failed.
+    """
+
+    state_output: str = _DEFAULT_FORM
+    state_verbose: bool = True
+    state_tabular: bool = False
+    state_output_diff: bool = False
+    state_output_profile: bool = True
+    state_output_pct: bool = False
+    exclude: tuple[str, ...] = ()
+    terse: tuple[str, ...] = ()
+    palette: Palette = PLAIN
+    width: int = 80
+    places: Mapping[str, str] = {}
+
+    @property
+    def form(self) -> str:
+        """``state_output`` without ``_id``."""
+        return self.state_output.removesuffix("_id")
+
+    @property
+    def by_id(self) -> bool:
+        """Whether the ID stands in the place of the name."""
+        return self.state_output.endswith("_id")
+
+
+def style_from_options(options: Mapping[str, Any], palette: Palette = PLAIN, **more: Any) -> Style:
+    """Read Salt's display options (``state_output``, ``state_output_exclude`` …) from a settings mapping."""
+    form = str(options.get("state_output") or _DEFAULT_FORM).lower()
+    return Style(
+        state_output=form if form.removesuffix("_id") in FORMS else _DEFAULT_FORM,
+        state_verbose=bool(options.get("state_verbose", True)),
+        state_tabular=bool(options.get("state_tabular", False)),
+        state_output_diff=bool(options.get("state_output_diff", False)),
+        state_output_profile=bool(options.get("state_output_profile", True)),
+        state_output_pct=bool(options.get("state_output_pct", False)),
+        exclude=_results(options.get("state_output_exclude")),
+        terse=_results(options.get("state_output_terse")),
+        palette=palette,
+        **more,
+    )
+
+
+def _results(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value or ()
+    return tuple(str(part).strip().capitalize() for part in parts if str(part).strip())
+
+
+def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterator[str]:
+    """Yield the whole report: a line for the host, the rows in ``__run_num__`` order, the summary."""
+    yield style.palette.paint(_worst_colour(report, style.palette), f"{host}:")
+    for tag, row in report.rows.items():
+        yield from row_lines(tag, row, style)
+    yield ""
+    yield from summary_lines(report, style.palette, host=host, timings=style.state_output_profile, percent=style.state_output_pct)
+
+
+def _worst_colour(report: RunReport, palette: Palette) -> str:
+    if not report.ok:
+        return palette.red
+    if any(row["result"] is None for row in report.rows.values()):
+        return palette.yellow
+    return palette.cyan if any(row["changes"] for row in report.rows.values()) else palette.green
+
+
+def row_lines(tag: str, row: Row, style: Style) -> Iterator[str]:
+    """Yield one state's lines: none, one or many, as the style says."""
+    shown = _shown(row, style)
+    if shown == "no":
+        return
+    parts = _parts(tag, row)
+    if shown == "terse":
+        yield from _terse(parts, row, style)
+    else:
+        yield from _full(tag, parts, row, style)
+
+
+def _parts(tag: str, row: Row) -> TagParts:
+    """Take the tag apart. A plugin may have returned a row under a key that is no tag."""
+    try:
+        return parse_tag(tag)
+    except ValueError:
+        return TagParts("", tag, str(row.get("name", tag)), "")
+
+
+def _shown(row: Row, style: Style) -> str:
+    result, changed = row["result"], bool(row["changes"])
+    if result and not changed and (style.state_output_diff or not style.state_verbose):
+        return "no"
+    match style.form:
+        case "filter":
+            if str(result) in style.terse:
+                return "terse"
+            return "no" if str(result) in style.exclude else "full"
+        case "terse":
+            return "terse"
+        case "mixed":
+            return "full" if result is False else "terse"
+        case "changes":
+            return "terse" if result and not changed else "full"
+    return "full"
+
+
+def _colour(row: Row, palette: Palette) -> str:
+    if row["result"] is False:
+        return palette.red
+    if row["result"] is None:
+        return palette.yellow
+    return palette.cyan if row["changes"] else palette.green
+
+
+def result_word(row: Row) -> str:
+    """Say a row's outcome in one of Salt's words: Clean, Changed, Failed, Differs."""
+    if row["result"] is False:
+        return "Failed"
+    if row["result"] is None:
+        return "Differs"
+    return "Changed" if row["changes"] else "Clean"
+
+
+def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
+    palette = style.palette
+    for warning in row.get("warnings") or ():
+        yield palette.paint(palette.red, f"  Warning: {clean(str(warning))}")
+    label = clean(parts.id if style.by_id else parts.name)
+    function = f"{parts.state}.{parts.fun}"
+    started, duration = row.get("start_time", ""), _duration(row)
+    if style.state_tabular:
+        timing = f"{started} [{duration:>12}] " if style.state_output_profile and started else ""
+        text = f"{timing}{parts.state:>10}.{parts.fun:<10} {result_word(row):7}   Name: {label}"
+    else:
+        timing = f" - Started: {started} - Duration: {duration}" if style.state_output_profile and started else ""
+        text = f"  Name: {label} - Function: {function} - Result: {result_word(row)}{timing}"
+    yield palette.paint(_colour(row, palette), text)
+
+
+def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
+    palette, colour = style.palette, _colour(row, style.palette)
+    name = parts.id if style.by_id else parts.name
+    facts = [("ID", parts.id), ("Function", f"{parts.state}.{parts.fun}")]
+    if name != parts.id:
+        facts.append(("Name", name))
+    facts += [("Result", str(row["result"])), ("Comment", _comment(row))]
+    if row["result"] is False and tag in style.places:
+        facts.append(("Source", style.places[tag]))
+    if style.state_output_profile and row.get("start_time"):
+        facts += [("Started", str(row["start_time"])), ("Duration", _duration(row))]
+    yield palette.paint(colour, "----------")
+    for key, value in facts:
+        first, *rest = clean(value).splitlines() or [""]
+        yield palette.paint(colour, f"    {key:>8}: {first}".rstrip())
+        yield from (palette.paint(colour, _DETAIL + line) for line in rest)
+    yield palette.paint(colour, "     Changes:")
+    if row["changes"]:
+        yield from nested_lines(row["changes"], len(_DETAIL), palette)
+    yield from _warnings(row, style)
+
+
+def _comment(row: Row) -> str:
+    """Join the comment with what some states put under ``data`` (nested output of an execution function)."""
+    comment = row["comment"]
+    text = "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
+    match row.get("data"):
+        case None:
+            more: list[str] = []
+        case dict() as data:
+            more = [f"{key}: {value}" for key, value in data.items()]
+        case list() as data:
+            more = [str(item) for item in data]
+        case data:
+            more = [str(data)]
+    return "\n".join([text.strip(), *more])
+
+
+def _warnings(row: Row, style: Style) -> Iterator[str]:
+    palette = style.palette
+    label = "    Warnings: "
+    for warning in row.get("warnings") or ():
+        wrapped = textwrap.wrap(clean(str(warning)), max(40, style.width - len(_DETAIL))) or [""]
+        for line in wrapped:
+            yield palette.paint(palette.red, label + line)
+            label = _DETAIL
+
+
+def _duration(row: Row) -> str:
+    value = row.get("duration", "")
+    return f"{value} ms" if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,71 @@
+"""A run as JUnit XML, the form CI servers read: a test case for each state."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from asyncstate.model.tag import parse_tag
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.result import Row, RunReport
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(report: RunReport, name: str = "asyncstate") -> str:
+    """Return the document. A handled failure passes; a state that was not run, or not started, counts as skipped."""
+    cases = [line for tag, row in report.rows.items() for line in _case(tag, row, report)]
+    cases += [line for tag in report.not_started for line in _not_started(tag)]
+    skipped = sum(_was_skipped(row) for row in report.rows.values()) + len(report.not_started)
+    counts = f'tests="{len(report.rows) + len(report.not_started)}" failures="{len(report.failed)}" errors="0" '
+    times = f'skipped="{skipped}" time="{report.wall_ms / 1000:.3f}"'
+    body = "\n".join(cases)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
+        f"<testsuite name={_attribute(name)} {counts}{times}>\n{body}\n</testsuite>\n</testsuites>\n"
+    )
+
+
+def _was_skipped(row: Row) -> bool:
+    return row["result"] is not False and row.get("__state_ran__") is False
+
+
+def _case(tag: str, row: Row, report: RunReport) -> Iterator[str]:
+    try:
+        function = "{0.state}.{0.fun}".format(parse_tag(tag))
+    except ValueError:
+        function = ""
+    duration = row.get("duration")
+    seconds = duration / 1000 if isinstance(duration, (int, float)) else 0.0
+    head = f'<testcase classname={_attribute(f"{row.get('__sls__') or 'single'}.{function}")} '
+    head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
+    comment = str(row["comment"])
+    if row["result"] is False and tag not in report.handled:
+        yield f"{head}><failure message={_attribute(_first_line(comment))}>{_text(comment)}</failure></testcase>"
+    elif _was_skipped(row):
+        yield f"{head}><skipped message={_attribute(_first_line(comment))}/></testcase>"
+    else:
+        yield f"{head}><system-out>{_text(comment)}</system-out></testcase>"
+
+
+def _not_started(tag: str) -> Iterator[str]:
+    yield f'<testcase classname="not started" name={_attribute(describe_tag(tag))} time="0">'
+    yield '<skipped message="not started: the run ended before"/></testcase>'
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", clean(text)))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("\ufffd", clean(text)))

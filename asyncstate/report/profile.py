@@ -1,0 +1,128 @@
+"""Where the time of a run went: the slowest states, the chain that set the wall time, and idle slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, count, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from asyncstate.model.event import Event
+
+
+class Timing(msgspec.Struct):
+    """When one state was ready, began and ended, in seconds since the run began."""
+
+    tag: str
+    after: str = ""
+    ready: float = 0.0
+    started: float = -1.0
+    ended: float = -1.0
+
+    @property
+    def seconds(self) -> float:
+        """How long the state ran."""
+        return max(0.0, self.ended - self.started)
+
+    @property
+    def waited(self) -> float:
+        """How long the state was ready and had no slot."""
+        return max(0.0, self.started - self.ready)
+
+
+class Profile:
+    """Collects events; ask it when the run is over. Test-mode checks for a prereq count as part of their state."""
+
+    def __init__(self) -> None:
+        self._timings: dict[str, Timing] = {}
+        self.wall = 0.0
+        self.concurrency = 1
+
+    def on_event(self, event: Event) -> None:
+        """Note the time of an event."""
+        match event:
+            case RunStarted():
+                self.concurrency = event.concurrency
+            case ChunkReady():
+                timing = self._of(event.tag)
+                timing.ready, timing.after = event.time, event.after
+            case ChunkStarted(check=False):
+                self._of(event.tag).started = event.time
+            case ChunkFinished(check=False):
+                timing = self._of(event.tag)
+                timing.ended = event.time
+                if timing.started < 0:
+                    timing.started = event.time
+            case RunFinished():
+                self.wall = event.time
+
+    def _of(self, tag: str) -> Timing:
+        timing = self._timings.get(tag)
+        if timing is None:
+            timing = self._timings[tag] = Timing(tag)
+        return timing
+
+    @property
+    def finished(self) -> list[Timing]:
+        """Every state that ended, in the order they became ready."""
+        return [timing for timing in self._timings.values() if timing.ended >= 0]
+
+    def slowest(self, number: int = 10) -> list[Timing]:
+        """Return the states that ran longest, longest first."""
+        return sorted(self.finished, key=lambda timing: (-timing.seconds, timing.started))[:number]
+
+    def critical_path(self) -> list[Timing]:
+        """Return the chain that ended last: each state was the last thing its successor waited for."""
+        done = {timing.tag: timing for timing in self.finished}
+        if not done:
+            return []
+        at: Timing | None = max(done.values(), key=lambda timing: timing.ended)
+        path: list[Timing] = []
+        seen: set[str] = set()
+        while at is not None and at.tag not in seen:
+            seen.add(at.tag)
+            path.append(at)
+            at = done.get(at.after)
+        return path[::-1]
+
+
+def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) -> Iterator[str]:
+    """Yield the profile as text; nothing if nothing ran."""
+    slowest = profile.slowest(number)
+    if not slowest:
+        return
+    wall = profile.wall or max(timing.ended for timing in profile.finished)
+    yield palette.paint(palette.cyan, "Slowest states")
+    yield from _table(slowest, wall)
+    yield ""
+    path = profile.critical_path()
+    on_path = sum(timing.seconds for timing in path)
+    waits = sum(timing.waited for timing in path)
+    yield palette.paint(palette.cyan, f"Critical path: {short_time(on_path)} of {short_time(wall)} wall time")
+    yield from _table(path, wall)
+    yield ""
+    yield _advice(profile, wall, on_path, waits)
+
+
+def _table(timings: Sequence[Timing], wall: float) -> Iterator[str]:
+    for timing in timings:
+        share = 100 * timing.seconds / wall if wall > 0 else 0.0
+        waited = f"  (waited {short_time(timing.waited)} for a slot)" if timing.waited >= 0.01 else ""
+        yield f"  {short_time(timing.seconds):>8} {share:3.0f} %  {describe_tag(timing.tag)}{waited}"
+
+
+def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
+    busy = sum(timing.seconds for timing in profile.finished)
+    used = 100 * busy / (wall * profile.concurrency) if wall > 0 else 100.0
+    slots = f"{count(profile.concurrency, 'slot')}, {min(used, 100.0):.0f} % used"
+    if on_path >= 0.8 * wall:
+        return f"{slots}. The critical path sets the time: more concurrency will not help, shortening it will."
+    if waits >= 0.2 * wall:
+        return f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
+    return f"{slots}."

@@ -1,0 +1,141 @@
+"""What is happening now: a live display on a terminal, or a plain line for each state that ended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkRetried, ChunkStarted, RunStarted
+from asyncstate.report.human import result_word
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, clean, short_time
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    from asyncstate.model.event import Event
+
+_SHOWN = 8
+"""Running states that get a line of their own."""
+_LONG = 10.0
+"""Seconds from which a running state stands out."""
+_QUIET = 0.3
+"""Seconds a run may take before the display is worth its start-up time."""
+
+
+class PlainProgress:
+    """One line for each state that ended, and for each that keeps running, on ``stream``."""
+
+    def __init__(self, stream: TextIO, palette: Palette = PLAIN) -> None:
+        self._stream = stream
+        self._palette = palette
+        self._total = 0
+        self._done = 0
+
+    def on_event(self, event: Event) -> None:
+        """Say what the event says, in one line."""
+        match event:
+            case RunStarted():
+                self._total = event.chunks
+            case ChunkFinished(check=False):
+                self._done += 1
+                self._say(f"{result_word(event.row).lower():<8} {describe_tag(event.tag)}{_took(event)}")
+            case ChunkRetried():
+                wait = short_time(event.interval)
+                self._say(f"retry    {describe_tag(event.tag)}: attempt {event.attempt} failed, again in {wait}")
+            case ChunkOutput(seconds=seconds) if seconds:
+                self._say(f"running  {describe_tag(event.tag)} (for {short_time(seconds)})")
+            case ChunkOutput():
+                self._say(f"note     {describe_tag(event.tag)}: {clean(event.text)}")
+
+    def _say(self, text: str) -> None:
+        width = len(str(self._total))
+        print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+def _took(event: ChunkFinished) -> str:
+    duration = event.row.get("duration")
+    return f" ({short_time(duration / 1000)})" if isinstance(duration, (int, float)) else ""
+
+
+class LiveProgress:
+    """A bar and the running states with their seconds, redrawn in place; gone when the run is over.
+
+    rich is imported when the first event comes later than a moment into the run, so quick runs never pay for it. `tick`
+    is to be called now and then (a few times a second) from the thread that calls `on_event`.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._total = self._done = self._failed = 0
+        self._began = time.monotonic()
+        self._running: dict[str, tuple[str, float]] = {}
+        self._live: Live | None = None
+
+    def on_event(self, event: Event) -> None:
+        """Note what runs now."""
+        match event:
+            case RunStarted():
+                self._total, self._began = event.chunks, time.monotonic()
+            case ChunkStarted():
+                self._running[event.tag] = (describe_tag(event.tag), time.monotonic())
+            case ChunkFinished():
+                self._running.pop(event.tag, None)
+                self._done += not event.check
+                self._failed += event.row.get("result") is False and not event.check
+
+    def tick(self) -> None:
+        """Draw the display if the run has lasted long enough to deserve one."""
+        if self._live is None:
+            if time.monotonic() - self._began < _QUIET:
+                return
+            self._live = self._open()
+        self._live.update(self._picture(), refresh=True)
+
+    def close(self) -> None:
+        """Take the display away."""
+        if self._live is not None:
+            self._live.update("", refresh=False)
+            self._live.stop()
+            self._live = None
+
+    def _open(self) -> Live:
+        from rich.console import Console  # noqa: PLC0415 - 40 ms that a quick run does not need
+        from rich.live import Live  # noqa: PLC0415
+
+        console: Console = Console(file=self._stream, highlight=False, markup=False)
+        live = Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=True)
+        live.start()
+        return live
+
+    def _picture(self) -> Group:
+        from rich.console import Group  # noqa: PLC0415 - as above
+        from rich.progress_bar import ProgressBar  # noqa: PLC0415
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        now = time.monotonic()
+        head = Table.grid(padding=(0, 1))
+        failed = f", {self._failed} failed" if self._failed else ""
+        head.add_row(
+            ProgressBar(total=max(self._total, 1), completed=self._done, width=30),
+            Text(f"{self._done}/{self._total} states{failed}, {len(self._running)} running"),
+            Text(short_time(now - self._began), style="dim"),
+        )
+        oldest = sorted(self._running.values(), key=lambda item: item[1])
+        lines = [
+            Text(
+                f"  {short_time(now - since):>7}  {label}",
+                style="yellow" if now - since >= _LONG else "",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+            for label, since in oldest[:_SHOWN]
+        ]
+        if len(oldest) > _SHOWN:
+            lines.append(Text(f"           … and {len(oldest) - _SHOWN} more", style="dim"))
+        return Group(head, *lines)

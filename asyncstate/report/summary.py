@@ -1,0 +1,102 @@
+"""The last lines of a report: Salt's counts, then what a concurrent run adds to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, milliseconds, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.result import RunReport
+
+_LABEL_WIDTH = len("Succeeded: ")
+_LISTED = 20
+"""Names shown of the states that were not started, before the rest is only counted."""
+
+
+def summary_lines(
+    report: RunReport, palette: Palette = PLAIN, *, host: str = "local", timings: bool = True, percent: bool = False
+) -> Iterator[str]:
+    """Yield Salt's summary with its words and columns, then wall time, handled failures and what was not started."""
+    results = [row["result"] for row in report.rows.values()]
+    failed, differs = results.count(False), results.count(None)
+    succeeded = len(results) - failed
+    changed = sum(bool(row["changes"]) for row in report.rows.values())
+    warnings = sum(bool(row.get("warnings")) for row in report.rows.values()) + len(report.warnings)
+    width = _LABEL_WIDTH + max(len(str(number)) for number in (succeeded, failed, warnings))
+    rule = palette.paint(palette.cyan, "-" * width)
+
+    yield palette.paint(palette.cyan, f"Summary for {host}")
+    yield rule
+    yield palette.paint(palette.green, _counted("Succeeded", succeeded, width)) + _share(
+        palette, (("unchanged", differs, palette.yellow), ("changed", changed, palette.green))
+    )
+    yield palette.paint(palette.red if report.failed else palette.cyan, _counted("Failed", failed, width)) + _share(
+        palette, (("handled", len(report.handled), palette.yellow),)
+    )
+    if percent and results:
+        yield _counted("Success %", round(100 * succeeded / len(results), 2), width)
+        yield _counted("Failure %", round(100 * failed / len(results), 2), width)
+    if warnings:
+        yield palette.paint(palette.red, _counted("Warnings", warnings, width))
+    yield rule
+    yield palette.paint(palette.cyan, f"Total states run: {len(results):>{width - 7}}")
+    if timings:
+        yield from (palette.paint(palette.cyan, line) for line in _times(report, width))
+    yield from _beyond(report, palette, differs)
+
+
+def _counted(label: str, number: float, width: int) -> str:
+    return f"{label}: {number:>{width - len(label) - 2}}"
+
+
+def _share(palette: Palette, parts: tuple[tuple[str, int, str], ...]) -> str:
+    named = [palette.paint(colour, f"{name}={number}") for name, number, colour in parts if number]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _times(report: RunReport, width: int) -> Iterator[str]:
+    """Salt's run time is the sum of all durations; beside it, the time that really passed."""
+    number, unit = milliseconds(report.busy_ms).split()
+    yield f"Total run time: {number.rjust(width - 5)} {unit}"
+    number, unit = milliseconds(report.wall_ms).split()
+    gain = report.busy_ms / report.wall_ms if report.wall_ms > 0 else 0.0
+    faster = f" ({gain:.1f}x, {report.concurrency} at once)" if report.concurrency > 1 and gain >= 1.1 else ""
+    yield f"Wall time:      {number.rjust(width - 5)} {unit}{faster}"
+
+
+def _beyond(report: RunReport, palette: Palette, differs: int) -> Iterator[str]:
+    if report.test:
+        yield palette.paint(palette.yellow, f"Dry run: {count(differs, 'state')} would change; nothing was changed.")
+    if report.shuffle is not None:
+        yield f"Order shuffled with seed {report.shuffle}: --shuffle {report.shuffle} repeats it."
+    if report.cancelled:
+        yield palette.paint(palette.red, _cut_short(report))
+    if report.not_started:
+        yield palette.paint(palette.red, f"Not started: {count(len(report.not_started), 'state')}")
+        for tag in report.not_started[:_LISTED]:
+            yield f"    {describe_tag(tag)}"
+        if len(report.not_started) > _LISTED:
+            yield f"    … and {len(report.not_started) - _LISTED} more"
+
+
+def _cut_short(report: RunReport) -> str:
+    after = f"after {short_time(report.wall_ms / 1000)}"
+    match report.cancelled:
+        case "SIGINT":
+            return f"Interrupted {after}."
+        case "SIGTERM":
+            return f"Terminated {after}."
+        case reason:
+            return f"Cut short {after}: {reason}."
+
+
+def describe_tag(tag: str) -> str:
+    """Name a state for a list: ``file.managed: web_conf (/etc/web.conf)``; the name only if it is not the ID."""
+    parts = tag.split("_|-")
+    if len(parts) < 4:
+        return clean(tag)
+    state, id_, name, fun = parts[0], parts[1], "_|-".join(parts[2:-1]), parts[-1]
+    return clean(f"{state}.{fun}: {id_}" if name == id_ else f"{state}.{fun}: {id_} ({name})")

@@ -1,0 +1,56 @@
+"""What a terminal shows: colours, text made safe to print, and times a person can read."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
+
+
+class Palette(NamedTuple):
+    """ANSI sequences by meaning; all empty when colours are off."""
+
+    green: str = ""
+    cyan: str = ""
+    yellow: str = ""
+    red: str = ""
+    bold: str = ""
+    dim: str = ""
+    reset: str = ""
+
+    def paint(self, colour: str, text: str) -> str:
+        """Put ``text`` in a colour of this palette; the text itself when colours are off."""
+        return f"{colour}{text}{self.reset}" if colour and text else text
+
+
+PLAIN = Palette()
+COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
+
+
+def clean(text: str) -> str:
+    """Drop escape sequences and show other control characters as ``\\x07``: output of a command cannot drive a terminal."""
+    if text.isprintable():
+        return text
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ESCAPE.sub("", text.replace("\r\n", "\n")))
+
+
+def milliseconds(value: float) -> str:
+    """Say a time as Salt's summary does: ``12.345 ms``, from a second on ``1.234 s``."""
+    return f"{value / 1000:.3f} s" if value > 999 else f"{value:.3f} ms"
+
+
+def short_time(seconds: float) -> str:
+    """Say a time in four or five characters: ``12 ms``, ``3.4 s``, ``2m05s``, ``1h02m``."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 state``, ``2 states``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

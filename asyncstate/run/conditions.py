@@ -1,0 +1,163 @@
+"""``onlyif``, ``unless``, ``creates`` before a state function, ``check_cmd`` after it.
+
+All of it may run commands, so it is called in a worker thread. Low data is never changed: a condition gives the same
+answer in the prereq check and in the run.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import current
+from asyncstate.errors import CommandExecutionError
+from asyncstate.run.slots import fill_slots, traverse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.model.result import Row
+
+CONDITIONS = ("onlyif", "unless", "creates")
+_COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "timeout", "success_retcodes")
+
+
+def has_conditions(low: Mapping[str, Any]) -> bool:
+    """Whether any of the three is there."""
+    return "onlyif" in low or "unless" in low or "creates" in low
+
+
+class Answer:
+    """What one condition says: skip the state or not, and in which words. ``warning`` is what Salt keeps to itself."""
+
+    __slots__ = ("comment", "skip", "warning")
+
+    def __init__(self, comment: str, *, skip: bool, warning: str = "") -> None:
+        self.comment = comment
+        self.skip = skip
+        self.warning = warning
+
+
+def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | None:
+    """Evaluate all three; return the row of a state that is skipped, or None if it is to run.
+
+    As in Salt all are evaluated, any of them skips, and the comments of all are joined. Raises what a condition's
+    function raises.
+    """
+    options = _command_options(low)
+    answers = []
+    if "onlyif" in low:
+        answers.append(_onlyif(_as_list(low["onlyif"]), salt, options))
+    if "unless" in low:
+        answers.append(_unless(_as_list(low["unless"]), salt, options))
+    if "creates" in low:
+        answers.append(_creates(low["creates"]))
+    if not any(answer.skip for answer in answers):
+        return None
+    row: Row = {
+        "name": low["name"],
+        "changes": {},
+        "result": True,
+        "comment": "\n".join(answer.comment for answer in answers),
+        "skip_watch": True,
+    }
+    warnings = [answer.warning for answer in answers if answer.warning]
+    return {**row, "warnings": warnings} if warnings else row
+
+
+def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
+    """Run ``check_cmd``; return what it makes of result and comment."""
+    shell = current.get().grains.get("shell")
+    options = {"shell": shell} if shell else {}
+    verdict: Row = {"result": False}
+    for command in _as_list(low["check_cmd"]):
+        if salt["cmd.retcode"](command, ignore_retcode=True, python_shell=True, **options) != 0:
+            return {"result": False, "comment": "check_cmd determined the state failed"}
+        verdict = {"result": True, "comment": "check_cmd determined the state succeeded"}
+    return verdict
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _command_options(low: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = _as_list(low.get("cmd_opts_exclude", []))
+    options = {key: low.get(key) for key in _COMMAND_OPTIONS if key not in left_out}
+    shell = low["shell"] if "shell" in low and "shell" not in left_out else current.get().grains.get("shell")
+    if shell:
+        options["shell"] = shell
+    return options
+
+
+def _call(entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple[Any, int]:
+    """Call the function of a ``fun:`` condition; return its value and the return code it left behind."""
+    keywords = {key: value for key, value in entry.items() if key not in ("fun", "args", "get_return")}
+    arguments, keywords = fill_slots(list(entry.get("args", [])), keywords, salt)
+    context = current.get()
+    context.retcode = 0
+    value = salt[entry["fun"]](*arguments, **keywords)
+    if entry.get("get_return"):
+        value = traverse(value, entry["get_return"], ":")
+    return value, context.retcode
+
+
+def _retcode(command: str, salt: Mapping[str, Any], options: dict[str, Any]) -> int | None:
+    """Return the command's return code; None when it could not be started."""
+    try:
+        return int(salt["cmd.retcode"](command, ignore_retcode=True, python_shell=True, **options))
+    except CommandExecutionError:
+        return None
+
+
+def _onlyif(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]) -> Answer:
+    for entry in entries:
+        warning = ""
+        if isinstance(entry, str):
+            code = _retcode(entry, salt, options)
+            true = code == 0
+            warning = f"onlyif: the command could not be started: {entry}" if code is None else ""
+        elif not isinstance(entry, dict):
+            return Answer("onlyif execution failed, bad type passed", skip=False)
+        elif "fun" not in entry:
+            return Answer(f"no `fun` argument in onlyif: {entry}", skip=False)
+        else:
+            value, code = _call(entry, salt)
+            true = bool(value) if not code else False
+        if not true:
+            return Answer("onlyif condition is false", skip=True, warning=warning)
+    if not entries:
+        raise CommandExecutionError("onlyif: the list of conditions is empty")
+    return Answer("onlyif condition is true", skip=False)
+
+
+def _unless(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]) -> Answer:
+    warning = ""
+    answer = None
+    for entry in entries:
+        if isinstance(entry, str):
+            code = _retcode(entry, salt, options)
+            warning = f"unless: the command could not be started: {entry}" if code is None else warning
+            true = code in (0, None)
+        elif not isinstance(entry, dict):
+            answer = Answer("unless condition is false, bad type passed", skip=False)
+            continue
+        elif "fun" not in entry:
+            return Answer(f"no `fun` argument in unless: {entry}", skip=False)
+        else:
+            value, code = _call(entry, salt)
+            true = bool(value) if not code else False
+        if not true:
+            return Answer("unless condition is false", skip=False)
+        answer = Answer("unless condition is true", skip=True, warning=warning)
+    if answer is None:
+        raise CommandExecutionError("unless: the list of conditions is empty")
+    return answer
+
+
+def _creates(paths: Any) -> Answer:
+    if isinstance(paths, str) and os.path.exists(paths):
+        return Answer(f"{paths} exists", skip=True)
+    if isinstance(paths, list) and all(os.path.exists(path) for path in paths):
+        return Answer("All files in creates exist", skip=True)
+    return Answer("Creates files not found", skip=False)

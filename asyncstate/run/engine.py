@@ -1,0 +1,383 @@
+"""Engine: drives a machine with worker tasks, keeps time, emits events, and ends in a report.
+
+A worker takes what is ready, runs it in place and takes the next; tasks are not made per state. Concurrency is the
+number of chunks that run, never a number of threads, so calls that need further threads cannot starve each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+)
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.result import Outcome, RunReport
+from asyncstate.run.invoke import Invoker
+from asyncstate.run.machine import Machine
+from asyncstate.run.rows import failed_row, number_rows, sub_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from asyncstate.load.host import PluginHost
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.machine import Work
+
+_TURN = 0.005
+"""Seconds a worker may go on without giving others (events, signals, other workers) their turn."""
+_LONG = 10.0
+"""Seconds after which a chunk that still runs is named, and named again."""
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks that say nothing."""
+
+    run_id: str
+    concurrency: int = 1
+    test: bool = False
+    failhard: bool = False
+    shuffle: int | None = None
+    timeout: float | None = None
+
+
+class Engine:
+    """One run of one plan. ``observers`` are called with each event, in order, before anything else happens."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        host: PluginHost,
+        options: RunOptions,
+        observers: Sequence[Callable[[Event], None]] = (),
+        *,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self.plan = plan
+        self.options = options
+        self._observers = list(observers)
+        self._sleep = sleep
+        self._machine = Machine(
+            plan,
+            failhard=_failhard_chunks(plan, options),
+            exclusive={chunk.index for chunk in plan.chunks if chunk.args.get("exclusive") is True},
+            shuffle=options.shuffle,
+        )
+        self._rows: dict[str, Row] = {}
+        self._subs: dict[str, dict[str, Row]] = {}
+        self._listener_rows: dict[str, Row] = {}
+        self._warnings: list[str] = []
+        self._invoker = Invoker(plan, host, self._rows, test=options.test, pause=self._pause)
+        self._busy = 0
+        self._workers = 0
+        self._idle: list[anyio.Event] = []
+        self._resuming: deque[anyio.Event] = deque()
+        self._since: dict[str, float] = {}
+        self._sequence = 0
+        self._clock = time.perf_counter()
+        self._turn = 0.0
+        self._cancelled = ""
+        self._scope = anyio.CancelScope()
+
+    def stop(self, reason: str) -> None:
+        """Start nothing more; let what runs finish. The report says ``reason``."""
+        self._cancelled = self._cancelled or reason
+        self._machine.stop(reason)
+        self._wake(len(self._idle))
+
+    def cancel(self, reason: str) -> None:
+        """Cancel what runs, too. Each chunk that was running gets a failed row."""
+        self.stop(reason)
+        self._scope.cancel()
+
+    async def run(self) -> RunReport:
+        """Run the plan to its end. Never raises for what a state does; cancelling the task cancels the run."""
+        self._clock = time.perf_counter()
+        wall = time.time()
+        if self._observers:
+            warnings = tuple(str(issue) for issue in self.plan.warnings)
+            self._emit(
+                RunStarted,
+                wall=wall,
+                digest=self.plan.digest,
+                chunks=len(self.plan.chunks),
+                concurrency=self.options.concurrency,
+                test=self.options.test,
+                shuffle=self.options.shuffle,
+                warnings=warnings,
+            )
+        if self.options.timeout is not None:
+            self._scope.deadline = anyio.current_time() + self.options.timeout
+        with self._scope:
+            await self._work_off()
+            if not self._cancelled:
+                await self._listen()
+        if self._scope.cancelled_caught and not self._cancelled:
+            self._cancelled = f"out of time after {self.options.timeout:g} seconds"
+        return self._report()
+
+    # workers
+
+    async def _work_off(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._name_long_running)
+            async with anyio.create_task_group() as workers:
+                self._group = workers
+                self._hire()
+            group.cancel_scope.cancel()
+
+    def _hire(self, own: int = 0) -> None:
+        """Have as many workers at it as there is work and room for; the caller takes ``own`` pieces itself."""
+        wanted = min(self._machine.ready - own, self.options.concurrency - self._busy)
+        if wanted <= 0:
+            return
+        woken = min(wanted, len(self._idle))
+        self._wake(woken)
+        for _ in range(min(wanted - woken, self.options.concurrency - self._workers)):
+            self._workers += 1
+            self._group.start_soon(self._worker)
+
+    def _wake(self, count: int) -> None:
+        for _ in range(count):
+            self._idle.pop().set()
+
+    async def _worker(self) -> None:
+        machine = self._machine
+        while True:
+            work = machine.take() if self._busy < self.options.concurrency else None
+            if work is not None:
+                self._busy += 1
+                try:
+                    await self._perform(work)
+                finally:
+                    self._leave_slot()
+                if time.perf_counter() - self._turn > _TURN:
+                    await anyio.lowlevel.checkpoint()
+                    self._turn = time.perf_counter()
+            elif machine.finished:
+                self._wake(len(self._idle))
+                return
+            else:
+                event = anyio.Event()
+                self._idle.append(event)
+                await event.wait()
+
+    def _leave_slot(self) -> None:
+        """Give the slot to a chunk that slept between attempts, or free it."""
+        if self._resuming:
+            self._resuming.popleft().set()
+        else:
+            self._busy -= 1
+
+    async def _pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
+        """Sleep between two attempts. With more than one slot, others may use this one meanwhile."""
+        if self._observers:
+            self._emit(
+                ChunkRetried,
+                tag=chunk.tag,
+                attempt=attempt,
+                result=row["result"],
+                comment=str(row["comment"]),
+                interval=seconds,
+            )
+        if self.options.concurrency == 1:
+            await self._sleep(seconds)
+            return
+        self._workers -= 1
+        self._leave_slot()
+        self._hire()
+        try:
+            await self._sleep(seconds)
+        finally:
+            self._workers += 1
+            if self._busy < self.options.concurrency:
+                self._busy += 1
+            else:
+                event = anyio.Event()
+                self._resuming.append(event)
+                await event.wait()
+
+    async def _perform(self, work: Work) -> None:
+        if work.kind is NodeKind.GROUP:
+            self._warnings.extend(await self._invoker.aggregate(work.members))
+            self._settle(work.node, Outcome(result=True, changed=False), "")
+            return
+        chunk = self.plan.chunks[work.chunk]
+        tag = chunk.tag
+        check = work.kind is NodeKind.CHECK
+        if self._observers:
+            self._emit(
+                ChunkStarted, tag=tag, function=chunk.function, id=chunk.id, name=chunk.name, sls=chunk.sls, check=check
+            )
+        self._since[tag] = time.perf_counter()
+        try:
+            row = await self._invoker.run_chunk(work)
+        except anyio.get_cancelled_exc_class():
+            if not check:
+                self._rows[tag] = self._cancelled_row(chunk, self._since[tag])
+            raise
+        finally:
+            del self._since[tag]
+        if not check:
+            self._keep(tag, chunk, row)
+        if self._observers:
+            self._emit(ChunkFinished, tag=tag, row=row, why=work.verdict.value, check=check)
+            self._fire(chunk, row)
+        self._settle(work.node, Outcome.of(row), tag)
+
+    def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
+        released = self._machine.done(node, outcome)
+        if self._observers:
+            for other in released:
+                if self.plan.nodes[other].kind is NodeKind.CHUNK:
+                    self._emit(ChunkReady, tag=self.plan.chunks[self.plan.nodes[other].chunk].tag, after=tag)
+        if self._machine.finished:
+            self._wake(len(self._idle))
+        else:
+            self._hire(own=1)
+
+    def _keep(self, tag: str, chunk: LowChunk, row: Row) -> None:
+        if "sub_state_run" in row:
+            self._subs[tag] = sub_rows(row, chunk.as_low())
+        self._rows[tag] = row
+
+    async def _listen(self) -> None:
+        """Call ``mod_watch`` once for each listener whose target reports changes, in plan order, each once."""
+        for listener in self.plan.listeners:
+            targets = (self._rows.get(self.plan.chunks[target].tag) for target in listener.targets)
+            if not any(row is not None and row["changes"] for row in targets):
+                continue
+            chunk = listener_chunk(self.plan.chunks[listener.chunk])
+            tag = chunk.tag
+            if tag in self._listener_rows:
+                continue
+            if self._observers:
+                self._emit(ChunkStarted, tag=tag, function=chunk.function, id=chunk.id, name=chunk.name, sls=chunk.sls)
+            row = await self._invoker.run_listener(chunk)
+            self._listener_rows[tag] = row
+            if self._observers:
+                self._emit(ChunkFinished, tag=tag, row=row, why="listen")
+            if row["result"] is False and not self.options.test and chunk.args.get("failhard", self.options.failhard):
+                return
+
+    # clock and events
+
+    async def _name_long_running(self) -> None:
+        while True:
+            await anyio.sleep(_LONG / 2)
+            now = time.perf_counter()
+            for tag, since in list(self._since.items()):
+                if now - since >= _LONG and self._observers:
+                    seconds = round(now - since, 1)
+                    self._emit(ChunkOutput, tag=tag, text=f"still running after {seconds:.0f} s", seconds=seconds)
+
+    def _emit(self, kind: type[Event], **fields: Any) -> None:
+        event = kind(
+            run_id=self.options.run_id,
+            seq=self._sequence,
+            time=round(time.perf_counter() - self._clock, 6),
+            **fields,
+        )
+        self._sequence += 1
+        for observer in self._observers:
+            observer(event)
+
+    def _fire(self, chunk: LowChunk, row: Row) -> None:
+        """Emit what ``fire_event`` asks for, under the tag Salt would use."""
+        asked = chunk.args.get("fire_event")
+        if asked is True:
+            suffix = f"{chunk.id}/{chunk.name}"
+        elif isinstance(asked, str) and asked:
+            suffix = asked
+        else:
+            return
+        self._emit(StateEvent, name=f"salt/state_result/{self.options.run_id}/{suffix}", row=row)
+
+    # the end
+
+    def _cancelled_row(self, chunk: LowChunk, since: float) -> Row:
+        reason = self._cancelled or "out of time"
+        row = failed_row(chunk.name, f"The state was cancelled while it ran ({reason}); its effect is unknown.")
+        spent = time.perf_counter() - since
+        row["start_time"] = time.strftime("%H:%M:%S.000000", time.localtime(time.time() - spent))
+        row["duration"] = round(spent * 1000, 3)
+        row["__id__"], row["__sls__"] = chunk.id, chunk.sls
+        return row
+
+    def _report(self) -> RunReport:
+        rows = number_rows(self.plan, self._rows, self._subs, self._listener_rows)
+        left_out = tuple(self.plan.chunks[index].tag for index in self._machine.not_started())
+        report = RunReport(
+            rows=rows,
+            not_started=tuple(tag for tag in left_out if tag not in rows),
+            handled=_handled_failures(self.plan, self._rows),
+            warnings=self.plan.warnings,
+            notices=tuple(self._warnings),
+            test=self.options.test,
+            concurrency=self.options.concurrency,
+            shuffle=self.options.shuffle,
+            digest=self.plan.digest,
+            run_id=self.options.run_id,
+            wall_ms=round((time.perf_counter() - self._clock) * 1000, 3),
+            busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
+            cancelled=self._cancelled,
+        )
+        if self._observers:
+            self._emit(
+                RunFinished,
+                exit_code=report.exit_code,
+                succeeded=sum(row["result"] is not False for row in rows.values()),
+                changed=sum(bool(row["changes"]) for row in rows.values()),
+                failed=len(report.failed),
+                not_started=report.not_started,
+                cancelled=report.cancelled,
+            )
+        return report
+
+
+def listener_chunk(chunk: LowChunk) -> LowChunk:
+    """Return the chunk that calls ``mod_watch`` for a listener: ID ``listener_…``, no requisites of its own."""
+    kept = {key: value for key, value in chunk.args.items() if key not in _LISTENER_LOSES}
+    return msgspec.structs.replace(chunk, id=f"listener_{chunk.id}", fun="mod_watch", args={**kept, "sfun": chunk.fun})
+
+
+_LISTENER_LOSES = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
+
+
+def _failhard_chunks(plan: Plan, options: RunOptions) -> frozenset[int]:
+    if options.test:
+        return frozenset()
+    return frozenset(chunk.index for chunk in plan.chunks if chunk.args.get("failhard", options.failhard))
+
+
+def _handled_failures(plan: Plan, rows: dict[str, Row]) -> tuple[str, ...]:
+    """Failures with at least one ``onfail_stop: false`` handler, all of which ran and succeeded."""
+    verdicts: dict[str, list[bool]] = {}
+    for chunk in plan.chunks:
+        if chunk.args.get("onfail_stop") is not False:
+            continue
+        row = rows.get(chunk.tag)
+        good = row is not None and row["result"] is True and row.get("__state_ran__", True)
+        for requisite in plan.requisites[chunk.index]:
+            if requisite.kind.family is not RequisiteKind.ONFAIL:
+                continue
+            for node in plan.nodes[requisite.node].members or (requisite.node,):
+                verdicts.setdefault(plan.chunks[plan.nodes[node].chunk].tag, []).append(bool(good))
+    return tuple(tag for tag, goods in verdicts.items() if all(goods) and tag in rows and rows[tag]["result"] is False)

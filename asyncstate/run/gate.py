@@ -1,0 +1,133 @@
+"""The requisite gate: what a chunk may do, given what the states it looks at returned.
+
+Each target leaves *marks*; marks of one kind of requisite are reduced, all kinds are united, and the first status that
+fits is the verdict (Salt 3008's ``_check_requisites``; the same table is in the compatibility documentation). What
+happens next when a watched state changed: the verdict is CHANGE, and `invoke.run_chunk` calls ``mod_watch``.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag, StrEnum
+from typing import TYPE_CHECKING
+
+from asyncstate.model.requisite import RequisiteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from asyncstate.model.requisite import Requisite
+    from asyncstate.model.result import Outcome
+
+
+class Verdict(StrEnum):
+    """What the requisites of a chunk say."""
+
+    MET = "met"
+    """Run it."""
+    CHANGE = "change"
+    """Run it, and ``mod_watch`` if that changes nothing."""
+    SKIP_WATCH = "skip_watch"
+    """Run it, but not ``mod_watch``: a watched state asked for that (``skip_req``)."""
+    FAIL = "fail"
+    PRE = "pre"
+    ONFAIL = "onfail"
+    ONCHANGES = "onchanges"
+    SKIP_REQ = "skip_req"
+
+    @property
+    def runs(self) -> bool:
+        """Whether the state function is called."""
+        return self in _RUNNING
+
+
+_RUNNING = frozenset({Verdict.MET, Verdict.CHANGE, Verdict.SKIP_WATCH})
+
+NOT_RUN = {
+    Verdict.PRE: "No changes detected",
+    Verdict.ONFAIL: "State was not run because onfail req did not change",
+    Verdict.ONCHANGES: "State was not run because none of the onchanges reqs changed",
+    Verdict.SKIP_REQ: "State was not run because requisites were skipped by another state",
+}
+"""The comment of a row whose state did not run and did not fail."""
+
+
+class Mark(IntFlag):
+    """What one target says to one requisite; a plain number on the hot path."""
+
+    FAIL = 1
+    MET = 2
+    CHANGE = 4
+    ONCHANGES = 8
+    ONCHANGESMET = 16
+    ONFAIL = 32
+    PRE = 64
+    PREMET = 128
+    SKIP_REQ = 256
+
+
+_FAIL, _MET, _CHANGE = int(Mark.FAIL), int(Mark.MET), int(Mark.CHANGE)
+_ONCHANGES, _ONCHANGESMET, _ONFAIL = int(Mark.ONCHANGES), int(Mark.ONCHANGESMET), int(Mark.ONFAIL)
+_PRE, _PREMET, _SKIP_REQ = int(Mark.PRE), int(Mark.PREMET), int(Mark.SKIP_REQ)
+
+
+def target_marks(family: RequisiteKind, outcome: Outcome) -> int:
+    """Return the marks that one finished target leaves on a requisite of ``family``."""
+    marks = _SKIP_REQ if outcome.skip_req else 0
+    if family is RequisiteKind.ONFAIL:
+        if outcome.result is True:
+            return marks | _ONFAIL
+    elif family is RequisiteKind.ONCHANGES:
+        return marks | (_ONCHANGES if outcome.result is False or not outcome.changed else _ONCHANGESMET)
+    elif outcome.result is False:
+        return marks | _FAIL
+    if family is RequisiteKind.WATCH and outcome.changed:
+        return marks | _CHANGE
+    if family is RequisiteKind.PREREQ:
+        return marks | (_PREMET if outcome.result is None else _PRE)
+    return marks | (_MET if outcome.ran else 0)
+
+
+def reduce_marks(kind: RequisiteKind, marks: int) -> int:
+    """Apply the "any" and "all" of one kind to the marks of all its targets."""
+    if kind.endswith("_any") or kind is RequisiteKind.ONFAIL:
+        if marks & (_MET | _CHANGE):
+            marks &= ~_FAIL
+        if marks & _ONCHANGESMET:
+            marks &= ~(_ONCHANGES | _FAIL)
+        if marks & _ONFAIL and marks & _MET:
+            marks &= ~_ONFAIL
+    if kind.endswith("_all") and marks & _ONFAIL:
+        marks &= ~_MET
+    return marks
+
+
+def settle(marks: int) -> Verdict:
+    """Turn the united marks of all kinds into the verdict: the first status that fits."""
+    if marks & _FAIL:
+        return Verdict.FAIL
+    if marks & _SKIP_REQ:
+        if marks & (_ONCHANGESMET | _PREMET):
+            return Verdict.SKIP_REQ
+        if marks & _CHANGE:
+            return Verdict.SKIP_WATCH
+    if marks & _PRE:
+        return Verdict.MET if marks & _PREMET else Verdict.PRE
+    if marks & _ONFAIL and not marks & _ONCHANGESMET:
+        return Verdict.ONFAIL
+    if marks & _ONCHANGES and not marks & _ONCHANGESMET:
+        return Verdict.ONCHANGES
+    if marks & _CHANGE:
+        return Verdict.CHANGE
+    return Verdict.ONFAIL if marks & _ONFAIL else Verdict.MET
+
+
+def verdict(requisites: Iterable[Requisite], marks_of: Callable[[int, RequisiteKind], int]) -> Verdict:
+    """Decide about one chunk. ``marks_of(node, family)`` gives the marks of a finished node, sets included."""
+    by_kind: dict[RequisiteKind, int] = {}
+    for requisite in requisites:
+        kind = requisite.kind
+        by_kind[kind] = by_kind.get(kind, 0) | marks_of(requisite.node, kind.family)
+    united = 0
+    for kind, marks in by_kind.items():
+        united |= reduce_marks(kind, marks)
+    return settle(united)

@@ -1,0 +1,387 @@
+"""One chunk, from its verdict to its row: mod_init, conditions, the function, check_cmd, retry, mod_watch.
+
+What happens when a watched state changed: the gate's verdict is CHANGE; the state function is called as always, and if
+it changed nothing itself (and was not skipped), ``mod_watch`` of its module is called with the same low data,
+``sfun`` naming the function and ``__reqs__`` what it watches. That call's return is the row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from datetime import datetime
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import CallContext, CancelToken, current
+from asyncstate.errors import ArgumentError, FunctionNotFound
+from asyncstate.load.call import MissingParameters, bind
+from asyncstate.model.chunk import LowChunk, fresh
+from asyncstate.model.plan import NodeKind
+from asyncstate.run.conditions import check_commands, check_conditions, has_conditions
+from asyncstate.run.gate import Verdict
+from asyncstate.run.retry import RetryPolicy
+from asyncstate.run.rows import exception_row, failed_row, mask, normalise, not_run_row
+from asyncstate.run.slots import fill_slots, has_slot
+from asyncstate.run.views import LowStateView, RunningView
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from asyncstate.load.host import PluginHost
+    from asyncstate.load.loader import LoadedFunction
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.machine import Work
+
+_REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
+_MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
+
+
+class Invoker:
+    """Calls state functions for one run. ``rows`` are the results so far, shared with the engine that fills them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        host: PluginHost,
+        rows: Mapping[str, Row],
+        *,
+        test: bool,
+        pause: Callable[[LowChunk, int, Row, float], Awaitable[None]],
+    ) -> None:
+        self.plan = plan
+        self.host = host
+        self.test = test
+        self.lows: dict[int, dict[str, Any]] = {}
+        """Low data that ``mod_aggregate`` left behind; it holds for the rest of the run."""
+        self._checks: dict[int, Row] = {}
+        self._pause = pause
+        self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
+        self._initialised: set[str] = set()
+        self._init_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._running = RunningView(rows)
+        self._lowstate = LowStateView(plan.chunks)
+        self._group_of = {
+            plan.nodes[member].chunk: number
+            for number, node in enumerate(plan.nodes)
+            if node.kind is NodeKind.GROUP
+            for member in node.members
+        }
+
+    def low(self, chunk: LowChunk) -> dict[str, Any]:
+        """Return the low data of a chunk for one call: what an aggregation made of it, else a fresh copy."""
+        aggregated = self.lows.get(chunk.index)
+        return chunk.as_low() if aggregated is None else fresh(aggregated)
+
+    async def run_chunk(self, work: Work) -> Row:
+        """Do what the verdict of a chunk (or of its check for a prereq) says and return the row."""
+        chunk = self.plan.chunks[work.chunk]
+        check = work.kind is NodeKind.CHECK
+        low = self.low(chunk)
+        problem = await self._mod_init(chunk, low)
+        if problem is not None:
+            row = self._stamped(problem, low)
+        elif not work.verdict.runs:
+            row = self._held_back(chunk, work, low)
+        else:
+            row = await self._watched_call(chunk, low, work.verdict, check=check)
+        if check:
+            self._checks[chunk.index] = row
+        return row
+
+    async def run_listener(self, chunk: LowChunk) -> Row:
+        """Call ``mod_watch`` for a listener whose target changed; the chunk carries its listener's ID."""
+        low = chunk.as_low()
+        problem = await self._mod_init(chunk, low)
+        return self._stamped(problem, low) if problem is not None else await self._attempts(chunk, low, check=False)
+
+    async def aggregate(self, members: tuple[int, ...]) -> list[str]:
+        """Call ``mod_aggregate`` for the members of a group that may run; return what to warn about.
+
+        First for the first member, then for each later one the module has not marked ``__agg__``. It works on this
+        run's own low data, so what it changes there holds when the member runs.
+        """
+        if not members:
+            return []
+        chunks = [self.plan.chunks[index] for index in members]
+        for chunk in chunks:
+            self.lows[chunk.index] = chunk.as_low()
+        function = await self._find(f"{chunks[0].state}.mod_aggregate")
+        if isinstance(function, FunctionNotFound):
+            return [str(function)]
+        warnings = []
+        for chunk in chunks:
+            low = self.lows[chunk.index]
+            if low.get("__agg__"):
+                continue
+            low["__agg__"] = True
+            lows = [self.lows[index] for index in members]
+            try:
+                self.lows[chunk.index] = await self._plain(function, (low, lows, dict(self._running)), chunk, low)
+            except TypeError as error:
+                warnings.append(f"mod_aggregate of {chunk.state} failed for {chunk.place}: {error}")
+        return warnings
+
+    def _held_back(self, chunk: LowChunk, work: Work, low: dict[str, Any]) -> Row:
+        checked = self._checks.get(chunk.index)
+        if work.verdict is Verdict.FAIL and checked is not None and work.kind is NodeKind.CHUNK:
+            # A prereq that failed keeps this state from running: its row is what the check predicted, without changes.
+            return {**checked, "changes": {}}
+        failed = [self.plan.chunks[index] for index in work.failed]
+        return self._stamped(not_run_row(work.verdict, chunk.name, failed), low)
+
+    async def _watched_call(self, chunk: LowChunk, low: dict[str, Any], verdict: Verdict, *, check: bool) -> Row:
+        row = await self._attempts(chunk, low, check=check)
+        if check or verdict is Verdict.MET:
+            return row
+        if verdict is Verdict.SKIP_WATCH:
+            row["comment"] += " mod_watch was not run because requisites were skipped by another state"
+            return row
+        if row["changes"] or row.get("skip_watch"):
+            return row
+        watching = {**self.low(chunk), "sfun": chunk.fun, "fun": "mod_watch", "__reqs__": self._requisite_lows(chunk)}
+        return await self._attempts(chunk, watching, check=False)
+
+    def _requisite_lows(self, chunk: LowChunk) -> dict[str, list[dict[str, Any]]]:
+        """``__reqs__``: what a chunk depends on, by kind; a member of an aggregate brings its whole group along."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        grouped: dict[str, list[int]] = {}
+        for requisite in self.plan.requisites[chunk.index]:
+            lows = found.setdefault(requisite.kind.value, [])
+            for node in self.plan.nodes[requisite.node].members or (requisite.node,):
+                target = self.plan.nodes[node].chunk
+                lows.append(self.plan.chunks[target].as_low())
+                group = self._group_of.get(target)
+                if group is not None and group not in grouped.setdefault(requisite.kind.value, []):
+                    grouped[requisite.kind.value].append(group)
+        for kind, groups in grouped.items():
+            for group in groups:
+                members = self.plan.nodes[group].members
+                found[kind].extend(self.plan.chunks[self.plan.nodes[member].chunk].as_low() for member in members)
+        return found
+
+    async def _attempts(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Row:
+        row = await self._call(chunk, low, check=check)
+        if check or "retry" not in low:
+            return row
+        policy, warnings = RetryPolicy.parse(low["retry"])
+        if warnings:
+            row.setdefault("warnings", []).extend(warnings)
+        if self.test:
+            row["comment"] = f"{row['comment'] or ''}  {policy.forecast()}"
+            return row
+        return await self._retry(chunk, low, policy, row)
+
+    async def _retry(self, chunk: LowChunk, low: dict[str, Any], policy: RetryPolicy, row: Row) -> Row:
+        said, spent, began, attempt = [], 0.0, row["start_time"], 1
+        while row["result"] != policy.until and attempt < policy.attempts:
+            said.append(
+                f'Attempt {attempt}: Returned a result of "{row["result"]}", '
+                f'with the following comment: "{row["comment"]}"'
+            )
+            seconds = policy.pause()
+            spent += row["duration"] + seconds * 1000
+            await self._pause(chunk, attempt, row, seconds)
+            attempt += 1
+            row = await self._call(chunk, fresh(low), check=False)
+        if said:
+            row["comment"] = "\n".join([*said, row["comment"] or ""])
+            row["duration"] = round(row["duration"] + spent, 3)
+            row["start_time"] = began
+        return row
+
+    async def _call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Row:
+        """Call the function once. Whatever goes wrong becomes a failed row."""
+        began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
+        try:
+            row = await self._prepared_call(chunk, low, check=check)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
+            row = exception_row(low["name"], error)
+        row = normalise(row, low["name"])
+        row["start_time"] = began.time().isoformat()
+        row["duration"] = round((perf_counter() - clock) * 1000, 3)
+        row["__id__"], row["__sls__"] = low["__id__"], low.get("__sls__")
+        if low.get("no_log"):
+            mask(row)
+        if not check:
+            self._refresh(low, row)
+        return row
+
+    async def _prepared_call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Any:
+        umask = None
+        if "umask" in low:
+            text = low.pop("umask")
+            try:
+                umask = int(str(text), 8)
+            except ValueError:
+                return failed_row(low["name"], f"Invalid umask: {text}\n")
+        name = f"{low['state']}.{low['fun']}"
+        function = self._functions.get(name) or await self._find(name)
+        if isinstance(function, FunctionNotFound):
+            return failed_row(low["name"], _not_found(name, low, function))
+        seconds = _own_timeout(low, function)
+        try:
+            args, kwargs = bind(function, low)
+        except ArgumentError as error:
+            return failed_row(low["name"], _misfit(error))
+        context = self._context(chunk, low, kwargs, check=check)
+        context.umask = umask
+        current.set(context)
+        if seconds is None:
+            return await self._execute(function, args, kwargs, low)
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._execute(function, args, kwargs, low)
+        except TimeoutError:
+            return failed_row(low["name"], f"The state did not end within {seconds:g} seconds and was stopped.")
+
+    async def _execute(
+        self, function: LoadedFunction, args: list[Any], kwargs: dict[str, Any], low: dict[str, Any]
+    ) -> Any:
+        """Conditions, the function, check_cmd: on the loop if the function is async, else together in one thread."""
+        salt = self.host.salt
+        conditions = has_conditions(low) and not await self._has(low["state"], "mod_run_check")
+        checks = "check_cmd" in low and await self._generic_check(function, low["state"])
+        if has_slot(args) or has_slot(kwargs.values()):
+            args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
+        if not function.is_async:
+
+            def in_thread() -> Any:
+                returned = check_conditions(low, salt) if conditions else None
+                if returned is None:
+                    returned = function.func(*args, **kwargs)
+                return {**returned, **check_commands(low, salt)} if checks else returned
+
+            return await self.host.workers.run(in_thread)
+        returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
+        if returned is None:
+            returned = await function.func(*args, **kwargs)
+        return {**returned, **await self.host.workers.run(check_commands, low, salt)} if checks else returned
+
+    async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
+        """Salt's rule: a module with ``mod_run_check_cmd`` checks for itself where the function takes ``check_cmd``."""
+        return not function.signature.accepts("check_cmd") or not await self._has(state, "mod_run_check_cmd")
+
+    def _context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
+        env = low.get("__env__") or "base"
+        if not self.host.opts.get("lock_saltenv"):
+            if "saltenv" in low:
+                env = str(low["saltenv"])
+            elif isinstance(kwargs.get("env"), str):
+                env = kwargs["env"]
+        context = self.host.context(
+            low=low,
+            running=self._running,
+            lowstate=self._lowstate,
+            env=env,
+            sls=chunk.sls,
+            test=self.test or check,
+            cancel=CancelToken(),
+        )
+        context.runas = low.get("runas")
+        return context
+
+    async def _plain(
+        self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk, low: dict[str, Any]
+    ) -> Any:
+        """Call one of a module's hooks (mod_init, mod_aggregate)."""
+        current.set(self._context(chunk, low, {}, check=False))
+        if function.is_async:
+            return await function.func(*args)
+        return await self.host.workers.run(function.func, *args)
+
+    async def _mod_init(self, chunk: LowChunk, low: dict[str, Any]) -> Row | None:
+        """Call ``mod_init`` until it returns something true; a row if it raised."""
+        state = chunk.state
+        if state in self._initialised:
+            return None
+        hook = self._functions.get(f"{state}.mod_init") or await self._find(f"{state}.mod_init")
+        if isinstance(hook, FunctionNotFound):
+            self._initialised.add(state)
+            return None
+        if isinstance(await self._find(f"{state}.{low['fun']}"), FunctionNotFound):
+            return None
+        async with self._init_locks[state]:
+            if state in self._initialised:
+                return None
+            try:
+                if await self._plain(hook, (fresh(low),), chunk, low):
+                    self._initialised.add(state)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a module may raise anything
+                return exception_row(low["name"], error)
+        return None
+
+    async def _has(self, state: str, fun: str) -> bool:
+        return not isinstance(await self._find(f"{state}.{fun}"), FunctionNotFound)
+
+    async def _find(self, name: str) -> LoadedFunction | FunctionNotFound:
+        """Look a function up once a run, in a thread: the first look-up imports the module."""
+        found = self._functions.get(name)
+        if found is None:
+            try:
+                found = await self.host.workers.run(self.host.states.loader.get, name)
+            except FunctionNotFound as error:
+                found = error
+            self._functions[name] = found
+        return found
+
+    def _stamped(self, row: Row, low: Mapping[str, Any]) -> Row:
+        row["start_time"] = datetime.now().time().isoformat()  # noqa: DTZ005 - Salt's rows carry local time of day
+        row["duration"] = 0.0
+        row["__id__"], row["__sls__"] = low["__id__"], low.get("__sls__")
+        return row
+
+    def _refresh(self, low: Mapping[str, Any], row: Row) -> None:
+        """Let the loader look for new modules where Salt would: asked for, or after changes that may bring some."""
+        if low.get("reload_grains") or low.get("reload_pillar"):
+            self.host.refresh(grains=bool(low.get("reload_grains")), pillar=bool(low.get("reload_pillar")))
+        if not row["changes"]:
+            if low.get("force_reload_modules"):
+                self._reload()
+        elif low.get("reload_modules") or low["state"] in _REFRESHING_MODULES or _brings_modules(low):
+            self._reload()
+
+    def _reload(self) -> None:
+        self.host.reload()
+        self._functions.clear()
+
+
+def _brings_modules(low: Mapping[str, Any]) -> bool:
+    if low["state"] != "file":
+        return False
+    fun, name = low["fun"], low["name"]
+    return (
+        fun == "recurse"
+        or (fun == "managed" and name.endswith(_MODULE_SUFFIXES))
+        or (fun == "symlink" and "bin" in name)
+    )
+
+
+def _not_found(name: str, low: Mapping[str, Any], error: FunctionNotFound) -> str:
+    if low.get("__sls__") is None:
+        return f"Specified state '{name}' was not found\n"
+    return f"State '{name}' was not found in SLS '{low['__sls__']}'\nReason: {error}\n"
+
+
+def _misfit(error: ArgumentError) -> str:
+    hint = getattr(error, "hint", "")
+    if isinstance(error, MissingParameters):
+        return f"{error}\n"
+    return f"{error}: {hint}" if hint else str(error)
+
+
+def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
+    """Take ``timeout`` out of low data where the function has no such argument: the engine keeps it."""
+    if "timeout" not in low or function.signature.accepts("timeout"):
+        return None
+    value = low.pop("timeout")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        low["timeout"] = value
+        return None

@@ -1,0 +1,199 @@
+"""Machine: the scheduler. Events in, work out; no clock, no input or output, nothing to wait for.
+
+`take` hands out the next piece of work, `done` reports it finished. Ready nodes wait in a heap keyed by serial rank, so
+one worker follows exactly the serial order, and any number of workers start, among what is ready, what comes first in
+that order. Nodes that take no time (sets, stages) are passed through as soon as they are free.
+"""
+
+from __future__ import annotations
+
+import random
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.result import Outcome
+from asyncstate.run.gate import Verdict, target_marks, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from asyncstate.model.plan import Plan
+
+
+class Work(msgspec.Struct, frozen=True, gc=False):
+    """Something to do: run a chunk, run it in test mode for a prereq (CHECK), or aggregate a GROUP.
+
+    ``failed`` are the chunks behind a FAIL verdict, in serial order; ``members`` those of a group that may run.
+    """
+
+    node: int
+    kind: NodeKind
+    chunk: int
+    verdict: Verdict = Verdict.MET
+    failed: tuple[int, ...] = ()
+    members: tuple[int, ...] = ()
+
+
+class Machine:
+    """The state of one run.
+
+    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone. ``shuffle`` seeds a
+    random legal order in place of the serial one.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        failhard: Collection[int] = (),
+        exclusive: Collection[int] = (),
+        shuffle: int | None = None,
+    ) -> None:
+        self.plan = plan
+        self._failhard = failhard
+        self._exclusive = exclusive
+        self._alone = False
+        self._waiting = plan.dag.in_degrees()
+        self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
+        self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
+        self._rank = plan.rank if shuffle is None else _shuffled(plan.rank, shuffle)
+        self._ready: list[tuple[int, int]] = []
+        self._started = bytearray(len(plan.nodes))
+        self._pending = len(plan.nodes)
+        self.running: set[int] = set()
+        self.stopped = ""
+        for node, count in enumerate(self._waiting):
+            if not count and not self._started[node]:
+                self._release(node)
+
+    @property
+    def ready(self) -> int:
+        """How many pieces of work could be taken now."""
+        return 0 if self.stopped else len(self._ready)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing runs and nothing more will."""
+        return not self.running and (not self._pending or bool(self.stopped))
+
+    def outcome(self, node: int) -> Outcome | None:
+        """Return what a node ended with; None while it has not."""
+        return self._outcomes[node]
+
+    def not_started(self) -> list[int]:
+        """Chunks that were never handed out, in serial order."""
+        return [index for index in range(len(self.plan.chunks)) if not self._started[index]]
+
+    def stop(self, reason: str) -> None:
+        """Hand out nothing more; what runs may finish."""
+        self.stopped = self.stopped or reason
+
+    def take(self) -> Work | None:
+        """Return the next piece of work, or None if there is none now (`finished` tells whether ever)."""
+        if self.stopped or not self._ready or self._alone:
+            return None
+        node = self._ready[0][1]
+        if node in self._exclusive:
+            if self.running:
+                return None
+            self._alone = True
+        heappop(self._ready)
+        self._started[node] = 1
+        self.running.add(node)
+        return self._work(node)
+
+    def done(self, node: int, outcome: Outcome) -> list[int]:
+        """Take note that a node ended; return the nodes that are ready because of it, in the order they became so."""
+        self.running.discard(node)
+        if node in self._exclusive:
+            self._alone = False
+        if outcome.result is False and node in self._failhard:
+            self.stop("failhard")
+        released: list[int] = []
+        self._complete(node, outcome, released)
+        return released
+
+    def _work(self, node: int) -> Work:
+        what = self.plan.nodes[node]
+        if what.kind is NodeKind.GROUP:
+            members = tuple(
+                chunk
+                for chunk in (self.plan.nodes[member].chunk for member in what.members)
+                if self._verdict(chunk).runs
+            )
+            return Work(node, what.kind, -1, members=members)
+        decided = self._verdict(what.chunk, check=what.kind is NodeKind.CHECK)
+        failed = self._failed_chunks(what.chunk) if decided is Verdict.FAIL else ()
+        return Work(node, what.kind, what.chunk, decided, failed)
+
+    def _verdict(self, chunk: int, *, check: bool = False) -> Verdict:
+        requisites = self.plan.requisites[chunk]
+        if not requisites:
+            return Verdict.MET
+        if check:
+            requisites = tuple(req for req in requisites if req.kind is not RequisiteKind.PREREQUIRED)
+        return verdict(requisites, self._marks)
+
+    def _marks(self, node: int, family: RequisiteKind) -> int:
+        outcome = self._outcomes[node]
+        members = self.plan.nodes[node].members
+        if not members:
+            return target_marks(family, outcome) if outcome is not None else 0
+        key = (node, family)
+        marks = self._set_marks.get(key)
+        if marks is None:
+            marks = 0
+            for member in members:
+                marks |= self._marks(member, family)
+            if outcome is not None:
+                self._set_marks[key] = marks
+        return marks
+
+    def _failed_chunks(self, chunk: int) -> tuple[int, ...]:
+        """Every chunk this one refers to, by whatever requisite, that ended with result False."""
+        failed = set()
+        for requisite in self.plan.requisites[chunk]:
+            for node in self.plan.nodes[requisite.node].members or (requisite.node,):
+                outcome = self._outcomes[node]
+                if outcome is not None and outcome.result is False:
+                    failed.add(self.plan.nodes[node].chunk)
+        return tuple(sorted(failed))
+
+    def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:
+        self._outcomes[node] = outcome
+        self._pending -= 1
+        for successor in self.plan.dag.successors(node):
+            self._waiting[successor] -= 1
+            if not self._waiting[successor]:
+                self._release(successor, released)
+
+    def _release(self, node: int, released: list[int] | None = None) -> None:
+        """Put a free node into the heap; sets and stages are complete at once, and so is what that frees."""
+        released = released if released is not None else []
+        stack = [node]
+        while stack:
+            free = stack.pop()
+            if self.plan.nodes[free].kind not in (NodeKind.SET, NodeKind.STAGE):
+                heappush(self._ready, (self._rank[free], free))
+                released.append(free)
+                continue
+            self._started[free] = 1
+            self._outcomes[free] = _PASSED
+            self._pending -= 1
+            for successor in self.plan.dag.successors(free):
+                self._waiting[successor] -= 1
+                if not self._waiting[successor]:
+                    stack.append(successor)
+
+
+_PASSED = Outcome(result=True, changed=False)
+
+
+def _shuffled(rank: tuple[int, ...], seed: int) -> tuple[int, ...]:
+    values = list(rank)
+    random.Random(seed).shuffle(values)  # noqa: S311 - a reproducible order, not a secret
+    return tuple(values)

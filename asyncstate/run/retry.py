@@ -1,0 +1,47 @@
+"""``retry``: how often, how long between, until when."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+
+
+class RetryPolicy(msgspec.Struct, frozen=True):
+    """``attempts`` counts every call, the first included; ``interval`` and ``splay`` are seconds."""
+
+    until: bool = True
+    attempts: int = 2
+    interval: int = 30
+    splay: int = 0
+
+    @classmethod
+    def parse(cls, value: Any) -> tuple[RetryPolicy, list[str]]:
+        """Read the SLS value as Salt does: what has the wrong type counts as absent, and is worth a warning."""
+        if value is False:
+            return cls(attempts=0), []
+        if value is True:
+            return cls(), []
+        if not isinstance(value, dict):
+            return cls(), ["retry is neither True nor a mapping: the defaults are used"]
+        settings, warnings = {}, []
+        for key, kind in (("until", bool), ("attempts", int), ("interval", int), ("splay", int)):
+            if key not in value:
+                continue
+            if isinstance(value[key], kind):
+                settings[key] = value[key]
+            else:
+                warnings.append(f"retry: {key} should be of type {kind.__name__}: the default is used")
+        return cls(**settings), warnings
+
+    def pause(self) -> float:
+        """Seconds until the next attempt."""
+        return self.interval + (random.randint(0, self.splay) if self.splay else 0)  # noqa: S311 - spreads load
+
+    def forecast(self) -> str:
+        """What test mode says about this policy."""
+        return (
+            f"The state would be retried every {self.interval} seconds (with a splay of up to {self.splay} seconds) "
+            f"a maximum of {self.attempts} times or until a result of {self.until} is returned"
+        )

@@ -1,0 +1,132 @@
+"""Rows: from whatever a state function returned, or did not return, to a row every reader can rely on."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.result import REQUIRED_KEYS, Row
+from asyncstate.model.tag import state_tag
+from asyncstate.run.gate import NOT_RUN, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+MASK = "**********"
+
+
+def failed_row(name: Any, comment: str) -> Row:
+    """A row for a state that could not even be called."""
+    return {"name": name, "changes": {}, "result": False, "comment": comment}
+
+
+def exception_row(name: Any, error: BaseException) -> Row:
+    """A row for a state function that raised. The traceback begins in the plugin, not in the engine."""
+    trace = error.__traceback__
+    while (
+        trace is not None
+        and trace.tb_next is not None
+        and trace.tb_frame.f_globals.get("__name__", "").startswith(_OWN)
+    ):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    return failed_row(name, f"An exception occurred in this state: {text}")
+
+
+_OWN = ("asyncstate.run.", "asyncstate.load.")
+
+
+def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) -> Row:
+    """A row for a state its requisites held back; ``failed`` are the chunks to blame."""
+    if verdict is Verdict.FAIL:
+        blamed = ", ".join(dict.fromkeys(f"{chunk.sls}.{chunk.id}" for chunk in failed))
+        row = failed_row(name, f"One or more requisite failed: {blamed}")
+    else:
+        row = {"name": name, "changes": {}, "result": True, "comment": NOT_RUN[verdict]}
+    row["__state_ran__"] = False
+    return row
+
+
+def normalise(returned: Any, name: Any) -> Row:
+    """Bring a state function's return into shape, or say in a failed row what is wrong with it.
+
+    A comment that is a list becomes lines; a result that is neither a bool nor None becomes its truth (Salt's rules).
+    """
+    if type(returned) is not dict:
+        if not isinstance(returned, dict):
+            return _malformed(name, "Malformed state return. Data must be a dictionary type.")
+        returned = dict(returned)
+    if "changes" in returned and not isinstance(returned["changes"], dict):
+        return _malformed(name, "'Changes' should be a dictionary.")
+    missing = [key for key in REQUIRED_KEYS if key not in returned]
+    if missing:
+        return failed_row(name, f"The following keys were not present in the state return: {', '.join(missing)}.")
+    if isinstance(returned["comment"], list):
+        returned["comment"] = "\n".join(str(part) for part in returned["comment"])
+    result = returned["result"]
+    if result is not None and result is not True and result is not False:
+        returned["result"] = bool(result)
+    return returned
+
+
+def _malformed(name: Any, what: str) -> Row:
+    return failed_row(name, f"An exception occurred in this state: {what}")
+
+
+def mask(row: Row) -> None:
+    """Hide what ``no_log`` must not show: name, comment and every truthy leaf of the changes."""
+    for key in ("name", "comment", "changes"):
+        row[key] = _masked(row[key])
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(item) for item in value]
+    return MASK if value else value
+
+
+def sub_rows(row: Row, low: Mapping[str, Any]) -> dict[str, Row]:
+    """Take the sub-states out of a row (``sub_state_run``) and return their own rows by tag, parent's names on them."""
+    rows: dict[str, Row] = {}
+    for entry in row.pop("sub_state_run", None) or ():
+        sub_low = entry.get("low") if isinstance(entry, dict) else None
+        if not isinstance(sub_low, dict) or not {"state", "name", "fun", "__id__"} <= sub_low.keys():
+            tag = state_tag(low["state"], low["__id__"], f"sub_state_run[{len(rows)}]", low["fun"])
+            rows[tag] = failed_row(low["name"], "A sub state needs `low` with state, name, fun and __id__.")
+        else:
+            tag = state_tag(sub_low["state"], sub_low["__id__"], sub_low["name"], sub_low["fun"])
+            shaped = normalise({"name": sub_low["name"], **entry}, sub_low["name"])
+            rows[tag] = {
+                **{key: shaped[key] for key in ("changes", "result", "comment")},
+                "name": low["name"],
+                "duration": entry.get("duration") or 0.0,
+                "start_time": entry.get("start_time") or row["start_time"],
+                "__state_ran__": True,
+            }
+        rows[tag].setdefault("duration", 0.0)
+        rows[tag].setdefault("start_time", row["start_time"])
+        rows[tag]["__sls__"], rows[tag]["__id__"] = low.get("__sls__"), low["__id__"]
+    return rows
+
+
+def number_rows(
+    plan: Plan, rows: Mapping[str, Row], subs: Mapping[str, dict[str, Row]], last: Mapping[str, Row]
+) -> dict[str, Row]:
+    """Put rows in serial order and number them, whatever the timing: sub-states after their parent, listeners last."""
+    ordered: dict[str, Row] = dict(plan.rows)
+    for chunk in plan.chunks:
+        tag = chunk.tag
+        if tag in rows:
+            ordered[tag] = rows[tag]
+            ordered.update(subs.get(tag, {}))
+    for tag, row in last.items():
+        ordered[tag] = row
+        ordered.update(subs.get(tag, {}))
+    for number, row in enumerate(ordered.values()):
+        row["__run_num__"] = number
+    return ordered

@@ -1,0 +1,134 @@
+"""Slots: ``__slot__:salt:module.function(args).path ~ text`` in an argument becomes the value at the last moment."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_PREFIX = "__slot__:"
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
+
+
+def has_slot(values: Iterable[Any]) -> bool:
+    """Whether `fill_slots` would find anything to do."""
+    for value in values:
+        if isinstance(value, str):
+            if value.startswith(_PREFIX):
+                return True
+        elif isinstance(value, (dict, list)):
+            inner = value.values() if isinstance(value, dict) else value
+            for item in inner:
+                parts = item.values() if isinstance(item, dict) else (item,)
+                if any(isinstance(part, str) and part.startswith(_PREFIX) for part in parts):
+                    return True
+    return False
+
+
+def fill_slots(
+    arguments: list[Any], keywords: dict[str, Any], salt: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return both with every slot filled: in strings, and one level deep in lists and dicts, as in Salt."""
+    return (
+        [_fill(value, salt) for value in arguments],
+        {key: _fill(value, salt) for key, value in keywords.items()},
+    )
+
+
+def _fill(value: Any, salt: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return evaluate(value, salt) if value.startswith(_PREFIX) else value
+    if isinstance(value, dict):
+        return {key: _fill_text(item, salt) for key, item in value.items()}
+    if isinstance(value, list):
+        return [
+            {key: _fill_text(part, salt) for key, part in item.items()}
+            if isinstance(item, dict)
+            else _fill_text(item, salt)
+            for item in value
+        ]
+    return value
+
+
+def _fill_text(value: Any, salt: Mapping[str, Any]) -> Any:
+    return evaluate(value, salt) if isinstance(value, str) and value.startswith(_PREFIX) else value
+
+
+def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
+    """Call the function a slot names. A malformed slot, or one of an unknown function, stays the text it is."""
+    parts = slot.split(":", 2)
+    call = parse_call(parts[2]) if len(parts) == 3 and parts[1] == "salt" else None
+    if call is None or call[0] not in salt:
+        logging.getLogger(__name__).warning("malformed slot, kept as text: %s", slot)
+        return slot
+    name, arguments, keywords = call
+    value = salt[name](*arguments, **keywords)
+    expression, tilde, suffix = parts[2].partition("~")
+    path = expression[expression.rfind(")") + 1 :]
+    if "." in path:
+        value = traverse(value, path.split(".", 1)[1].strip(), ".")
+    if tilde and isinstance(value, str):
+        suffix = suffix.strip()
+        if len(suffix) > 1 and suffix[0] == suffix[-1] and suffix[0] in "\"'":
+            suffix = suffix[1:-1]
+        value += suffix
+    return value
+
+
+def traverse(value: Any, path: str, delimiter: str) -> Any:
+    """Follow keys and list indexes; None where the path ends too early."""
+    for key in path.split(delimiter):
+        if isinstance(value, dict):
+            if key not in value:
+                return None
+            value = value[key]
+        elif isinstance(value, (list, tuple)) and key.lstrip("-").isdigit() and -len(value) <= int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
+
+
+def parse_call(text: str) -> tuple[str, list[str], dict[str, str]] | None:
+    """Read ``module.function(a, 'b', key=c)``. Every argument is a string, as in Salt. None if it is no such call."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.escapedquotes = "\"'"
+    try:
+        words = list(lexer)
+    except ValueError:
+        return None
+    if "(" not in words[1:]:
+        return None
+    opening = words.index("(")
+    parsed = _parse_arguments(iter(words[opening + 1 :]))
+    return None if parsed is None else ("".join(words[:opening]), *parsed)
+
+
+def _parse_arguments(words: Iterator[str]) -> tuple[list[str], dict[str, str]] | None:
+    """Read up to the closing parenthesis; None if it never comes or the brackets do not match."""
+    arguments: list[str] = []
+    keywords: dict[str, str] = {}
+    value: list[str] = []
+    brackets: list[str] = []
+    key = ""
+    for word in words:
+        if not brackets and word in {",", ")"}:
+            if key:
+                keywords[key] = "".join(value)
+            elif value:
+                arguments.append("".join(value))
+            if word != ",":
+                return arguments, keywords
+            key, value = "", []
+        elif not brackets and word == "=":
+            key, value = "".join(value), []
+        else:
+            if word in _CLOSING:
+                brackets.append(_CLOSING[word])
+            elif word in _CLOSING.values() and (not brackets or word != brackets.pop()):
+                return None
+            value.append(word)
+    return None

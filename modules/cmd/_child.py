@@ -1,0 +1,275 @@
+"""One child process: started in a session of its own, listened to, and ended as a group.
+
+What is promised: argument lists only (the caller names a shell if one is wanted); working directory, environment,
+umask and account are the child's and never this process's; no descriptor but the three standard ones is inherited; on a
+time-out or a cancelled run the whole process group gets TERM and, `GRACE` seconds later, KILL; a daemon that keeps the
+output pipe open does not keep the caller waiting.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate import dunders
+from asyncstate.errors import RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ._account import Account
+
+GRACE = 2.0
+"""Seconds between TERM and KILL."""
+SILENCE = 0.1
+"""Once the child is gone, seconds without output after which whoever else holds the pipe is not waited for."""
+DRAIN = 1.0
+"""The same for one who keeps writing."""
+_TICK = 1.0
+"""How often a quiet child is looked at for a cancelled run whose TERM it ignored, in seconds."""
+_TICK_WITHOUT_PIDFD = 0.02
+_CHUNK = 65536
+
+
+class Finished(NamedTuple):
+    """How a child ended. ``returncode`` is negative for a signal; ``timed_out`` says that it was ended for its time."""
+
+    pid: int
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+
+
+def run_child(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+    merge_stderr: bool = False,
+    umask: int = -1,
+    account: Account | None = None,
+    timeout: float | None = None,
+) -> Finished:
+    """Run ``argv`` to its end and return its output. OSError if it cannot be started, RunCancelled if the run was."""
+    process = _start(
+        argv,
+        cwd,
+        env,
+        umask,
+        account,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+    )
+    child = _Child(process, stdin)
+    call = dunders.current.get(None)
+    cancel = call.cancel if call is not None else None
+    forget = cancel.on_cancel(child.terminate) if cancel is not None else None
+    try:
+        timed_out = child.listen(None if timeout is None else time.monotonic() + timeout, cancel)
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        if forget is not None:
+            forget()
+        child.close()
+    if cancel is not None and cancel.reason:
+        raise RunCancelled(cancel.reason)
+    return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
+
+
+def start_detached(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    umask: int = -1,
+    account: Account | None = None,
+) -> int:
+    """Start ``argv`` with nothing to read from or write to, and return its pid at once. It outlives the run."""
+    nowhere = subprocess.DEVNULL
+    process = _start(argv, cwd, env, umask, account, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    threading.Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
+    return process.pid
+
+
+def _start(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    umask: int,
+    account: Account | None,
+    *,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+) -> subprocess.Popen[bytes]:
+    # Without user, group and preexec_fn CPython starts children by vfork; those arguments would make it a fork.
+    become = {} if account is None else account.popen_arguments()
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]  # the arguments of an account are optional
+        argv,
+        bufsize=0,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=cwd,
+        env=env,
+        umask=umask,
+        start_new_session=True,
+        **become,
+    )
+
+
+class _Child:
+    """A running child and the pipes to it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None) -> None:
+        self._process = process
+        self._lock = threading.Lock()
+        self._gone = False
+        self._received: dict[str, list[bytes]] = {"out": [], "err": []}
+        self._open: dict[int, list[bytes]] = {}
+        self._poll = select.poll()
+        for name, pipe in (("out", process.stdout), ("err", process.stderr)):
+            if pipe is not None:
+                self._open[pipe.fileno()] = self._received[name]
+                self._poll.register(pipe.fileno(), select.POLLIN)
+        self._unsent = memoryview(stdin or b"")
+        self._stdin = -1
+        if process.stdin is not None:
+            self._stdin = process.stdin.fileno()
+            self._poll.register(self._stdin, select.POLLOUT)
+        self._pidfd = _open_pidfd(process.pid)
+        if self._pidfd >= 0:
+            self._poll.register(self._pidfd, select.POLLIN)
+
+    def output(self, name: str) -> bytes:
+        """Return what was received on ``out`` or ``err``."""
+        return b"".join(self._received[name])
+
+    def terminate(self) -> None:
+        """Ask the group to end."""
+        self._signal_group(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the group."""
+        self._signal_group(signal.SIGKILL)
+
+    def listen(self, deadline: float | None, cancel: dunders.CancelToken | None) -> bool:
+        """Collect output until the child is gone; return whether ``deadline`` (monotonic) ended it."""
+        timed_out = False
+        kill_at: float | None = None
+        while not self._look(self._patience(deadline if kill_at is None else kill_at)):
+            now = time.monotonic()
+            if kill_at is not None:
+                if now >= kill_at:
+                    self.kill()
+                    kill_at = now + GRACE
+            elif cancel is not None and cancel.reason:
+                kill_at = now + GRACE
+            elif deadline is not None and now >= deadline:
+                timed_out = True
+                self.terminate()
+                kill_at = now + GRACE
+        if timed_out or kill_at is not None:
+            self.kill()
+        self._drain()
+        return timed_out
+
+    def close(self) -> None:
+        """Close the pipes and reap the child; from then on nothing signals its pid, which may belong to another."""
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+        # Whoever waits here waits for a child that is gone or was just killed.
+        self._process_gone()
+
+    def _process_gone(self) -> None:
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            self._gone = True
+            self._process.wait()
+
+    def _signal_group(self, number: int) -> None:
+        with self._lock:
+            if not self._gone:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, number)
+
+    def _patience(self, until: float | None) -> float:
+        tick = _TICK if self._pidfd >= 0 else _TICK_WITHOUT_PIDFD
+        return tick if until is None else min(tick, max(0.0, until - time.monotonic()))
+
+    def _look(self, seconds: float) -> bool:
+        """Move what can be moved through the pipes; return whether the child is gone."""
+        exited = False
+        for descriptor, _ in self._poll.poll(seconds * 1000):
+            if descriptor == self._pidfd:
+                exited = True
+            elif descriptor == self._stdin:
+                self._feed()
+            else:
+                self._receive(descriptor)
+        if self._pidfd < 0:
+            exited = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return exited
+
+    def _drain(self) -> None:
+        """Take what is left in the pipes, but do not wait for others that hold them open."""
+        until = time.monotonic() + DRAIN
+        if self._pidfd >= 0:
+            self._poll.unregister(self._pidfd)
+        self._shut_stdin()
+        while self._open and time.monotonic() < until:
+            ready = self._poll.poll(SILENCE * 1000)
+            if not ready:
+                return
+            for descriptor, _ in ready:
+                self._receive(descriptor)
+
+    def _receive(self, descriptor: int) -> None:
+        data = os.read(descriptor, _CHUNK)
+        if data:
+            self._open[descriptor].append(data)
+        else:
+            self._poll.unregister(descriptor)
+            del self._open[descriptor]
+
+    def _feed(self) -> None:
+        try:
+            sent = os.write(self._stdin, self._unsent[: select.PIPE_BUF])
+        except BrokenPipeError:
+            self._shut_stdin()
+            return
+        self._unsent = self._unsent[sent:]
+        if not self._unsent:
+            self._shut_stdin()
+
+    def _shut_stdin(self) -> None:
+        if self._stdin >= 0 and self._process.stdin is not None:
+            self._poll.unregister(self._stdin)
+            self._process.stdin.close()
+            self._stdin = -1
+
+
+def _open_pidfd(pid: int) -> int:
+    """Return a descriptor that becomes readable when the process ends, or -1 where the system offers none."""
+    if not hasattr(os, "pidfd_open"):
+        return -1
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        # ENOSYS on old kernels, EPERM in some sandboxes; EMFILE is met by looking at intervals, too.
+        return -1

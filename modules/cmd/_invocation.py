@@ -1,0 +1,330 @@
+"""From the arguments of ``cmd.run`` and its kin to a child process and Salt's dict about it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import subprocess
+from typing import Any
+
+import msgspec
+
+from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .._environ_overlay import effective_environ  # noqa: TID252 - type checkers know this tree as `modules`
+from ._account import Account, login_environment
+from ._child import run_child, start_detached
+
+log = logging.getLogger(__name__)
+
+_LEVELS = {
+    "all": 0,
+    "garbage": 1,
+    "trace": 5,
+    "debug": logging.DEBUG,
+    "profile": 15,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "quiet": None,
+}
+
+_RESET_LOCALE = dict.fromkeys(
+    (
+        "LC_CTYPE",
+        "LC_NUMERIC",
+        "LC_TIME",
+        "LC_COLLATE",
+        "LC_MONETARY",
+        "LC_MESSAGES",
+        "LC_PAPER",
+        "LC_NAME",
+        "LC_ADDRESS",
+        "LC_TELEPHONE",
+        "LC_MEASUREMENT",
+        "LC_IDENTIFICATION",
+        "LANGUAGE",
+    ),
+    "C",
+)
+
+
+class Options(msgspec.Struct, kw_only=True):
+    """The arguments, under Salt's names, that say how a command is run. Others (``use_vt`` …) are accepted and ignored.
+
+    ``runas`` defaults to the ``runas`` of the state that is running.
+    """
+
+    cwd: Any = None
+    stdin: Any = None
+    runas: Any = None
+    group: Any = None
+    shell: Any = None
+    python_shell: Any = None
+    env: Any = None
+    clean_env: bool = False
+    prepend_path: Any = None
+    template: Any = None
+    rstrip: bool = True
+    umask: Any = None
+    timeout: Any = None
+    output_encoding: Any = None
+    output_loglevel: Any = "debug"
+    log_callback: Any = None
+    reset_system_locale: bool = True
+    ignore_retcode: bool = False
+    saltenv: Any = None
+    bg: bool = False
+    success_retcodes: Any = None
+    success_stdout: Any = None
+    success_stderr: Any = None
+    stdin_raw_newlines: bool = False
+
+    @classmethod
+    def of(cls, arguments: dict[str, Any]) -> Options:
+        """Take what this class knows out of ``arguments``."""
+        return cls(**{name: arguments[name] for name in cls.__struct_fields__ if name in arguments})
+
+
+def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[str, Any]:
+    """Run ``cmd`` and return ``pid``, ``retcode``, ``stdout`` and ``stderr``, the outputs decoded.
+
+    A string is given to the shell when ``python_shell`` is True and split like a shell would otherwise. In the
+    background (``bg``) the retcode is None and the outputs are empty. A command that ran out of time has retcode 1
+    and says so in ``stdout``. CommandExecutionError, in Salt's words, when it cannot be started.
+    """
+    call = dunders.current.get(None)
+    if options.runas is None and call is not None:
+        options.runas = call.low.get("runas")
+    shell = options.shell or default_shell()
+    if not os.access(shell, os.X_OK) or not os.path.isfile(shell):
+        raise CommandExecutionError(f"The shell {shell} is not available")
+    level = log_level(options.output_loglevel)
+    cwd = _working_directory(options)
+    if options.template:
+        cmd, cwd = _render(str(cmd), options), _render(cwd, options)
+    account = None
+    if options.runas is not None or options.group is not None:
+        account = Account(options.runas, options.group)
+    env = _environment(options, account, shell)
+    umask = _umask(options.umask)
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        raise CommandExecutionError(f"Specified cwd '{cwd}' either not absolute or does not exist")
+    command, argv = _argument_list(cmd, shell if options.python_shell is True else None)
+    successes = _success_retcodes(options.success_retcodes)
+    timeout = _timeout(options.timeout)
+    if level is not None:
+        log.info("Executing command %s in directory '%s'", program_of(cmd), cwd)
+    try:
+        if options.bg:
+            pid = start_detached(argv, cwd=cwd, env=env, umask=umask, account=account)
+            _leave_retcode(0)
+            return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
+        done = run_child(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=_stdin(options),
+            merge_stderr=merge_stderr,
+            umask=umask,
+            account=account,
+            timeout=timeout,
+        )
+    except OSError as error:
+        shown = command if level is not None else "REDACTED"
+        context = _shown_context(cwd, shell, options, merge_stderr=merge_stderr)
+        raise CommandExecutionError(
+            f"Unable to run command '{shown}' with the context '{context}', reason: {error}"
+        ) from error
+    except ValueError as error:
+        raise CommandExecutionError(str(error)) from error
+    if done.timed_out:
+        _leave_retcode(1)
+        message = f"{command} : Timed out after {options.timeout} seconds"
+        return {"stdout": message, "stderr": "", "retcode": 1, "pid": done.pid}
+    stdout = _decode(done.stdout, options, "stdout", cmd)
+    stderr = _decode(done.stderr, options, "stderr", cmd)
+    retcode = 0 if done.returncode in successes else done.returncode
+    if _any_in(options.success_stdout, stdout) or _any_in(options.success_stderr, stderr):
+        retcode = 0
+    _leave_retcode(0 if options.ignore_retcode else retcode)
+    result = {"pid": done.pid, "retcode": retcode, "stdout": stdout, "stderr": stderr}
+    if level is not None:
+        _log_outcome(cmd, result, level, options)
+    return result
+
+
+def default_shell() -> str:
+    """Return the shell of whoever started us, as Salt takes it."""
+    return os.environ.get("SHELL", "/bin/sh")
+
+
+def log_level(name: Any) -> int | None:
+    """Return the number of a log level by Salt's name for it, None for ``quiet``; an unknown one counts as info."""
+    return _LEVELS.get(str(name).lower(), logging.INFO)
+
+
+def program_of(cmd: Any) -> str:
+    """Return the first word, which is all that is logged of a command: the rest may hold secrets."""
+    if isinstance(cmd, (list, tuple)):
+        return str(cmd[0]).strip() if cmd else ""
+    words = str(cmd).split(maxsplit=1)
+    return words[0] if words else ""
+
+
+def split_input(value: Any) -> list[Any]:
+    """Return a list as it is, and anything else as the items of a comma-separated string."""
+    return value if isinstance(value, list) else [item.strip() for item in str(value).split(",")]
+
+
+def parse_env(env: Any) -> dict[str, str]:
+    """Return ``env``, a dict or a list of one-key dicts, as strings; a variable without a value is empty."""
+    if isinstance(env, list):
+        pairs: dict[Any, Any] = {}
+        for item in env:
+            pairs.update(item if isinstance(item, dict) else {item: None})
+        env = pairs
+    if not isinstance(env, dict):
+        return {}
+    for key in (key for key, value in env.items() if value is None):
+        log.error("Environment variable '%s' passed without a value. Setting value to an empty string", key)
+    return {str(key): "" if value is None else str(value) for key, value in env.items()}
+
+
+def _working_directory(options: Options) -> str:
+    if options.cwd:
+        return str(options.cwd)
+    home = os.path.expanduser(f"~{options.runas or ''}")
+    return home if os.access(home, os.R_OK) and os.path.isdir(home) else "/"
+
+
+def _environment(options: Options, account: Account | None, shell: str) -> dict[str, str]:
+    own = parse_env(options.env)
+    if account is not None and account.entry is not None:
+        login = login_environment(account, shell) if account.is_other_user else {}
+        own = {**login, **own, "USER": account.name, "HOME": account.entry.pw_dir}
+    if options.reset_system_locale:
+        own = {**_RESET_LOCALE, **own}
+    environment = own if options.clean_env else effective_environ() | own
+    if options.prepend_path:
+        environment["PATH"] = f"{options.prepend_path}:{environment.get('PATH', os.defpath)}"
+    if "NOTIFY_SOCKET" not in own:
+        environment.pop("NOTIFY_SOCKET", None)
+    return environment
+
+
+def _umask(umask: Any) -> int:
+    if umask is None:
+        return -1
+    digits = str(umask).lstrip("0")
+    if not digits:
+        raise CommandExecutionError("Zero umask is not allowed.")
+    try:
+        return int(digits, 8)
+    except ValueError:
+        raise CommandExecutionError(f"Invalid umask: '{umask}'") from None
+
+
+def _argument_list(cmd: Any, shell: str | None) -> tuple[Any, list[str]]:
+    """Return the command as messages show it, and as it is executed."""
+    if shell is not None:
+        words = [str(word) for word in cmd] if isinstance(cmd, (list, tuple)) else [str(cmd)]
+        return cmd, [shell, "-c", *words]
+    if isinstance(cmd, (list, tuple)):
+        argv = [str(word) for word in cmd]
+    else:
+        try:
+            argv = shlex.split(str(cmd))
+        except ValueError as error:
+            raise CommandExecutionError(f"Unable to split command '{cmd}': {error}") from error
+    if not argv:
+        raise CommandExecutionError("The command is empty")
+    return argv, argv
+
+
+def _success_retcodes(value: Any) -> list[int]:
+    if value is None:
+        return [0]
+    try:
+        return [int(code) for code in split_input(value)]
+    except (TypeError, ValueError):
+        raise InvocationError("success_retcodes must be a list of integers") from None
+
+
+def _timeout(timeout: Any) -> float | None:
+    if not timeout:
+        return None
+    if not isinstance(timeout, (int, float)):
+        raise CommandExecutionError(f"Error: timeout {timeout} must be a number")
+    return float(timeout)
+
+
+def _stdin(options: Options) -> bytes | None:
+    if options.stdin is None:
+        return None
+    text = str(options.stdin)
+    return (text if options.stdin_raw_newlines else text.replace("\\n", "\n")).encode()
+
+
+def _render(text: str, options: Options) -> str:
+    call = dunders.current.get()
+    rendered: str = call.loaders.render_template(
+        text, renderer=options.template, context={}, saltenv=options.saltenv or call.opts.get("saltenv") or "base"
+    )
+    return rendered
+
+
+def _decode(data: bytes, options: Options, name: str, cmd: Any) -> str:
+    encoding = options.output_encoding or "utf-8"
+    try:
+        text = data.decode(encoding)
+    except LookupError as error:
+        raise CommandExecutionError(str(error)) from error
+    except UnicodeDecodeError:
+        text = data.decode(encoding, errors="replace")
+        log.error(  # noqa: TRY400 - the traceback would say nothing more
+            "Failed to decode %s from command %s, non-decodable characters have been replaced", name, program_of(cmd)
+        )
+    return text.rstrip() if options.rstrip else text
+
+
+def _any_in(wanted: Any, text: str) -> bool:
+    return wanted is not None and any(str(item) in text for item in split_input(wanted))
+
+
+def _leave_retcode(retcode: int) -> None:
+    """Leave the exit status where conditions (``onlyif: [{fun: cmd.run …}]``) look for it: in this call alone."""
+    call = dunders.current.get(None)
+    if call is not None:
+        call.retcode = retcode
+
+
+def _log_outcome(cmd: Any, result: dict[str, Any], level: int, options: Options) -> None:
+    masked = options.log_callback if callable(options.log_callback) else str
+    if result["retcode"] and not options.ignore_retcode:
+        level = max(level, logging.ERROR)
+        log.error("Command '%s' failed with return code: %s", program_of(cmd), result["retcode"])
+    for name in ("stdout", "stderr"):
+        if result[name] and log.isEnabledFor(level):
+            log.log(level, "%s: %s", name, masked(result[name]))
+
+
+def _shown_context(cwd: str, shell: str, options: Options, *, merge_stderr: bool) -> dict[str, Any]:
+    """Return what Salt's message shows: the arguments it would have given to ``Popen``."""
+    by_shell = options.python_shell is True
+    shown: dict[str, Any] = {
+        "cwd": cwd,
+        "shell": options.python_shell or False,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+        "with_communicate": True,
+        "timeout": options.timeout,
+        "bg": bool(options.bg),
+    }
+    if by_shell:
+        shown["executable"] = shell
+    shown["close_fds"] = True
+    return shown

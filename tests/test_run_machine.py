@@ -1,0 +1,182 @@
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import PlanBuilder
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import Outcome
+from asyncstate.run.gate import Verdict
+from asyncstate.run.machine import Machine
+
+OK = Outcome(result=True, changed=False)
+CHANGED = Outcome(result=True, changed=True)
+FAILED = Outcome(result=False, changed=False)
+WOULD = Outcome(result=None, changed=True)
+
+
+def run_all(machine, results=None, width=1, rng=None):
+    """Finish running work in any order the generator likes; return the order in which chunks started."""
+    results = results or {}
+    started, verdicts, active = [], {}, []
+    while not machine.finished:
+        while len(active) < width and (work := machine.take()) is not None:
+            active.append(work)
+            if work.kind is NodeKind.CHUNK:
+                chunk = machine.plan.chunks[work.chunk].id
+                started.append(chunk)
+                verdicts[chunk] = work.verdict
+        work = active.pop(rng.randrange(len(active)) if rng else 0)
+        outcome = OK
+        if work.kind is NodeKind.CHECK:
+            outcome = results.get(("check", machine.plan.chunks[work.chunk].id), OK)
+        elif work.kind is NodeKind.CHUNK:
+            if work.verdict is Verdict.FAIL:
+                outcome = Outcome(result=False, changed=False, ran=False)
+            elif not work.verdict.runs:
+                outcome = Outcome(result=True, changed=False, ran=False)
+            else:
+                outcome = results.get(machine.plan.chunks[work.chunk].id, OK)
+        machine.done(work.node, outcome)
+    return started, verdicts
+
+
+@st.composite
+def plans(draw):
+    """A random tree whose requisites point backwards in serial order, some of them at sets."""
+    size = draw(st.integers(1, 25))
+    builder = PlanBuilder()
+    for number in range(size):
+        targets = draw(st.lists(st.integers(0, number - 1), max_size=3, unique=True)) if number else []
+        kind = draw(st.sampled_from(["require", "watch", "onchanges", "onfail", "require_any", "onfail_all"]))
+        builder.chunk(f"c{number}", **{kind: [f"c{target}" for target in targets]})
+    if size > 3 and draw(st.booleans()):
+        builder.set("group", "c0", "c1")
+        builder.chunk("last", require=["group"])
+    return builder.build()
+
+
+outcomes = st.sampled_from([OK, CHANGED, FAILED, WOULD])
+
+
+@given(plan=plans(), data=st.data())
+def test_one_worker_follows_the_serial_order(plan, data):
+    results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
+    started, _ = run_all(Machine(plan), results)
+    assert started == [chunk.id for chunk in plan.chunks]
+
+
+@given(plan=plans(), data=st.data(), width=st.integers(2, 8), seed=st.integers(0, 2**32), shuffle=st.booleans())
+def test_any_width_and_timing_gives_the_serial_verdicts(plan, data, width, seed, shuffle):
+    results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
+    _, serial = run_all(Machine(plan), results)
+    machine = Machine(plan, shuffle=seed if shuffle else None)
+    started, verdicts = run_all(machine, results, width, random.Random(seed))
+    assert verdicts == serial
+    assert sorted(started) == sorted(chunk.id for chunk in plan.chunks)
+    assert machine.not_started() == []
+
+
+@given(plan=plans(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_no_edge_is_ever_violated(plan, width, seed):
+    machine, rng, ended, active = Machine(plan), random.Random(seed), set(), []
+    while not machine.finished:
+        while len(active) < width and (work := machine.take()) is not None:
+            needed = plan.dag.reach(plan.dag.predecessors(work.node), forward=False)
+            assert {node for node in needed if plan.nodes[node].kind is NodeKind.CHUNK} <= ended
+            active.append(work)
+        work = active.pop(rng.randrange(len(active)))
+        machine.done(work.node, OK)
+        ended.add(work.node)
+
+
+@given(plan=plans(), seed=st.integers(0, 2**32))
+def test_shuffle_is_reproducible(plan, seed):
+    assert run_all(Machine(plan, shuffle=seed)) == run_all(Machine(plan, shuffle=seed))
+
+
+def test_failure_names_every_failed_target_in_serial_order():
+    plan = PlanBuilder().chunk("a").chunk("b").set("both", "b", "a").chunk("c", require=["both"]).build()
+    machine = Machine(plan)
+    for _ in range(2):
+        machine.done(machine.take().node, FAILED)
+    work = machine.take()
+    assert work.verdict is Verdict.FAIL
+    assert work.failed == (0, 1)
+
+
+def test_prereq_target_is_checked_first_and_runs_last():
+    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
+    machine = Machine(plan)
+    check = machine.take()
+    assert (check.kind, check.chunk) == (NodeKind.CHECK, 1)
+    assert machine.take() is None
+    machine.done(check.node, WOULD)
+    prep = machine.take()
+    assert (prep.kind, prep.chunk, prep.verdict) == (NodeKind.CHUNK, 0, Verdict.MET)
+    assert machine.take() is None
+    machine.done(prep.node, OK)
+    assert machine.take().chunk == 1
+
+
+def test_prereq_without_pending_changes_skips():
+    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
+    _, verdicts = run_all(Machine(plan), {("check", "deploy"): OK})
+    assert verdicts == {"prep": Verdict.PRE, "deploy": Verdict.MET}
+
+
+def test_failed_prereq_keeps_its_target_from_running():
+    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
+    _, verdicts = run_all(Machine(plan), {("check", "deploy"): WOULD, "prep": FAILED})
+    assert verdicts["deploy"] is Verdict.FAIL
+
+
+def test_failhard_stops_dispatch_and_lets_running_work_finish():
+    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
+    machine = Machine(plan, failhard={0})
+    first, second = machine.take(), machine.take()
+    machine.done(first.node, FAILED)
+    assert machine.stopped == "failhard"
+    assert machine.take() is None
+    assert not machine.finished
+    machine.done(second.node, OK)
+    assert machine.finished
+    assert machine.not_started() == [2]
+
+
+def test_exclusive_work_runs_alone():
+    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
+    machine = Machine(plan, exclusive={1})
+    first = machine.take()
+    assert machine.take() is None, "b must wait for a, and c must not overtake it"
+    machine.done(first.node, OK)
+    alone = machine.take()
+    assert alone.chunk == 1
+    assert machine.take() is None
+    machine.done(alone.node, OK)
+    assert machine.take().chunk == 2
+
+
+def test_group_hands_over_only_members_that_may_run():
+    plan = (
+        PlanBuilder().chunk("ok").chunk("bad").chunk("one", require=["ok"]).chunk("two", require=["bad"])
+        .chunk("three").group("one", "two", "three").build()
+    )  # fmt: skip
+    machine = Machine(plan)
+    machine.done(machine.take().node, OK)
+    machine.done(machine.take().node, FAILED)
+    group = machine.take()
+    assert group.kind is NodeKind.GROUP
+    assert group.members == (2, 4)
+
+
+def test_stop_keeps_what_was_not_started():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    machine = Machine(plan)
+    machine.stop("SIGINT")
+    assert machine.finished
+    assert machine.not_started() == [0, 1]
+
+
+def test_empty_plan_is_finished():
+    assert Machine(PlanBuilder().build()).finished
