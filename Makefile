@@ -13,17 +13,17 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 	$(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
 	    --pillar '{"root": "$(SCRATCH)"}'
 
-test: $(ENV)/.dev  ## the tests
-	$(ENV)/bin/python -m pytest
+test: $(ENV)/.dev  ## the tests, with branch coverage measured on the way
+	$(ENV)/bin/python -m coverage run -m pytest
 
-check: $(ENV)/.dev  ## lint, types, layers, tests with coverage: what CI does first
-	$(ENV)/bin/python -m nox -s lint types coverage
+check: $(ENV)/.dev  ## lint, format, layers, types
+	$(ENV)/bin/python -m nox -s lint types
 
 lock: $(ENV)/.dev  ## write requirements/*.txt anew from pyproject.toml
 	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" requirements/compile.sh
 
 clean:  ## remove the environment and everything that was built
-	rm -rf $(ENV) .nox build dist site
+	rm -rf $(ENV) .nox build dist site .coverage
 
 $(ENV)/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml
 	requirements/install.sh $(ENV) runtime

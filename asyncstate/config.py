@@ -5,8 +5,6 @@ are kept and reach plugins through ``__opts__``. Later sources win: configuratio
 mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is YAML), flags of the command line.
 """
 
-# ruff: noqa: PTH - paths are text here, and must not be resolved: a symlinked root keeps the name it was given
-
 from __future__ import annotations
 
 import logging
@@ -34,6 +32,7 @@ _ROOT_OPTIONS = ("file_roots", "pillar_roots")
 _DEFAULT_ROOTS = {"file_roots": "/srv/salt", "pillar_roots": "/srv/pillar"}
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
 _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
+_FLAGS = {"file_roots": "--file-root", "pillar_roots": "--pillar-root", "grains_override": "--grains"}
 _OWN_FIELDS = frozenset({"extra", "origins", "grains_override"})
 
 
@@ -230,9 +229,10 @@ def load_settings(
         origins[option] = origin
     for option, value in (overrides or {}).items():
         if value is not None:
-            _refuse_misspelling(option, f"--{option.replace('_', '-')}")
+            flag = _FLAGS.get(option) or f"--{option.replace('_', '-')}"
+            _refuse_misspelling(option, flag)
             values[option] = value
-            origins[option] = f"flag --{option.replace('_', '-')}"
+            origins[option] = f"flag {flag}"
     return _build(values, origins)
 
 
@@ -383,9 +383,9 @@ def _read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list
         where = os.path.join(path.parent, os.path.expanduser(str(pattern)))
         import glob  # noqa: PLC0415 - hardly any configuration includes others
 
-        for found in sorted(glob.glob(where)):
-            if Path(found) not in seen | {path}:
-                result += _read_with_includes(Path(found), seen | {path})
+        for found in (Path(os.path.normpath(name)) for name in sorted(glob.glob(where))):
+            if found not in seen | {path}:
+                result += _read_with_includes(found, seen | {path})
     return result
 
 

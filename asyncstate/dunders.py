@@ -7,6 +7,7 @@ same objects put into its namespace when it is loaded.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from asyncstate.errors import RunCancelled
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
+
+log = logging.getLogger(__name__)
 
 
 class OptsOverlay(dict[str, Any]):
@@ -28,64 +31,64 @@ class OptsOverlay(dict[str, Any]):
 class CancelToken:
     """Tells code in a worker thread that nobody waits for it any more.
 
-    ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled.
+    ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled. Every method may
+    be called from any thread; what is registered is called exactly once.
     """
 
     __slots__ = ("_callbacks", "reason")
 
     def __init__(self) -> None:
         self.reason = ""
-        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._callbacks: dict[object, Callable[[], object]] = {}
 
     def cancel(self, reason: str) -> None:
         """Set the reason and call what was registered. Later calls change nothing."""
         if self.reason:
             return
-        self.reason = reason
-        for callback in list(self._callbacks.values()):
-            callback()
+        self.reason = reason or "cancelled"
+        for key in list(self._callbacks):
+            self._call(key)
 
     def check(self) -> None:
         """Raise RunCancelled if the token was cancelled."""
         if self.reason:
             raise RunCancelled(self.reason)
 
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Register ``callback``; the return value takes it back. Called at once if already cancelled."""
-        key = id(callback)
+        key = object()
         self._callbacks[key] = callback
         if self.reason:
+            self._call(key)
+
+        def release() -> None:
+            self._callbacks.pop(key, None)
+
+        return release
+
+    def _call(self, key: object) -> None:
+        """Call one callback, unless another thread took it first. One that fails must not keep the others waiting."""
+        callback = self._callbacks.pop(key, None)
+        if callback is None:
+            return
+        try:
             callback()
-        return lambda: self._callbacks.pop(key, None) and None
+        except Exception:
+            log.exception("a clean-up after a cancellation failed")
+
+
+class _CallState:
+    """What a call leaves behind, seen by every context that stands for the same call."""
+
+    __slots__ = ("opts", "retcode")
+
+    def __init__(self) -> None:
+        self.opts: dict[str, Any] | None = None
+        self.retcode = 0
 
 
 class CallContext:
     """What one call sees. ``test`` is laid over the options of the runtime for this call alone."""
-
-    __slots__ = (
-        "_opts",
-        "base_opts",
-        "cancel",
-        "context",
-        "env",
-        "file_client",
-        "grains",
-        "instance_id",
-        "loaders",
-        "low",
-        "lowstate",
-        "pillar",
-        "retcode",
-        "runas",
-        "running",
-        "salt",
-        "sls",
-        "states",
-        "test",
-        "umask",
-        "user",
-        "utils",
-    )
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class CallContext:
         cancel: CancelToken | None = None,
     ) -> None:
         self.base_opts = opts
-        self._opts: dict[str, Any] | None = None
+        self._state = _CallState()
         self.grains = grains
         self.pillar = pillar
         self.context = context
@@ -130,26 +133,40 @@ class CallContext:
         self.cancel = cancel
         self.runas: str | None = None
         self.umask: int | None = None
-        self.retcode = 0
-        """Exit status of the last command this call ran: what Salt keeps in ``__context__["retcode"]``."""
 
     @property
     def opts(self) -> dict[str, Any]:
         """The options with this call's ``test`` on top; made on first use."""
-        if self._opts is None:
-            self._opts = OptsOverlay(self.base_opts)
-            self._opts["test"] = self.test
-        return self._opts
+        state = self._state
+        if state.opts is None:
+            state.opts = OptsOverlay(self.base_opts)
+            state.opts["test"] = self.test
+        return state.opts
+
+    @property
+    def retcode(self) -> int:
+        """Exit status of the last command this call ran: what Salt keeps in ``__context__["retcode"]``."""
+        return self._state.retcode
+
+    @retcode.setter
+    def retcode(self, value: int) -> None:
+        self._state.retcode = value
 
     def derive(self, **changes: Any) -> CallContext:
-        """Return a context like this one but for ``changes``; the options overlay starts anew."""
+        """Return the context of another call, like this one but for ``changes``; its options overlay starts anew."""
+        known = self.__dict__
+        if not changes.keys() <= known.keys():
+            raise TypeError(f"a call context has no {', '.join(sorted(changes.keys() - known.keys()))}")
+        return self._copy({**changes, "_state": _CallState()})
+
+    def cancelled_by(self, token: CancelToken) -> CallContext:
+        """Return a context for a part of this call that ``token`` can cancel; it shares everything else."""
+        return self._copy({"cancel": token})
+
+    def _copy(self, changes: dict[str, Any]) -> CallContext:
         other = object.__new__(CallContext)
-        for slot in self.__slots__:
-            object.__setattr__(other, slot, getattr(self, slot))
-        other._opts = None
-        other.retcode = 0
-        for key, value in changes.items():
-            setattr(other, key, value)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(changes)
         return other
 
 

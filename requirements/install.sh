@@ -29,8 +29,8 @@ require_venv() {
   package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
   if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     say "This Python has no venv module: installing Debian's $package."
-    apt-get update -qq >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$package" >&2
+    apt-get update -qq >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$package" >/dev/null
   else
     say "This Python cannot make environments. Install its venv module first, on Debian and Ubuntu with:"
     say "    sudo apt-get install $package"

@@ -181,5 +181,7 @@ def _nearest(unknown: Sequence[str], known: Sequence[str]) -> str:
     for name in unknown:
         close = difflib.get_close_matches(str(name), known, n=1)
         if close:
-            hints.append(f"did you mean {close[0]!r} for {name!r}?" if len(unknown) > 1 else f"did you mean {close[0]!r}?")
+            hints.append(
+                f"did you mean {close[0]!r} for {name!r}?" if len(unknown) > 1 else f"did you mean {close[0]!r}?"
+            )
     return " ".join(hints)

@@ -36,7 +36,7 @@ class PluginFile(NamedTuple):
     @property
     def source(self) -> str:
         """The file whose text is the plugin's."""
-        return os.path.join(self.path, "__init__.py") if self.is_package else self.path  # noqa: PTH118 - hot
+        return os.path.join(self.path, "__init__.py") if self.is_package else self.path
 
     @property
     def import_name(self) -> str | None:
@@ -71,10 +71,10 @@ def _plugins_in(folder: PluginFolder) -> list[PluginFile]:
 def _plugin(folder: PluginFolder, entry: os.DirEntry[str]) -> PluginFile | None:
     if entry.name.startswith(("_", ".")):
         return None
-    stem, suffix = os.path.splitext(entry.name)  # noqa: PTH122 - no Path for every file of a tree
+    stem, suffix = os.path.splitext(entry.name)
     if suffix == ".py":
         return PluginFile(stem, entry.path, folder)
-    if not suffix and entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):  # noqa: PTH113, PTH118
+    if not suffix and entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
         return PluginFile(stem, entry.path, folder, is_package=True)
     return None
 

@@ -74,4 +74,4 @@ def is_async(func: Callable[..., Any]) -> bool:
         return True
     if inspect.isfunction(func) or inspect.ismethod(func) or inspect.isclass(func):
         return False
-    return inspect.iscoroutinefunction(getattr(type(func), "__call__", None))
+    return inspect.iscoroutinefunction(type(func).__call__)

@@ -39,8 +39,8 @@ class Verdict(NamedTuple):
 class Claims(NamedTuple):
     """What a plugin's text tells about its names before it is imported.
 
-    ``literals`` are all quoted words of a file that renames itself, ``expression`` the right-hand side of its
-    ``__virtualname__`` when that is no literal.
+    ``literals`` holds the ``__virtualname__``, or every quoted word of a file whose name or aliases are not that plain;
+    ``expression`` is the right-hand side of a ``__virtualname__`` that is no literal.
     """
 
     renames: bool
@@ -63,7 +63,7 @@ def claims_of(plugin: PluginFile) -> Claims:
     """Read what ``plugin`` says about its names, without importing it."""
     source = plugin.source
     try:
-        status = os.stat(source)  # noqa: PTH116 - one call per file of a folder
+        status = os.stat(source)
     except OSError:
         return Claims(renames=False)
     return _claims(source, status.st_mtime_ns, status.st_size)
@@ -78,11 +78,12 @@ def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
     if not _MENTIONS_VIRTUAL.search(text):
         return Claims(renames=False)
     assigned = _VIRTUALNAME.search(text)
-    expression = ""
-    if assigned is not None and not _LITERAL.match(assigned[1]):
-        expression = assigned[1].decode("utf-8", "replace").replace("_", "").lower()
-    literals = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(text))
-    return Claims(renames=True, literals=literals, expression=expression)
+    literal = _LITERAL.match(assigned[1]) if assigned is not None else None
+    if literal is not None and b"__virtual_aliases__" not in text:
+        return Claims(renames=True, literals=frozenset([literal[1].decode("utf-8", "replace")]))
+    words = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(text))
+    computed = assigned[1].decode("utf-8", "replace") if assigned is not None and literal is None else ""
+    return Claims(renames=True, literals=words, expression=computed.replace("_", "").lower())
 
 
 def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
@@ -100,11 +101,14 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     try:
         answer = virtual()
         if isinstance(answer, tuple):
-            answer, reason = answer[0], str(answer[1])
+            answer, detail = answer
+            reason = None if detail is None else str(detail)
     except (Exception, SystemExit) as error:
         address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{name}"
         what = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error)
-        reason = f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"
+        reason = (
+            f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"
+        )
         log.warning("%s (%s)", reason, plugin.source)
         log.debug("__virtual__ of %s failed", plugin.source, exc_info=True)
         answer = False

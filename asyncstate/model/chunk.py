@@ -14,7 +14,8 @@ class LowChunk(msgspec.Struct, frozen=True):
 
     ``index`` is the position in serial order and breaks every tie. ``args`` holds everything written in the SLS for
     this state (requisites and global arguments too) but the keys that have a field of their own. ``file`` and ``line``
-    say where it was declared, before rendering.
+    say where it was declared, before rendering. ``name`` is a str unless ``names`` lists something else: such a state
+    is to fail when it is its turn.
     """
 
     index: int
@@ -43,15 +44,14 @@ class LowChunk(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """``sls:id (file:line)``, for messages."""
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{self.sls}:{self.id} ({where})" if where else f"{self.sls}:{self.id}"
+        return place_text(self.sls, self.id, self.file, self.line)
 
     def as_low(self) -> dict[str, Any]:
         """Return this chunk as Salt's low data: a fresh dict, deep enough that nothing done to it comes back."""
         low = {key: fresh(value) for key, value in self.args.items()}
         low["state"] = self.state
         low["name"] = self.name
-        low["__sls__"] = self.sls
+        low["__sls__"] = self.sls or None
         low["__env__"] = self.env
         if self.included_from:
             low["__sls_included_from__"] = list(self.included_from)
@@ -59,6 +59,12 @@ class LowChunk(msgspec.Struct, frozen=True):
         low["fun"] = self.fun
         low["order"] = self.order
         return low
+
+
+def place_text(sls: str, id_: str, file: str, line: int) -> str:
+    """Say where a state is declared: ``sls:id (file:line)``, without what is not known."""
+    where = f"{file}:{line}" if line else file
+    return f"{sls}:{id_} ({where})" if where else f"{sls}:{id_}"
 
 
 def fresh(value: Any) -> Any:

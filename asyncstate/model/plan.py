@@ -11,7 +11,7 @@ import msgspec
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.requisite import Requisite
+from asyncstate.model.requisite import Requisite, RequisiteKind
 
 
 class NodeKind(IntEnum):
@@ -45,14 +45,23 @@ class Listener(msgspec.Struct, frozen=True):
     targets: tuple[int, ...]
 
 
+class BrokenListener(msgspec.Struct, frozen=True):
+    """A ``listen_in`` to a state that does not exist: ``row`` is added under ``tag`` if any of ``targets`` changes."""
+
+    targets: tuple[int, ...]
+    tag: str
+    row: dict[str, Any]
+
+
 class Plan(msgspec.Struct, frozen=True):
     """Chunks in serial order and the graph between them. A pure function of its inputs.
 
     Node numbers: ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages and groups follow. ``rank``
     gives each node its place in the serial order (sets and stages need none: they take no time). ``requisites[i]`` are
     chunk i's resolved requisites; a ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before
-    anything runs (states disabled by a grain, listeners that refer to nothing). ``watching[i]`` says whether chunk i's
-    module has a ``mod_watch``. ``digest`` is stable across processes and hash seeds.
+    anything runs (states disabled by a grain, listeners that refer to nothing, "no states"). ``unknown`` are the chunks
+    whose effects nobody declared: what orders them is written in the tree, or nothing. ``digest`` is stable across
+    processes and hash seeds.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -61,10 +70,38 @@ class Plan(msgspec.Struct, frozen=True):
     rank: tuple[int, ...]
     dag: Dag
     listeners: tuple[Listener, ...] = ()
+    broken_listeners: tuple[BrokenListener, ...] = ()
+    unknown: tuple[int, ...] = ()
     rows: dict[str, dict[str, Any]] = {}
     warnings: tuple[Issue, ...] = ()
     saltenv: str = "base"
     digest: str = ""
+
+    def lowstate(self) -> list[dict[str, Any]]:
+        """Return low data as Salt's ``state.show_lowstate`` does, in serial order.
+
+        The target of a prereq is there twice: where it is checked, and where it runs.
+        """
+        asking = {
+            index
+            for index, requisites in enumerate(self.requisites)
+            if any(requisite.kind is RequisiteKind.PREREQ for requisite in requisites)
+        }
+        checked = {node.chunk for node in self.nodes[len(self.chunks) :] if node.kind is NodeKind.CHECK}
+        places = [
+            (self.rank[number], node.chunk)
+            for number, node in enumerate(self.nodes)
+            if node.kind in {NodeKind.CHUNK, NodeKind.CHECK}
+        ]
+        lowstate = []
+        for _, index in sorted(places):
+            low = self.chunks[index].as_low()
+            if index in asking:
+                low["__prerequiring__"] = True
+            if index in checked:
+                low["__prereq__"] = True
+            lowstate.append(low)
+        return lowstate
 
     def node_of_check(self, chunk: int) -> int | None:
         """Return the CHECK node of a chunk, if some other chunk has it as a prereq."""
@@ -84,7 +121,20 @@ def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag)
         [chunk.index, chunk.state, chunk.fun, chunk.id, chunk.name, chunk.sls, chunk.env, chunk.order, chunk.args]
         for chunk in chunks
     ]
-    graph = [[int(node.kind), node.chunk, node.members] for node in nodes]
-    edges = [[edge.before, edge.after, edge.source] for edge in dag.edges()]
-    encoded = msgspec.json.encode([body, graph, edges], order="deterministic", enc_hook=str)
-    return hashlib.sha256(encoded).hexdigest()
+    graph = [(node.kind, node.chunk, node.members) for node in nodes[len(chunks) :]]
+    try:
+        encoded = msgspec.json.encode((body, graph), order="deterministic", enc_hook=repr)
+    except (TypeError, UnicodeEncodeError):
+        encoded = msgspec.json.encode((_plain(body), graph), order="deterministic", enc_hook=repr)
+    digest = hashlib.sha256(encoded)
+    digest.update(msgspec.json.encode(list(dag.packed())))
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Give JSON what it has no word for: keys that are no strings, characters that are no text."""
+    if isinstance(value, dict):
+        return sorted(([repr(key), _plain(item)] for key, item in value.items()), key=lambda pair: str(pair[0]))
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -71,14 +72,14 @@ def _plain(value: Any, above: frozenset[int]) -> Any:
         return float(value)
     if isinstance(value, _BYTES):
         return bytes(value).decode("utf-8", "backslashreplace")
-    if not isinstance(value, (Mapping, Set, list, tuple)):
+    if not isinstance(value, (Mapping, AbstractSet, list, tuple)):
         return _text(str(value))
     if id(value) in above or len(above) >= _DEEPEST:
         return "..."
     above |= {id(value)}
     if isinstance(value, Mapping):
         return {_key(key): _plain(item, above) for key, item in value.items()}
-    items = sorted(value, key=str) if isinstance(value, Set) else value
+    items = sorted(value, key=str) if isinstance(value, AbstractSet) else value
     return [_plain(item, above) for item in items]
 
 

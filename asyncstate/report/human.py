@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from asyncstate.report.summary import summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from asyncstate.model.result import Row, RunReport
 
@@ -81,7 +82,9 @@ def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterat
     for tag, row in report.rows.items():
         yield from row_lines(tag, row, style)
     yield ""
-    yield from summary_lines(report, style.palette, host=host, timings=style.state_output_profile, percent=style.state_output_pct)
+    yield from summary_lines(
+        report, style.palette, host=host, timings=style.state_output_profile, percent=style.state_output_pct
+    )
 
 
 def _worst_colour(report: RunReport, palette: Palette) -> str:

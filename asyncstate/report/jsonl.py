@@ -13,19 +13,23 @@ if TYPE_CHECKING:
 class JsonLines:
     """Writes one line an event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
 
-    When the reader goes away the run goes on: ``broken`` is set and nothing more is written.
+    When the reader goes away, or the disk is full, the run goes on and nothing more is written; ``error`` says what
+    happened, unless it was the reader.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.broken = False
+        self.error = ""
+        self._closed = False
 
     def on_event(self, event: Event) -> None:
         """Write and flush one event."""
-        if self.broken:
+        if self._closed:
             return
         try:
             self._stream.write(encode_event(event) + b"\n")
             self._stream.flush()
         except BrokenPipeError:
-            self.broken = True
+            self._closed = True
+        except OSError as error:
+            self._closed, self.error = True, error.strerror or str(error)

@@ -43,7 +43,8 @@ def _case(tag: str, row: Row, report: RunReport) -> Iterator[str]:
         function = ""
     duration = row.get("duration")
     seconds = duration / 1000 if isinstance(duration, (int, float)) else 0.0
-    head = f'<testcase classname={_attribute(f"{row.get('__sls__') or 'single'}.{function}")} '
+    sls = row.get("__sls__") or "single"
+    head = f"<testcase classname={_attribute(f'{sls}.{function}')} "
     head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
     comment = str(row["comment"])
     if row["result"] is False and tag not in report.handled:

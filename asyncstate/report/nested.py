@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.report.terminal import PLAIN, Palette, clean
@@ -25,7 +26,7 @@ def _lines(value: Any, indent: int, prefix: str, palette: Palette) -> Iterator[s
         yield from _text(value, indent, prefix, palette)
     elif isinstance(value, Mapping):
         yield from _mapping(value, indent, prefix, palette)
-    elif isinstance(value, Set):
+    elif isinstance(value, AbstractSet):
         yield from _sequence(sorted(value, key=str), indent, palette)
     elif isinstance(value, Sequence):
         yield from _sequence(value, indent, palette)
@@ -55,7 +56,9 @@ def _mapping(data: Mapping[Any, Any], indent: int, prefix: str, palette: Palette
 
 def _sequence(items: Sequence[Any], indent: int, palette: Palette) -> Iterator[str]:
     for item in items:
-        if isinstance(item, Mapping) or (isinstance(item, (Sequence, Set)) and not isinstance(item, (str, bytes))):
+        if isinstance(item, Mapping) or (
+            isinstance(item, (Sequence, AbstractSet)) and not isinstance(item, str | bytes)
+        ):
             yield " " * indent + palette.paint(palette.green, "|_")
             yield from _lines(item, indent + 2, "" if isinstance(item, Mapping) else "- ", palette)
         else:

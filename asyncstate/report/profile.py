@@ -41,6 +41,7 @@ class Profile:
 
     def __init__(self) -> None:
         self._timings: dict[str, Timing] = {}
+        self._last = ""
         self.wall = 0.0
         self.concurrency = 1
 
@@ -55,12 +56,18 @@ class Profile:
             case ChunkStarted(check=False):
                 self._of(event.tag).started = event.time
             case ChunkFinished(check=False):
-                timing = self._of(event.tag)
-                timing.ended = event.time
-                if timing.started < 0:
-                    timing.started = event.time
+                self._finish(event)
             case RunFinished():
                 self.wall = event.time
+
+    def _finish(self, event: ChunkFinished) -> None:
+        timing = self._of(event.tag)
+        timing.ended = event.time
+        if timing.started < 0:
+            timing.started = event.time
+        if event.why == "listen":  # listeners follow everything else, one after the other
+            timing.ready, timing.after = timing.started, self._last
+        self._last = event.tag
 
     def _of(self, tag: str) -> Timing:
         timing = self._timings.get(tag)
@@ -124,5 +131,7 @@ def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
     if on_path >= 0.8 * wall:
         return f"{slots}. The critical path sets the time: more concurrency will not help, shortening it will."
     if waits >= 0.2 * wall:
-        return f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
+        return (
+            f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
+        )
     return f"{slots}."

@@ -53,6 +53,9 @@ class PlainProgress:
         width = len(str(self._total))
         print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
 
+    def tick(self) -> None:
+        """Nothing moves between two events."""
+
     def close(self) -> None:
         """Nothing stays open."""
 

@@ -24,7 +24,8 @@ def summary_lines(
     failed, differs = results.count(False), results.count(None)
     succeeded = len(results) - failed
     changed = sum(bool(row["changes"]) for row in report.rows.values())
-    warnings = sum(bool(row.get("warnings")) for row in report.rows.values()) + len(report.warnings)
+    warnings = sum(bool(row.get("warnings")) for row in report.rows.values())
+    warnings += len(report.warnings) + len(report.notices)
     width = _LABEL_WIDTH + max(len(str(number)) for number in (succeeded, failed, warnings))
     rule = palette.paint(palette.cyan, "-" * width)
 

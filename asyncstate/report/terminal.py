@@ -30,7 +30,7 @@ COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\
 
 
 def clean(text: str) -> str:
-    """Drop escape sequences and show other control characters as ``\\x07``: output of a command cannot drive a terminal."""
+    """Drop escape sequences and spell out other control characters: what a command printed cannot drive a terminal."""
     if text.isprintable():
         return text
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ESCAPE.sub("", text.replace("\r\n", "\n")))

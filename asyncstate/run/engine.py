@@ -69,11 +69,13 @@ class Engine:
         observers: Sequence[Callable[[Event], None]] = (),
         *,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.plan = plan
         self.options = options
         self._observers = list(observers)
         self._sleep = sleep
+        self._clock = clock
         self._machine = Machine(
             plan,
             failhard=_failhard_chunks(plan, options),
@@ -91,7 +93,7 @@ class Engine:
         self._resuming: deque[anyio.Event] = deque()
         self._since: dict[str, float] = {}
         self._sequence = 0
-        self._clock = time.perf_counter()
+        self._began = clock()
         self._turn = 0.0
         self._cancelled = ""
         self._scope = anyio.CancelScope()
@@ -109,7 +111,7 @@ class Engine:
 
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does; cancelling the task cancels the run."""
-        self._clock = time.perf_counter()
+        self._began = self._clock()
         wall = time.time()
         if self._observers:
             warnings = tuple(str(issue) for issue in self.plan.warnings)
@@ -168,9 +170,9 @@ class Engine:
                     await self._perform(work)
                 finally:
                     self._leave_slot()
-                if time.perf_counter() - self._turn > _TURN:
+                if self._clock() - self._turn > _TURN:
                     await anyio.lowlevel.checkpoint()
-                    self._turn = time.perf_counter()
+                    self._turn = self._clock()
             elif machine.finished:
                 self._wake(len(self._idle))
                 return
@@ -226,7 +228,7 @@ class Engine:
             self._emit(
                 ChunkStarted, tag=tag, function=chunk.function, id=chunk.id, name=chunk.name, sls=chunk.sls, check=check
             )
-        self._since[tag] = time.perf_counter()
+        self._since[tag] = self._clock()
         try:
             row = await self._invoker.run_chunk(work)
         except anyio.get_cancelled_exc_class():
@@ -282,7 +284,7 @@ class Engine:
     async def _name_long_running(self) -> None:
         while True:
             await anyio.sleep(_LONG / 2)
-            now = time.perf_counter()
+            now = self._clock()
             for tag, since in list(self._since.items()):
                 if now - since >= _LONG and self._observers:
                     seconds = round(now - since, 1)
@@ -292,7 +294,7 @@ class Engine:
         event = kind(
             run_id=self.options.run_id,
             seq=self._sequence,
-            time=round(time.perf_counter() - self._clock, 6),
+            time=round(self._clock() - self._began, 6),
             **fields,
         )
         self._sequence += 1
@@ -315,7 +317,7 @@ class Engine:
     def _cancelled_row(self, chunk: LowChunk, since: float) -> Row:
         reason = self._cancelled or "out of time"
         row = failed_row(chunk.name, f"The state was cancelled while it ran ({reason}); its effect is unknown.")
-        spent = time.perf_counter() - since
+        spent = self._clock() - since
         row["start_time"] = time.strftime("%H:%M:%S.000000", time.localtime(time.time() - spent))
         row["duration"] = round(spent * 1000, 3)
         row["__id__"], row["__sls__"] = chunk.id, chunk.sls
@@ -335,7 +337,7 @@ class Engine:
             shuffle=self.options.shuffle,
             digest=self.plan.digest,
             run_id=self.options.run_id,
-            wall_ms=round((time.perf_counter() - self._clock) * 1000, 3),
+            wall_ms=round((self._clock() - self._began) * 1000, 3),
             busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
             cancelled=self._cancelled,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from datetime import datetime
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +208,7 @@ class Invoker:
         if low.get("no_log"):
             mask(row)
         if not check:
-            self._refresh(low, row)
+            await self._refresh(low, row)
         return row
 
     async def _prepared_call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Any:
@@ -324,7 +325,7 @@ class Invoker:
         found = self._functions.get(name)
         if found is None:
             try:
-                found = await self.host.workers.run(self.host.states.loader.get, name)
+                found = await self.host.workers.run(self.host.loaders["states"].get, name)
             except FunctionNotFound as error:
                 found = error
             self._functions[name] = found
@@ -336,10 +337,11 @@ class Invoker:
         row["__id__"], row["__sls__"] = low["__id__"], low.get("__sls__")
         return row
 
-    def _refresh(self, low: Mapping[str, Any], row: Row) -> None:
+    async def _refresh(self, low: Mapping[str, Any], row: Row) -> None:
         """Let the loader look for new modules where Salt would: asked for, or after changes that may bring some."""
         if low.get("reload_grains") or low.get("reload_pillar"):
-            self.host.refresh(grains=bool(low.get("reload_grains")), pillar=bool(low.get("reload_pillar")))
+            grains, pillar = bool(low.get("reload_grains")), bool(low.get("reload_pillar"))
+            await self.host.workers.run(partial(self.host.refresh, grains=grains, pillar=pillar))
         if not row["changes"]:
             if low.get("force_reload_modules"):
                 self._reload()

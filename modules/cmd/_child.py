@@ -115,7 +115,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     # Without user, group and preexec_fn CPython starts children by vfork; those arguments would make it a fork.
     become = {} if account is None else account.popen_arguments()
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]  # the arguments of an account are optional
+    return subprocess.Popen(
         argv,
         bufsize=0,
         stdin=stdin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 import shlex
@@ -55,7 +56,7 @@ _RESET_LOCALE = dict.fromkeys(
 class Options(msgspec.Struct, kw_only=True):
     """The arguments, under Salt's names, that say how a command is run. Others (``use_vt`` …) are accepted and ignored.
 
-    ``runas`` defaults to the ``runas`` of the state that is running.
+    ``runas`` and ``umask`` default to those of the state that is running.
     """
 
     cwd: Any = None
@@ -98,7 +99,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     """
     call = dunders.current.get(None)
     if options.runas is None and call is not None:
-        options.runas = call.low.get("runas")
+        options.runas = call.runas
     shell = options.shell or default_shell()
     if not os.access(shell, os.X_OK) or not os.path.isfile(shell):
         raise CommandExecutionError(f"The shell {shell} is not available")
@@ -111,11 +112,14 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
         account = Account(options.runas, options.group)
     env = _environment(options, account, shell)
     umask = _umask(options.umask)
+    if umask < 0 and call is not None and call.umask is not None:
+        umask = call.umask
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         raise CommandExecutionError(f"Specified cwd '{cwd}' either not absolute or does not exist")
     command, argv = _argument_list(cmd, shell if options.python_shell is True else None)
     successes = _success_retcodes(options.success_retcodes)
     timeout = _timeout(options.timeout)
+    _check_encoding(options.output_encoding)
     if level is not None:
         log.info("Executing command %s in directory '%s'", program_of(cmd), cwd)
     try:
@@ -262,6 +266,14 @@ def _timeout(timeout: Any) -> float | None:
     return float(timeout)
 
 
+def _check_encoding(name: Any) -> None:
+    if name:
+        try:
+            codecs.lookup(str(name))
+        except LookupError as error:
+            raise CommandExecutionError(str(error)) from error
+
+
 def _stdin(options: Options) -> bytes | None:
     if options.stdin is None:
         return None
@@ -281,8 +293,6 @@ def _decode(data: bytes, options: Options, name: str, cmd: Any) -> str:
     encoding = options.output_encoding or "utf-8"
     try:
         text = data.decode(encoding)
-    except LookupError as error:
-        raise CommandExecutionError(str(error)) from error
     except UnicodeDecodeError:
         text = data.decode(encoding, errors="replace")
         log.error(  # noqa: TRY400 - the traceback would say nothing more

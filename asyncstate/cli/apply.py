@@ -1,0 +1,46 @@
+"""``asyncstate apply``: bring this machine into the state a tree describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import report_options, run_options, selection_options, tree_options
+from asyncstate.cli.selection import complete_sls, select
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+
+@click.command(
+    "apply",
+    cls=Command,
+    examples=(
+        ("asyncstate apply", "The highstate: what top.sls assigns to this machine."),
+        ("asyncstate apply web db --test", "A dry run of two SLS files; each change is shown as a diff."),
+        ("asyncstate apply web --id nginx_conf", "One ID of an SLS, with what it requires."),
+        ("asyncstate apply --file-root ./salt --pillar-root ./pillar --state-output changes", "A tree in a checkout."),
+        ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
+        ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
+    ),
+)
+@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@tree_options
+@selection_options
+@run_options
+@report_options
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Bring this machine into the state a tree describes.
+
+    SLS are names of SLS files (web is web.sls or web/init.sls in a file root); without any, top.sls says which apply
+    (the highstate). Independent states run at the same time; the result is that of a run one by one.
+
+    The first Ctrl-C starts nothing more and lets running states finish, the second cancels them.
+    """
+    settings, selection = select(console, sls, options)
+    from asyncstate.cli.session import Session
+
+    return Session(console, settings, options).apply(selection)

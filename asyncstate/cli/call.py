@@ -1,0 +1,65 @@
+"""``asyncstate call``: call one execution module function and print what it returns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.functions import complete_modules
+from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.cli.salt import split_arguments
+from asyncstate.errors import AsyncStateError, CommandExecutionError
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+
+@click.command(
+    "call",
+    cls=Command,
+    examples=(
+        ("asyncstate call test.ping", "Is everything there?"),
+        ("asyncstate call cmd.run 'ls *.sls' cwd=/srv/salt", "A command, with a keyword argument."),
+        ("asyncstate call pillar.items --pillar-root ./pillar --out json", "The pillar of this machine."),
+        ("asyncstate call grains.item os osrelease", "Two grains."),
+    ),
+)
+@click.argument("function", metavar="MOD.FUN", shell_complete=complete_modules)
+@click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...")
+@config_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
+    """Call one execution module function and print what it returns.
+
+    Values are YAML, as for single. Put -- before values that begin with a dash.
+    """
+    console.answers_with_data = True
+    positional, keywords = split_arguments(arguments)
+    settings = settings_from(console, options)
+    try:
+        value = asyncio.run(_call(settings, function, positional, keywords))
+    except AsyncStateError:
+        raise
+    except Exception as error:
+        if console.debug:
+            raise
+        raise CommandExecutionError(f"{function} raised {type(error).__name__}: {error}") from error
+    if console.out == "human":
+        from asyncstate.report.nested import nested_lines
+
+        console.lines(nested_lines(value, 0, console.palette()))
+    else:
+        console.data(value)
+    return 0
+
+
+async def _call(settings: Settings, function: str, positional: list[Any], keywords: dict[str, Any]) -> Any:
+    from asyncstate.runtime import StateRuntime
+
+    async with StateRuntime(settings) as runtime:
+        return await runtime.call(function, *positional, **keywords)

@@ -1,0 +1,83 @@
+"""``asyncstate check``: compile a tree and report every mistake; run nothing."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import data_option, selection_options, tree_options
+from asyncstate.cli.selection import complete_sls, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.cli.console import Console
+    from asyncstate.model.plan import Plan
+    from asyncstate.report.terminal import Palette
+
+
+@click.command(
+    "check",
+    cls=Command,
+    examples=(
+        ("asyncstate check --file-root ./salt --pillar-root ./pillar", "The highstate of a checkout."),
+        ("asyncstate check web db --grains debian.yaml", "Two SLS files, as another machine would see them."),
+        ("asyncstate check --out json", "For a commit hook: a JSON list of errors and exit code 1, or a summary."),
+    ),
+)
+@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@tree_options
+@selection_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Compile a tree and report every mistake; run nothing.
+
+    Templates are rendered, so execution modules that they call are called. Exit code 0: it compiles, 1: it does not.
+    """
+    settings, selection = select(console, sls, options)
+    from asyncstate.report.issues import warning_lines
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings).open_sync() as runtime:
+        plan = runtime.compile_sync(
+            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+        )
+    if console.out == "human":
+        console.lines(_summary(plan, console.palette()))
+        console.say(*warning_lines(plan.warnings, console.palette(sys.stderr)))
+    else:
+        console.data(_facts(plan))
+    return 0
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "states": len(plan.chunks),
+        "sls": sorted({chunk.sls for chunk in plan.chunks}),
+        "digest": plan.digest,
+        "warnings": [issue._asdict() for issue in plan.warnings],
+    }
+
+
+def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
+    from asyncstate.report.graph import graph_edges
+    from asyncstate.report.terminal import count
+
+    facts = _facts(plan)
+    yield palette.paint(palette.green, "OK: ") + (
+        f"{count(facts['states'], 'state')} in {count(len(facts['sls']), 'SLS file')}, "
+        f"{count(len(plan.warnings), 'warning')}."
+    )
+    families: dict[str, int] = {}
+    for edge in graph_edges(plan):
+        families[edge.family] = families.get(edge.family, 0) + 1
+    if families:
+        kinds = ", ".join(f"{number} {family}" for family, number in sorted(families.items()))
+        longest, _ = plan.dag.critical_path([float(number < len(plan.chunks)) for number in range(len(plan.nodes))])
+        edges = count(sum(families.values()), "edge")
+        yield f"    {edges} ({kinds}); the longest chain has {count(int(longest), 'state')}."

@@ -1,0 +1,100 @@
+"""Console: where output goes, in which form and colours. One for each call of the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from asyncstate.report.terminal import COLOURED, PLAIN, Palette
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Console:
+    """Standard output for the answer, standard error for everything else.
+
+    ``out`` is the form of the answer (human, json, jsonl, yaml). ``answers_with_data`` marks commands whose standard
+    output is data also for people (a graph, a value): their error texts go to standard error.
+    """
+
+    def __init__(self) -> None:
+        self.out = "human"
+        self.colour = "auto"
+        self.log_level = ""
+        self.log_file = ""
+        self.log_format = "text"
+        self.debug = False
+        self.answers_with_data = False
+
+    def palette(self, stream: TextIO | None = None) -> Palette:
+        """Return the colours for ``stream`` (standard output if not given)."""
+        return COLOURED if self._wants_colour(sys.stdout if stream is None else stream) else PLAIN
+
+    def _wants_colour(self, stream: TextIO) -> bool:
+        if self.colour != "auto":
+            return self.colour == "always"
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR"):
+            return True
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Write lines to standard output."""
+        self.write("".join(f"{line}\n" for line in lines))
+
+    def write(self, text: str | bytes) -> None:
+        """Write to standard output. If its reader has gone away there is nobody to tell: the rest is dropped."""
+        stream = sys.stdout
+        data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
+        try:
+            stream.flush()
+            stream.buffer.write(data)
+            stream.buffer.flush()
+        except BrokenPipeError:
+            drop_output()
+
+    def data(self, value: Any) -> None:
+        """Write ``value`` as JSON or YAML, whichever was asked for (JSON for any other form)."""
+        if self.out == "yaml":
+            self.write(_yaml(value))
+            return
+        from asyncstate.report.encode import json_bytes
+
+        self.write(json_bytes(value, indent=0 if self.out == "jsonl" else 4) + b"\n")
+
+    def say(self, *lines: str) -> None:
+        """Write lines to standard error."""
+        stream = sys.stderr
+        try:
+            stream.writelines(f"{line}\n" for line in lines)
+            stream.flush()
+        except BrokenPipeError:
+            drop_output(2)
+
+    def complain(self, text: str, hint: str = "") -> None:
+        """Write ``asyncstate: text`` to standard error, in red, and what to do about it."""
+        palette = self.palette(sys.stderr)
+        first, *rest = text.rstrip("\n").splitlines() or [""]
+        self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))
+        if hint:
+            self.say(f"  {hint}")
+
+
+def drop_output(descriptor: int = 1) -> None:
+    """Send what is still written to standard output (or error) nowhere: the interpreter flushes it at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    from asyncstate.report.encode import plain
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(plain(value), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    return text

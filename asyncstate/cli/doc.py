@@ -1,0 +1,173 @@
+"""``asyncstate doc``: the documentation of states and execution modules, as they are loaded here."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.functions import complete_both
+from asyncstate.cli.options import config_options, data_option, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.cli.console import Console
+    from asyncstate.load.loader import LazyLoader, LoadedFunction
+    from asyncstate.report.terminal import Palette
+
+_TITLES = {"states": "State", "modules": "Execution module"}
+
+
+@click.command(
+    "doc",
+    cls=Command,
+    examples=(
+        ("asyncstate doc", "Every module there is."),
+        ("asyncstate doc file", "The functions of a module, a line each."),
+        ("asyncstate doc file.managed", "Arguments and documentation of a function."),
+        ("asyncstate doc --why pkg", "Which files wanted to be pkg, and why they were refused."),
+    ),
+)
+@click.argument("name", required=False, shell_complete=complete_both)
+@option(
+    "--kind",
+    section="Selection",
+    type=click.Choice(list(_TITLES)),
+    help="Only state modules, or only execution modules. Default: both.",
+)
+@option(
+    "--why",
+    section="Selection",
+    is_flag=True,
+    help="Show which plugin files were not loaded and why, those that could be NAME if one is given.",
+)
+@config_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> int:
+    """Read the documentation of states and execution modules.
+
+    NAME is a module (file) or a function (file.managed), your own in _states and _modules among them; without it the
+    modules are listed.
+    """
+    console.answers_with_data = True
+    settings = settings_from(console, options)
+    from asyncstate.runtime import StateRuntime
+
+    kinds = [kind] if kind else list(_TITLES)
+    with StateRuntime(settings).open_sync() as runtime:
+        loaders: dict[str, LazyLoader] = {each: runtime.host.loaders[each] for each in kinds}
+        if why:
+            found: dict[str, Any] = {each: _refusals(loader, name) for each, loader in loaders.items()}
+        else:
+            found = {each: entries for each, loader in loaders.items() if (entries := _entries(loader, name))}
+            if not found:
+                raise _not_found(loaders, name or "")
+    if console.out == "human":
+        console.lines(_refusal_text(found) if why else _text(found, name, console.palette()))
+    else:
+        console.data(found)
+    return 0
+
+
+def _entries(loader: LazyLoader, name: str | None) -> dict[str, Any]:
+    """``{function: {signature, doc, file, async}}`` of what ``name`` stands for; all functions if it is None."""
+    if name and "." in name:
+        function = loader.find(name)
+        return {name: _entry(function)} if function else {}
+    names = [each for each in loader.names() if name is None or each.partition(".")[0] == name]
+    return {each: _entry(loader.get(each)) for each in sorted(names)}
+
+
+def _entry(function: LoadedFunction) -> dict[str, Any]:
+    try:
+        signature = str(inspect.signature(function.func))
+    except (ValueError, TypeError):
+        signature = "(...)"
+    return {
+        "signature": signature.partition(" -> ")[0],
+        "doc": function.doc,
+        "file": function.module.file,
+        "async": function.is_async,
+    }
+
+
+def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
+    from difflib import get_close_matches
+
+    if not name:
+        return click.UsageError("no plugins were found")
+    known = [each for loader in loaders.values() for each in loader.names()]
+    if "." not in name:
+        known = [each.partition(".")[0] for each in known]
+    near = get_close_matches(name, sorted(set(known)), n=1)
+    hint = f" Did you mean {near[0]}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
+    return click.UsageError(f"nothing is called {name!r}.{hint}")
+
+
+def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:
+    for kind, entries in found.items():
+        if name is None:
+            yield from _module_list(_TITLES[kind], entries, palette)
+        elif "." in name:
+            yield from _function_page(_TITLES[kind], name, entries[name], palette)
+        else:
+            yield from _function_list(_TITLES[kind], name, entries, palette)
+
+
+def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
+    modules: dict[str, int] = {}
+    for function in entries:
+        module = function.partition(".")[0]
+        modules[module] = modules.get(module, 0) + 1
+    yield palette.paint(palette.bold, f"{title}s")
+    width = max(map(len, modules))
+    for module, number in modules.items():
+        yield f"  {module:<{width}}  {number:>3} function{'s' if number > 1 else ''}"
+    yield ""
+
+
+def _function_list(title: str, name: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
+    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({next(iter(entries.values()))['file']})"
+    width = max(map(len, entries))
+    for function, entry in entries.items():
+        yield f"  {function:<{width}}  {entry['doc'].strip().partition(chr(10))[0]}".rstrip()
+    yield ""
+
+
+def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palette) -> Iterator[str]:
+    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({entry['file']})"
+    yield from (f"  {line}" for line in _signature_lines(name, entry["signature"]))
+    yield ""
+    yield from (f"    {line}".rstrip() for line in (entry["doc"] or "(no documentation)").splitlines())
+    yield ""
+
+
+def _signature_lines(name: str, signature: str) -> list[str]:
+    """Break a long signature at its commas."""
+    if len(name) + len(signature) <= 96:
+        return [name + signature]
+    import textwrap
+
+    indent = " " * (len(name) + 1)
+    return textwrap.wrap(name + signature, 96, subsequent_indent=indent, break_long_words=False)
+
+
+def _refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
+    loader.names()  # loads everything: what was never tried was never refused
+    refused = {str(file): reason for file, reason in loader.refusals().items()}
+    if name is None:
+        return refused
+    return {file: reason for file, reason in refused.items() if name in file or f"'{name}'" in reason}
+
+
+def _refusal_text(found: dict[str, dict[str, str]]) -> Iterator[str]:
+    if not any(found.values()):
+        yield "Every plugin file was loaded."
+    for kind, refused in found.items():
+        for file, reason in refused.items():
+            yield f"{_TITLES[kind]} {file}"
+            yield f"    {reason}"

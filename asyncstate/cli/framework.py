@@ -1,0 +1,170 @@
+"""The click classes every command is made of: options in sections, examples kept as written, commands on demand."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.console import Console
+from asyncstate.cli.overview import COMMANDS, overview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
+
+
+class Option(click.Option):
+    """An option that stands in a section of the help."""
+
+    def __init__(self, *args: Any, section: str = "Output", **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
+def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]:
+    """Declare an option in a section; otherwise as ``click.option``."""
+    return click.option(*names, cls=Option, section=section, **attributes)
+
+
+class Command(click.Command):
+    """A command with the general options, help in sections, and its examples."""
+
+    def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.examples = examples
+        self.params += general_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Start the log, then run the command."""
+        from asyncstate.cli.logs import start_logging
+
+        start_logging(console_of(ctx))
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by section."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                sections.setdefault(getattr(param, "section", _SECTIONS[-1]), []).append(record)
+        for section in sorted(sections, key=_SECTIONS.index):
+            with formatter.section(section):
+                formatter.write_dl(sections[section])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's interface
+        """Write the examples, each with what it does."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for command, text in self.examples:
+                    formatter.write(f"  {text}\n    {command}\n")
+
+
+class Root(click.Group):
+    """``asyncstate``: imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's interface
+        """Return the commands in the order of the overview."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """Import a command's module; its ``command`` is the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"asyncstate.cli.{cmd_name}").command
+        return command
+
+    def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - as above
+        """Return the overview."""
+        return overview()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raises UsageError that names the nearest, or what Salt's word is here."""
+        if args and args[0] not in COMMANDS:
+            raise click.UsageError(unknown_command(args[0], list(COMMANDS)), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Family(click.Group):
+    """A command with sub-commands, such as ``show``."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the sub-command. Raises UsageError that names the nearest."""
+        if args and args[0] not in self.commands:
+            raise click.UsageError(unknown_command(args[0], list(self.commands), ctx.info_name or ""), ctx)
+        return super().resolve_command(ctx, args)
+
+
+def unknown_command(name: str, known: list[str], family: str = "") -> str:
+    """Say that there is no such command, and what may have been meant."""
+    from difflib import get_close_matches
+
+    from asyncstate.cli.salt import COMMANDS as SALT_COMMANDS
+
+    said = f"no such command: {family} {name}".replace(":  ", ": ")
+    if not family and name in SALT_COMMANDS:
+        return f"{said}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
+    near = get_close_matches(name, known, n=1)
+    if near:
+        return f"{said}. Did you mean: asyncstate {family} {near[0]}".replace("  ", " ")
+    if not family and "." in name:
+        return f"{said}. To call an execution module function: asyncstate call {name}"
+    return f"{said}. There are: {', '.join(known)}"
+
+
+def console_of(ctx: click.Context) -> Console:
+    """Return the console of this call."""
+    return ctx.ensure_object(Console)
+
+
+def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    if value is not None and value is not False and param.name:
+        setattr(console_of(ctx), param.name, value)
+    return value
+
+
+def general_options() -> list[click.Parameter]:
+    """Return fresh options that every command, and the program itself, has."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _set_on_console, "section": "General"}
+    levels = ["all", "garbage", "trace", "debug", "info", "warning", "error", "critical", "quiet"]
+    return [
+        Option(
+            ["-l", "--log-level"],
+            type=click.Choice(levels, case_sensitive=False),
+            metavar="LEVEL",
+            help="Log to standard error from this level on: debug, info, warning (default), error, critical, quiet.",
+            **shared,
+        ),
+        Option(
+            ["--log-file"],
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            help="Append the log to FILE, at the level of --log-level; standard error then gets warnings only.",
+            **shared,
+        ),
+        Option(
+            ["--log-format"],
+            type=click.Choice(["text", "json"]),
+            help="Log lines for people (text, default) or one JSON object a line.",
+            **shared,
+        ),
+        Option(
+            ["--color", "--colour", "colour"],
+            type=click.Choice(["auto", "always", "never"]),
+            help="Colours: on a terminal (auto, default), always or never. NO_COLOR and FORCE_COLOR set the default.",
+            **shared,
+        ),
+        Option(
+            ["--debug"],
+            is_flag=True,
+            help="On an internal error show the Python traceback, for a bug report.",
+            **shared,
+        ),
+    ]

@@ -1,0 +1,340 @@
+"""The options that commands share, by what they are about, and how they become Settings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import console_of, option
+from asyncstate.cli.salt import MappingType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+FORMS = ("full", "terse", "mixed", "changes", "filter")
+"""The values of ``--state-output``, each also with ``_id``: those of `asyncstate.report.human.FORMS`."""
+
+_ENVIRONMENT = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
+_OVERRIDES = {
+    "pillar": "pillar",
+    "grains": "grains_override",
+    "saltenv": "saltenv",
+    "pillarenv": "pillarenv",
+    "top": "state_top",
+    "implicit_order": "implicit_order",
+    "test": "test",
+    "failhard": "failhard",
+    "concurrency": "concurrency",
+    "timeout": "timeout",
+    "state_output": "state_output",
+    "state_verbose": "state_verbose",
+}
+"""Option of the command line -> field of Settings."""
+
+
+class RootType(click.ParamType[tuple[str, str]]):
+    """``[ENV=]DIR``: a directory of an environment."""
+
+    name = "root"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return (environment, absolute path). A path may hold ``=`` if a slash stands before it."""
+        import os
+
+        if isinstance(value, tuple):
+            return value
+        match = _ENVIRONMENT.fullmatch(value)
+        saltenv, path = (match[1], match[2]) if match else ("base", value)
+        path = os.path.abspath(os.path.expanduser(path))
+        if not os.path.isdir(path):
+            self.fail(f"{path} is not a directory", param, ctx)
+        return saltenv, path
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's interface
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer directories."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="dir")]
+
+
+def _all(decorators: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def apply(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+def _in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a report file that could not be written, before anything runs."""
+    import os
+
+    directory = os.path.dirname(os.path.abspath(value)) if value else ""
+    if value and not os.path.isdir(directory):
+        raise click.BadParameter(f"{directory} is not a directory", ctx, param)
+    return value
+
+
+def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    console_of(ctx).out = value
+    return value
+
+
+config_options = _all(
+    [
+        option(
+            "--config",
+            section="Tree",
+            multiple=True,
+            metavar="FILE",
+            envvar="ASYNCSTATE_CONFIG",
+            type=click.Path(exists=True),
+            help="Read settings from FILE (repeatable, later ones win): Salt's minion options in YAML, so an existing "
+            "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, then ~/.config/asyncstate/config.yaml.",
+        ),
+        option(
+            "--file-root",
+            section="Tree",
+            multiple=True,
+            metavar="[ENV=]DIR",
+            type=RootType(),
+            help="Directory with SLS files and sources (repeatable; the first that has a file wins). ENV is base if "
+            "not given. Replaces file_roots of the configuration, which is /srv/salt by default.",
+        ),
+        option(
+            "--pillar-root",
+            section="Tree",
+            multiple=True,
+            metavar="[ENV=]DIR",
+            type=RootType(),
+            help="Directory with pillar SLS files and their top.sls (repeatable). Replaces pillar_roots of the "
+            "configuration, which is /srv/pillar by default.",
+        ),
+        option(
+            "--pillar",
+            section="Tree",
+            metavar="JSON|YAML",
+            type=MappingType(),
+            help="Pillar data that wins over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too.",
+        ),
+        option(
+            "--grains",
+            section="Tree",
+            metavar="FILE",
+            type=MappingType(from_file=True),
+            help="Take these grains (YAML or JSON) over those of this machine: to compile for another one, or the same "
+            "way everywhere.",
+        ),
+        option(
+            "--saltenv",
+            section="Tree",
+            metavar="ENV",
+            help="Environment of the SLS files. Without it: all of them for a highstate, base for named SLS.",
+        ),
+        option("--pillarenv", section="Tree", metavar="ENV", help="Take pillar files of this environment only."),
+    ]
+)
+"""Where the tree is: what every command needs that loads plugins or compiles."""
+
+tree_options = _all(
+    [
+        config_options,
+        option(
+            "--top",
+            section="Tree",
+            metavar="FILE",
+            help="Name of the top file in the file roots, when no SLS is given. Default: top.sls.",
+        ),
+        option(
+            "--implicit-order",
+            section="Tree",
+            type=click.Choice(["none", "footprint", "strict"]),
+            help="What orders states that have no requisite between them. footprint (default): those that touch the "
+            "same file, user, service … keep their order. strict: states with unknown effects keep theirs as well. "
+            "none: requisites only.",
+        ),
+    ]
+)
+"""What every command needs that compiles."""
+
+selection_options = _all(
+    [
+        option(
+            "--exclude",
+            section="Selection",
+            multiple=True,
+            metavar="NAME",
+            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable. As 'exclude' in an SLS file.",
+        ),
+        option(
+            "--id",
+            "ids",
+            section="Selection",
+            multiple=True,
+            metavar="ID",
+            help="Only this ID and what it requires; repeatable.",
+        ),
+    ]
+)
+"""Which part of the tree."""
+
+test_option = option(
+    "--test/--no-test",
+    section="Run",
+    default=None,
+    help="Dry run: say what would change and change nothing (result None). --no-test wins over 'test: True' in the "
+    "configuration. Salt's test=True works too.",
+)
+
+run_options = _all(
+    [
+        test_option,
+        option(
+            "-j",
+            "--concurrency",
+            section="Run",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="States that may run at once. 1 runs them in exactly Salt's order. Default: four a CPU, at most 32.",
+        ),
+        option(
+            "--failhard",
+            section="Run",
+            is_flag=True,
+            default=None,
+            help="Start nothing more once a state has failed; those that run are finished.",
+        ),
+        option(
+            "--timeout",
+            section="Run",
+            metavar="SECONDS",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Cancel the run after this time and exit 124.",
+        ),
+        option(
+            "--shuffle",
+            section="Run",
+            metavar="SEED",
+            type=int,
+            help="Start states in a random order that the requisites allow, the same for the same SEED: shows which "
+            "requisites are missing.",
+        ),
+    ]
+)
+"""How to run."""
+
+display_options = _all(
+    [
+        option(
+            "--state-output",
+            section="Output",
+            type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
+            metavar="FORM",
+            help="How each state is shown: full (default), terse (one line), mixed (full if it failed), changes (full "
+            "if it failed or changed), filter (by state_output_exclude and state_output_terse of the configuration). "
+            "With _id appended, IDs instead of names.",
+        ),
+        option(
+            "--state-verbose/--no-state-verbose",
+            section="Output",
+            default=None,
+            help="Whether states that were all right already are shown. Default: they are.",
+        ),
+    ]
+)
+
+report_options = _all(
+    [
+        display_options,
+        option(
+            "--out",
+            section="Output",
+            default="human",
+            type=click.Choice(["human", "json", "jsonl", "yaml"]),
+            callback=_set_out,
+            help="human (default), json or yaml: one object keyed by state tag, as Salt's without the minion's name; "
+            "jsonl: an event a line, as it happens.",
+        ),
+        option(
+            "--progress",
+            section="Output",
+            default="auto",
+            type=click.Choice(["auto", "live", "plain", "none"]),
+            help="What is running, on standard error: a live display on a terminal (auto), or a line for each state "
+            "that ends (plain).",
+        ),
+        option(
+            "--profile",
+            is_flag=True,
+            section="Output",
+            help="Show the slowest states, the critical path and how well the slots were used.",
+        ),
+        option(
+            "--report",
+            section="Output",
+            metavar="FILE.html",
+            type=click.Path(dir_okay=False),
+            callback=_in_a_directory,
+            help="Write the run to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
+        ),
+        option(
+            "--junit",
+            section="Output",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            callback=_in_a_directory,
+            help="Write the result to FILE as JUnit XML, for a CI server.",
+        ),
+    ]
+)
+"""What to show of a run."""
+
+
+def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
+    """Declare ``--out`` of a command that answers with data."""
+    return option(
+        "--out",
+        section="Output",
+        default=default,
+        type=click.Choice(forms),
+        callback=_set_out,
+        help=f"Form of the answer: {', '.join(forms)}. Default: {default}.",
+    )
+
+
+def settings_from(console: Console, options: dict[str, Any]) -> Settings:
+    """Read the configuration and put the options of the command line over it; the log follows its log_level.
+
+    Raises ConfigError.
+    """
+    from asyncstate.cli.logs import start_logging
+    from asyncstate.config import default_files, load_settings
+
+    overrides = {field: options[name] for name, field in _OVERRIDES.items() if options.get(name) is not None}
+    for name in ("file_root", "pillar_root"):
+        if options.get(name):
+            overrides[f"{name}s"] = _by_environment(options[name])
+    settings = load_settings(options.get("config") or default_files(), overrides)
+    if not console.log_level:
+        start_logging(console, settings.log_level)
+    return settings
+
+
+def _by_environment(roots: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    by_environment: dict[str, list[str]] = {}
+    for saltenv, path in roots:
+        by_environment.setdefault(saltenv, []).append(path)
+    return by_environment

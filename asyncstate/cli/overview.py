@@ -1,0 +1,54 @@
+"""Which commands there are, and the help of the program as a whole. Imports nothing: it must be quick."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "apply": ("Run", "Bring this machine into the state a tree describes."),
+    "check": ("Run", "Compile a tree and report every mistake; run nothing."),
+    "single": ("Run", "Run one state function, without an SLS file."),
+    "call": ("Run", "Call one execution module function and print what it returns."),
+    "show": ("Look", "Show what a tree compiles to: lowstate, highstate, sls, top, graph."),
+    "doc": ("Look", "Read the documentation of states and execution modules."),
+    "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
+}
+"""Command -> (section of the overview, one line of help), in the order they are listed."""
+
+GENERAL_OPTIONS = (
+    ("-l, --log-level LEVEL", "Log to standard error: debug, info, warning (default), error, quiet."),
+    ("--log-file FILE", "Append the log to FILE; standard error then gets warnings only."),
+    ("--log-format text|json", "How log lines look."),
+    ("--color auto|always|never", "Colours. NO_COLOR and FORCE_COLOR are respected."),
+    ("--debug", "On an internal error, show the Python traceback."),
+    ("-h, --help", "Explain the command and its options."),
+)
+
+_EXAMPLES = (
+    ("asyncstate apply", "the highstate: what top.sls assigns to this machine"),
+    ("asyncstate apply web db --test", "a dry run of two SLS files"),
+    ("asyncstate apply web -j 16 --profile", "sixteen at once, and where the time went"),
+    ("asyncstate check --file-root ./salt", "find every mistake before anything runs"),
+    ("asyncstate doc file.managed", "arguments and documentation of a state"),
+)
+
+_CLOSING = (
+    "",
+    "Exit codes: 0 all right, 1 does not compile or wrong usage, 2 a state failed,",
+    "            124 out of time, 130 or 143 interrupted.",
+    "asyncstate --version prints the version.",
+)
+
+
+def overview() -> str:
+    """Return the text of ``asyncstate --help``."""
+    lines = ["Usage: asyncstate COMMAND [ARGUMENTS] [OPTIONS]", "", "Apply Salt-style state trees, concurrently."]
+    section = ""
+    for name, (part, text) in COMMANDS.items():
+        if part != section:
+            lines += ["", f"{part}:"]
+            section = part
+        lines.append(f"  {name:<12}{text}")
+    lines += ["", "Options of every command:"]
+    lines += [f"  {option:<28}{text}" for option, text in GENERAL_OPTIONS]
+    lines += ["", "Examples:"]
+    lines += [f"  {command:<38}{text}" for command, text in _EXAMPLES]
+    return "\n".join([*lines, *_CLOSING])

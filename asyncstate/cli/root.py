@@ -1,0 +1,98 @@
+"""The program: its group of commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+import click
+
+from asyncstate.cli.console import Console
+from asyncstate.cli.framework import Root, general_options
+from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
+"""The command line as a click group."""
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Run one command and return its exit code. Every error becomes a message; only bugs show as such."""
+    console = Console()
+    console.debug = "--debug" in arguments
+    try:
+        code = root.main(arguments, prog_name="asyncstate", standalone_mode=False, obj=console)
+    except click.ClickException as error:
+        return _usage(console, error)
+    except (KeyboardInterrupt, click.Abort):
+        console.complain("interrupted")
+        return 130
+    except BrokenPipeError:
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug must not look like one in the user's tree
+        return _failure(console, error)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(console: Console, error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        console.say(error.format_message())
+        return 1
+    hint = ""
+    ctx = getattr(error, "ctx", None)
+    if ctx is not None:
+        hint = f"See: {ctx.command_path} --help"
+    console.complain(error.format_message(), hint)
+    return 1
+
+
+def _failure(console: Console, error: BaseException) -> int:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, CompileError):
+        _show_issues(console, error.issues)
+    elif isinstance(error, RenderError):
+        _show_issues(console, [Issue(error.message, error.file, error.line)])
+    elif isinstance(error, AsyncStateError):
+        _show_error(console, str(error))
+    elif isinstance(error, OSError) and error.filename is not None:
+        _show_error(console, f"{error.filename}: {error.strerror}")
+    else:
+        _bug(console, error)
+    return 1
+
+
+def _show_issues(console: Console, issues: Iterable[Issue]) -> None:
+    from asyncstate.report.issues import issue_lines
+
+    if console.out != "human":
+        console.data([issue.message for issue in issues])
+    elif console.answers_with_data:
+        console.say(*issue_lines(issues, console.palette(sys.stderr)))
+    else:
+        console.lines(issue_lines(issues, console.palette()))
+
+
+def _show_error(console: Console, text: str) -> None:
+    if console.out == "human":
+        console.complain(text)
+    else:
+        console.data([text])
+
+
+def _bug(console: Console, error: BaseException) -> None:
+    if console.debug:
+        console.say(*"".join(traceback.format_exception(error)).splitlines())
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    where = f" ({place[0].filename}:{place[0].lineno})" if place else ""
+    first = str(error).partition("\n")[0]
+    report = "this" if console.debug else "the output of the same command with --debug"
+    console.complain(
+        f"internal error: {type(error).__name__}: {first}{where}",
+        f"This is a bug in asyncstate. Please report it, with {report}.",
+    )

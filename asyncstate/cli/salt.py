@@ -1,0 +1,197 @@
+"""How Salt's users write things: ``state.apply``, ``test=True``, values in YAML."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from click.shell_completion import CompletionItem
+
+_KEYWORD = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+
+COMMANDS = {
+    "state.apply": "apply",
+    "state.highstate": "apply",
+    "state.sls": "apply",
+    "state.top": "apply --top",
+    "state.sls_id": "apply SLS --id",
+    "state.test": "apply --test",
+    "state.single": "single",
+    "state.show_lowstate": "show lowstate",
+    "state.show_low_sls": "show lowstate",
+    "state.show_highstate": "show highstate",
+    "state.show_sls": "show sls",
+    "state.show_top": "show top",
+    "state.show_states": "show lowstate",
+    "state.graph": "show graph",
+    "state.graph_highstate": "show graph",
+    "sys.doc": "doc",
+    "sys.state_doc": "doc",
+    "sys.argspec": "doc",
+}
+"""What Salt's functions are called here."""
+
+
+def keyword(word: str) -> tuple[str, str] | None:
+    """Split ``name=value``; None for anything else."""
+    match = _KEYWORD.fullmatch(word)
+    return (match[1], match[2]) if match else None
+
+
+def truth(name: str, text: str) -> bool:
+    """Read a boolean as YAML writes it. Raises UsageError."""
+    word = text.strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise click.UsageError(f"{name}={text}: expected True or False")
+
+
+def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Sequence[str]) -> list[str]:
+    """Take ``test=True``, ``pillar={…}``, ``saltenv=x`` … out of ``words`` into ``options``; return the other words.
+
+    Only the names in ``accepted`` are taken. Raises UsageError for a value that makes no sense.
+    """
+    rest = []
+    for word in words:
+        pair = keyword(word)
+        if pair is None or pair[0] not in accepted:
+            rest.append(word)
+            continue
+        name, text = pair
+        if name == "test":
+            options[name] = truth(name, text)
+        elif name == "pillar":
+            options[name] = MappingType().convert(text, None, None)
+        elif name == "exclude":
+            options[name] = (*options.get(name, ()), *_exclusions(text))
+        else:
+            options[name] = text
+    return rest
+
+
+def sls_names(words: Iterable[str]) -> list[str]:
+    """Split ``web,db`` as Salt does. Raises UsageError for a keyword nobody knows and for an empty name."""
+    names = []
+    for word in words:
+        pair = keyword(word)
+        if pair is not None:
+            raise click.UsageError(f"{word}: no such keyword. An SLS name has no '='; see --help for the options.")
+        names += [name.strip() for name in word.split(",")]
+    if not all(names):
+        raise click.UsageError("an SLS name is empty; leave it out to apply the highstate of top.sls")
+    return names
+
+
+def _exclusions(text: str) -> list[Any]:
+    value = parse_value(text)
+    return value if isinstance(value, list) else [name.strip() for name in str(value).split(",")]
+
+
+def exclusion(text: Any) -> Any:
+    """Read one ``--exclude``: ``NAME`` and ``sls:NAME`` leave out an SLS, ``id:NAME`` an ID."""
+    kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return {kind: name} if colon and kind in {"id", "sls"} and name else text
+
+
+def parse_value(text: str) -> Any:
+    """Read a command-line value as Salt does: YAML, but text where YAML would lose something.
+
+    Dicts and lists need their brackets; a comment sign, a time, digits with ``_`` and anything YAML refuses stay text.
+    """
+    if text == "None":
+        return None
+    if text.strip() in {"", "---", "...", "|", "!"} or any(character in text for character in "\t\r\n"):
+        return text
+    if re.fullmatch(r"\s*[0-9_]*_[0-9_]*\s*", text):
+        return text
+    value = _yaml(text)
+    if isinstance(value, dict):
+        return value if text.startswith("{") else text
+    if isinstance(value, list):
+        return value if text.startswith("[") else text
+    if "#" in text and (value is None or isinstance(value, str)):
+        return text
+    return value if value is None or isinstance(value, (bool, int, float, str)) else text
+
+
+def _yaml(text: str) -> Any:
+    from asyncstate.errors import RenderError
+    from asyncstate.render.yaml import load_yaml
+
+    try:
+        return load_yaml(text, "<argument>")
+    except RenderError:
+        return text
+
+
+def split_arguments(words: Iterable[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Sort ``a b k=v`` into positional and keyword values, each read by `parse_value`."""
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for word in words:
+        pair = None if "\n" in word.partition("=")[0] else keyword(word)
+        if pair is None:
+            positional.append(parse_value(word))
+        else:
+            keywords[pair[0]] = parse_value(pair[1])
+    return positional, keywords
+
+
+class MappingType(click.ParamType[dict[str, Any]]):
+    """A mapping written as JSON or YAML on the command line, or in a file if ``from_file``."""
+
+    name = "mapping"
+
+    def __init__(self, *, from_file: bool = False) -> None:
+        self._from_file = from_file
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        """Return the mapping. Fails as a usage error that says where the text goes wrong."""
+        if isinstance(value, dict):
+            return value
+        text = self._read(value, param, ctx) if self._from_file else value
+        data = self._load(text, value if self._from_file else "text", param, ctx)
+        if not isinstance(data, dict):
+            kind = "nothing" if data is None else type(data).__name__
+            self.fail(f'expected a mapping such as \'{{"key": "value"}}\', got {kind}', param, ctx)
+        return data
+
+    def _read(self, path: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            with open(path, encoding="utf-8") as stream:
+                return stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            self.fail(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", param, ctx)
+
+    def _load(self, text: str, name: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        import msgspec
+
+        from asyncstate.errors import RenderError
+        from asyncstate.render.yaml import load_yaml
+
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            pass
+        try:
+            return load_yaml(text, name)
+        except RenderError as error:
+            self.fail(f"neither JSON nor YAML: {error}", param, ctx)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's interface
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Offer files where a file is meant."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")] if self._from_file else []

@@ -1,0 +1,53 @@
+"""Which part of which tree: the arguments that all compiling commands read the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.cli.options import settings_from
+from asyncstate.cli.salt import exclusion, fold_keywords, sls_names
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+_KEYWORDS = ("test", "pillar", "saltenv", "pillarenv", "exclude")
+
+
+class Selection(NamedTuple):
+    """What `StateRuntime.compile` is asked for. ``sls`` is None for the highstate."""
+
+    sls: list[str] | None
+    saltenv: str | None
+    exclude: tuple[Any, ...]
+    ids: tuple[str, ...]
+
+
+def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
+    """Read SLS names, Salt's keywords among them, and the options of the command line.
+
+    Raises UsageError and ConfigError.
+    """
+    names = sls_names(fold_keywords(words, options, _KEYWORDS))
+    exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
+    settings = settings_from(console, options)
+    return settings, Selection(names or None, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
+
+
+def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the SLS names of the tree that the options name so far."""
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.framework import console_of
+    from asyncstate.errors import AsyncStateError
+    from asyncstate.sources.fileclient import LocalFileClient
+
+    try:
+        settings = settings_from(console_of(ctx), dict(ctx.params))
+        names = LocalFileClient(settings.file_roots).list_states(settings.saltenv or "base")
+    except (AsyncStateError, OSError):
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

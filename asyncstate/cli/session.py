@@ -1,0 +1,196 @@
+"""Running a plan from the command line: signals, displays, and the report at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import Issue
+from asyncstate.report.human import report_lines, style_from_options
+from asyncstate.report.issues import warning_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.cli.selection import Selection
+    from asyncstate.config import Settings
+    from asyncstate.model.event import Event
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
+    from asyncstate.report.jsonl import JsonLines
+    from asyncstate.report.profile import Profile
+    from asyncstate.report.progress import LiveProgress, PlainProgress
+    from asyncstate.runtime import Run, StateRuntime
+
+_TICK = 0.125
+
+
+class Session:
+    """One run: what listens to it, and how its report is shown. ``options`` are those of the command line."""
+
+    def __init__(self, console: Console, settings: Settings, options: dict[str, Any]) -> None:
+        self.console = console
+        self.settings = settings
+        self.options = options
+        self.profile = self._make_profile()
+        self.progress = self._make_progress()
+        self._lines = self._make_lines()
+        sinks = (self.profile, self.progress, self._lines)
+        self._observers: list[Callable[[Event], None]] = [sink.on_event for sink in sinks if sink is not None]
+
+    def _make_profile(self) -> Profile | None:
+        if not (self.options.get("profile") or self.options.get("report")):
+            return None
+        from asyncstate.report.profile import Profile
+
+        return Profile()
+
+    def _make_progress(self) -> LiveProgress | PlainProgress | None:
+        wanted = self.options.get("progress", "auto")
+        if wanted == "auto":
+            wanted = "live" if sys.stderr.isatty() else "none"
+        if wanted == "none":
+            return None
+        from asyncstate.report.progress import LiveProgress, PlainProgress
+
+        return LiveProgress(sys.stderr) if wanted == "live" else PlainProgress(sys.stderr)
+
+    def _make_lines(self) -> JsonLines | None:
+        if self.console.out != "jsonl":
+            return None
+        from asyncstate.report.jsonl import JsonLines
+
+        return JsonLines(sys.stdout.buffer)
+
+    def apply(self, selection: Selection) -> int:
+        """Compile and run what was selected, show the report, return the exit code. Raises CompileError."""
+
+        async def compile_tree(runtime: StateRuntime) -> Plan:
+            return await runtime.compile(
+                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+            )
+
+        return asyncio.run(self._run(compile_tree))
+
+    def single(self, function: str, arguments: Mapping[str, Any]) -> int:
+        """Run one state function, show the report, return the exit code. Raises CompileError."""
+
+        async def make_plan(runtime: StateRuntime) -> Plan:
+            return await runtime.host.workers.run(runtime.single_plan, function, arguments)
+
+        return asyncio.run(self._run(make_plan))
+
+    async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+        from asyncstate.runtime import StateRuntime
+
+        async with StateRuntime(self.settings) as runtime:
+            plan = await planned(runtime)
+            self._warn(plan.warnings)
+            run = runtime.run(plan, shuffle=self.options.get("shuffle"), observers=self._observers, events=False)
+            with self._display(), self._signals(run):
+                async with run:
+                    pass  # leaving the block waits for the end of the run
+        self.show(run.report, plan)
+        return run.report.exit_code
+
+    @contextmanager
+    def _display(self) -> Iterator[None]:
+        """Keep the live display moving; take it away at the end."""
+        progress = self.progress
+        if progress is None:
+            yield
+            return
+        ticker = asyncio.create_task(_repeat(progress.tick))
+        try:
+            yield
+        finally:
+            ticker.cancel()
+            progress.close()
+
+    @contextmanager
+    def _signals(self, run: Run) -> Iterator[None]:
+        """Let the first SIGINT or SIGTERM stop the run, the second cancel it."""
+        loop = asyncio.get_running_loop()
+        received: list[str] = []
+
+        def handle(name: str) -> None:
+            received.append(name)
+            if len(received) == 1:
+                self.console.say(f"{name}: starting nothing more, waiting for what runs. Again to cancel it.")
+                run.stop(name)
+            elif len(received) == 2:
+                self.console.say(f"{name}: cancelling what runs.")
+                run.cancel(name)
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        for number in numbers:
+            loop.add_signal_handler(number, handle, number.name)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    def show(self, report: RunReport, plan: Plan | None = None) -> None:
+        """Write the report in the form asked for, the profile, and the JUnit file."""
+        console = self.console
+        if not report.rows and not report.not_started:
+            self._warn([Issue("no states: the tree is empty", hint="name an SLS, or see: asyncstate show top")])
+        if console.out == "human":
+            console.lines(self._human(report, plan))
+        elif console.out != "jsonl":
+            console.data(report.rows)
+        self._warn([Issue(notice) for notice in report.notices])
+        if self._lines is not None and self._lines.error:
+            console.complain(f"the events could not be written: {self._lines.error}")
+        self._show_profile()
+        self._write_files(report)
+
+    def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
+        failed = set(report.failed)
+        places = {
+            chunk.tag: f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
+            for chunk in (plan.chunks if plan and failed else ())
+            if chunk.file and chunk.tag in failed
+        }
+        width = shutil.get_terminal_size().columns
+        style = style_from_options(self.settings.opts(), self.console.palette(), width=width, places=places)
+        return report_lines(report, style)
+
+    def _show_profile(self) -> None:
+        if self.profile is None or not self.options.get("profile"):
+            return
+        from asyncstate.report.profile import profile_lines
+
+        if self.console.out == "human":
+            self.console.lines(["", *profile_lines(self.profile, self.console.palette())])
+        else:
+            self.console.say(*profile_lines(self.profile, self.console.palette(sys.stderr)))
+
+    def _write_files(self, report: RunReport) -> None:
+        """Write what --junit and --report ask for. Raises OSError."""
+        from asyncstate.report.replace import replace_file
+
+        if self.options.get("junit"):
+            from asyncstate.report.junit import junit_xml
+
+            replace_file(self.options["junit"], junit_xml(report).encode())
+        if self.options.get("report") and self.profile is not None:
+            from asyncstate.report.html import html_report
+
+            replace_file(self.options["report"], html_report(report, self.profile).encode())
+
+    def _warn(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
+        if issues and self.console.log_level not in {"error", "critical", "quiet"}:
+            self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
+
+
+async def _repeat(draw: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(_TICK)
+        draw()

@@ -1,0 +1,220 @@
+"""``asyncstate show``: what a tree compiles to. Nothing is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options
+from asyncstate.cli.selection import complete_sls, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.cli.console import Console
+    from asyncstate.cli.selection import Selection
+    from asyncstate.config import Settings
+    from asyncstate.model.plan import Plan
+    from asyncstate.report.terminal import Palette
+
+
+@click.group("show", cls=Family)
+@click.pass_obj
+def command(console: Console, /) -> None:
+    """Show what a tree compiles to; run nothing."""
+    console.answers_with_data = True
+
+
+_sls_argument = click.argument("sls", nargs=-1, shell_complete=complete_sls)
+
+
+@command.command(
+    "lowstate",
+    cls=Command,
+    examples=(
+        ("asyncstate show lowstate web", "The states of an SLS in the order of a serial run."),
+        ("asyncstate show lowstate --out json", "Low data as Salt's state.show_lowstate returns it."),
+    ),
+)
+@_sls_argument
+@tree_options
+@selection_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Show every state in serial order: what --concurrency 1 would run, and what each waits for.
+
+    SLS are names of SLS files; without any, those that top.sls assigns.
+    """
+    settings, selection = select(console, sls, options)
+    plan = _plan(settings, selection)
+    if console.out == "human":
+        console.lines(_order_lines(plan, console.palette()))
+    else:
+        console.data([chunk.as_low() for chunk in plan.chunks])
+    return 0
+
+
+@command.command(
+    "highstate",
+    cls=Command,
+    examples=(("asyncstate show highstate --out yaml", "All of the highstate, as rendered."),),
+)
+@_sls_argument
+@tree_options
+@selection_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Show high data: every ID of the SLS files and what they include, before extend and exclude are carried out.
+
+    SLS are names of SLS files; without any, those that top.sls assigns.
+    """
+    settings, selection = select(console, sls, options)
+    _answer(console, _high(settings, selection))
+    return 0
+
+
+@command.command(
+    "sls",
+    cls=Command,
+    examples=(("asyncstate show sls web.conf", "What one SLS file and its includes render to."),),
+)
+@click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
+@tree_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Show what SLS files render to, with what they include."""
+    settings, selection = select(console, sls, options)
+    _answer(console, _high(settings, selection))
+    return 0
+
+
+@command.command(
+    "top",
+    cls=Command,
+    examples=(("asyncstate show top --grains web1.yaml", "What top.sls would assign to another machine."),),
+)
+@tree_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def top(console: Console, /, **options: Any) -> int:
+    """Show which SLS top.sls assigns to this machine, by environment."""
+    settings = settings_from(console, options)
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings).open_sync() as runtime:
+        assigned = runtime.top_sync()
+    if not assigned:
+        console.complain("top.sls assigns nothing to this machine")
+    _answer(console, assigned)
+    return 0
+
+
+@command.command(
+    "graph",
+    cls=Command,
+    examples=(
+        ("asyncstate show graph web --format svg --output web.svg", "A picture, drawn without other programs."),
+        ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
+        ("asyncstate show graph web --format mermaid", "To paste into Markdown."),
+    ),
+)
+@_sls_argument
+@tree_options
+@selection_options
+@option(
+    "--format",
+    "form",
+    section="Output",
+    default="dot",
+    type=click.Choice(["dot", "mermaid", "svg", "json"]),
+    help="dot (default) for Graphviz, mermaid for Markdown, svg for a browser, json for programs.",
+)
+@option(
+    "--output",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write to FILE, not to standard output.",
+)
+@click.pass_obj
+def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | None, **options: Any) -> int:
+    """Show what waits for what.
+
+    Solid lines are requisites, thick grey ones stages of explicit orders, dashed ones states that touch the same
+    file, service …, dotted ones the rest.
+    """
+    settings, selection = select(console, sls, options)
+    from asyncstate.report.graph import FORMATS
+
+    text = FORMATS[form](_plan(settings, selection))
+    if output is None:
+        console.write(text)
+    else:
+        from asyncstate.report.replace import replace_file
+
+        replace_file(output, text.encode())
+    return 0
+
+
+def _plan(settings: Settings, selection: Selection) -> Plan:
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings).open_sync() as runtime:
+        plan: Plan = runtime.compile_sync(
+            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+        )
+    return plan
+
+
+def _high(settings: Settings, selection: Selection) -> dict[str, Any]:
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings).open_sync() as runtime:
+        high = runtime.high_sync(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
+    return high.data
+
+
+def _answer(console: Console, /, data: Any) -> None:
+    if console.out == "human":
+        from asyncstate.report.nested import nested_lines
+
+        console.lines(nested_lines(data, 0, console.palette()))
+    else:
+        console.data(data)
+
+
+def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:
+    """One line a state: its number, function, ID and name, SLS, and the numbers of what it waits for."""
+    from asyncstate.report.summary import describe_tag
+
+    labels = [describe_tag(chunk.tag) for chunk in plan.chunks]
+    wide = min(max(map(len, labels), default=0), 60)
+    sls_wide = max((len(chunk.sls) for chunk in plan.chunks), default=0)
+    digits = len(str(len(labels)))
+    for chunk, label in zip(plan.chunks, labels, strict=True):
+        before = sorted(_chunks_before(plan, chunk.index))
+        after = f"  after {', '.join(str(number + 1) for number in before)}" if before else ""
+        number = palette.paint(palette.dim, f"{chunk.index + 1:>{digits}}")
+        yield f"{number}  {label:<{wide}}  {palette.paint(palette.cyan, f'{chunk.sls:<{sls_wide}}')}{after}".rstrip()
+
+
+def _chunks_before(plan: Plan, chunk: int) -> set[int]:
+    """Return the chunks that ``chunk`` waits for, seen through sets and stages."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = list(plan.dag.predecessors(chunk))
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node < len(plan.chunks):
+            found.add(node)
+        else:
+            stack.extend(plan.dag.predecessors(node))
+    return found

@@ -1,0 +1,51 @@
+"""``asyncstate single``: run one state function, without an SLS file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.functions import complete_states
+from asyncstate.cli.options import config_options, report_options, settings_from, test_option
+from asyncstate.cli.salt import fold_keywords, split_arguments
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+_KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
+
+
+@click.command(
+    "single",
+    cls=Command,
+    examples=(
+        ("asyncstate single file.managed name=/etc/motd contents='Hello' mode='0644'", "Manage one file."),
+        ("asyncstate single pkg.installed vim --test", "Would vim be installed? A value without a name is the name."),
+        ("asyncstate single cmd.run 'make install' cwd=/srv/app creates=/usr/local/bin/app", "A command, if needed."),
+    ),
+)
+@click.argument("function", metavar="STATE.FUN", shell_complete=complete_states)
+@click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...")
+@config_options
+@test_option
+@report_options
+@click.pass_obj
+def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
+    """Run one state function, without an SLS file.
+
+    Values are YAML: numbers, booleans, '[a, b]' and '{k: v}' are what they look like; quote a value twice to keep it
+    text (mode="'0644'").
+    """
+    positional, keywords = split_arguments(fold_keywords(arguments, options, _KEYWORDS))
+    if len(positional) > 1:
+        raise click.UsageError(f"only the name may stand without a key; what is {positional[1]!r}?")
+    if positional:
+        if "name" in keywords:
+            raise click.UsageError(f"the name is given twice: {positional[0]!r} and name={keywords['name']!r}")
+        keywords = {"name": positional[0], **keywords}
+    settings = settings_from(console, options)
+    from asyncstate.cli.session import Session
+
+    return Session(console, settings, options).single(function, keywords)

@@ -1,0 +1,149 @@
+"""The last step: everything renumbered into serial order and frozen into a Plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.compile.wiring import KIND_BITS, KIND_MASK, KINDS, SET_MEMBER
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import BrokenListener, Listener, Node, NodeKind, Plan, plan_digest
+from asyncstate.model.requisite import Requisite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.listen import Listening
+    from asyncstate.compile.order import SerialOrder
+    from asyncstate.compile.wiring import Wiring
+
+_SOURCES = (*(kind.value for kind in KINDS), "set")
+
+
+class PlanBuilder:
+    """Renumbers a wiring. ``number[node]`` is a wiring's node in the plan, -1 if the plan does not have it."""
+
+    def __init__(self, wiring: Wiring, serial: Sequence[int], order: SerialOrder) -> None:
+        self._wiring = wiring
+        kinds = wiring.kind
+        self.number = [-1] * len(wiring.chunk)
+        chunk_nodes = [node for node in serial if kinds[node] is NodeKind.CHUNK]
+        for index, node in enumerate(chunk_nodes):
+            self.number[node] = index
+        self.chunks = tuple(self._chunk(index, node, order) for index, node in enumerate(chunk_nodes))
+        self.rank = [0] * len(chunk_nodes)
+        self.nodes = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
+        self._add_others(serial)
+        self.dag = Dag(len(self.nodes))
+        self._add_edges()
+
+    def add_node(self, node: Node, rank: int = 0) -> int:
+        """Add a node to the plan that the wiring does not have."""
+        self.nodes.append(node)
+        self.rank.append(rank)
+        return self.dag.add_node()
+
+    def _chunk(self, index: int, node: int, order: SerialOrder) -> LowChunk:
+        draft = self._wiring.drafts[node]
+        return LowChunk(
+            index,
+            draft.state,
+            draft.fun,
+            draft.id,
+            draft.name,
+            draft.sls,
+            draft.env,
+            order.own[node],
+            draft.args,
+            draft.included_from,
+            draft.file,
+            draft.line,
+        )
+
+    def _add_others(self, serial: Sequence[int]) -> None:
+        """Number checks, groups and sets behind the chunks, and give everything that takes time its rank."""
+        wiring = self._wiring
+        for rank, node in enumerate(serial):
+            if wiring.kind[node] is NodeKind.CHUNK:
+                self.rank[self.number[node]] = rank
+                continue
+            self.number[node] = len(self.nodes)
+            self.rank.append(rank)
+            members = tuple(self.number[member] for member in wiring.members.get(node, ()))
+            chunk = self.number[wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else -1
+            self.nodes.append(Node(wiring.kind[node], chunk, members, wiring.label.get(node, "")))
+        for node, members in wiring.members.items():
+            if wiring.kind[node] is NodeKind.SET and all(self.number[member] >= 0 for member in members):
+                self.number[node] = len(self.nodes)
+                self.rank.append(0)
+                numbers = tuple(self.number[member] for member in members)
+                self.nodes.append(Node(NodeKind.SET, -1, numbers, wiring.label.get(node, "")))
+
+    def _add_edges(self) -> None:
+        add = self.dag.add
+        number = self.number
+        for node, (targets, kinds) in enumerate(zip(self._wiring.after, self._wiring.kinds, strict=True)):
+            before = number[node]
+            if targets and before >= 0:
+                for target, kind in zip(targets, kinds, strict=True):
+                    after = number[target]
+                    if after >= 0:
+                        add(before, after, _SOURCES[kind])
+
+    def requisites(self) -> tuple[tuple[Requisite, ...], ...]:
+        """Return the requisites of each chunk, as the plan numbers them."""
+        found: list[tuple[Requisite, ...]] = [()] * len(self.chunks)
+        number = self.number
+        for draft, packed in self._wiring.requisites.items():
+            index = number[draft]
+            if index >= 0:
+                found[index] = tuple(
+                    Requisite(KINDS[one & KIND_MASK], number[one >> KIND_BITS])
+                    for one in packed
+                    if number[one >> KIND_BITS] >= 0
+                )
+        return tuple(found)
+
+    def listeners(self, listening: Listening) -> tuple[Listener, ...]:
+        """Return the listeners that are in the plan."""
+        number = self.number
+        found = []
+        for listener, targets in listening.listeners:
+            known = tuple(number[target] for target in targets if number[target] >= 0)
+            if number[listener] >= 0 and known:
+                found.append(Listener(number[listener], known))
+        return tuple(found)
+
+    def broken_listeners(self, listening: Listening) -> tuple[BrokenListener, ...]:
+        """Return the rows of listeners that do not exist."""
+        return tuple(
+            BrokenListener(tuple(self.number[target] for target in targets if self.number[target] >= 0), tag, row)
+            for targets, tag, row in listening.broken
+        )
+
+    def finish(
+        self,
+        *,
+        listening: Listening,
+        rows: dict[str, dict[str, object]],
+        findings: Findings,
+        saltenv: str,
+        unknown: tuple[int, ...] = (),
+    ) -> Plan:
+        """Freeze the plan."""
+        nodes = tuple(self.nodes)
+        return Plan(
+            chunks=self.chunks,
+            nodes=nodes,
+            requisites=self.requisites(),
+            rank=tuple(self.rank),
+            dag=self.dag,
+            listeners=self.listeners(listening),
+            broken_listeners=self.broken_listeners(listening),
+            unknown=unknown,
+            rows=rows,
+            warnings=tuple(findings.warnings),
+            saltenv=saltenv,
+            digest=plan_digest(self.chunks, nodes, self.dag),
+        )

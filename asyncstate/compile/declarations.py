@@ -1,0 +1,146 @@
+"""One rendered SLS, brought into the one shape high data has: ``{id: {module: [function, {argument: value}, …]}}``.
+
+Works in place, as Salt does: lists that a YAML anchor shares between two IDs stay shared, and get both their functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.requisite import DIRECT, IN_SUFFIXED
+
+if TYPE_CHECKING:
+    from asyncstate.compile.findings import Findings
+
+ID_REQUISITES = frozenset({*(kind.value for kind in DIRECT), *IN_SUFFIXED, "listen", "use", "onfail_stop"})
+"""Keys that stand for a requisite of every state of an ID when they are found directly under it."""
+
+
+def take_extends(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> dict[Any, Any] | None:
+    """Remove and return the ``extend`` declaration, its dotted keys split, each entry marked with where it is from."""
+    if "extend" not in data:
+        return None
+    extends = data.pop("extend")
+    if not isinstance(extends, dict):
+        findings.error(f"Extension value in SLS '{sls}' is not a dictionary", env=env, sls=sls, id_="extend")
+        return None
+    for name in list(extends):
+        body = extends[name]
+        if not isinstance(body, dict):
+            message = f"Extension name '{name}' in SLS '{sls}' is not a dictionary"
+            findings.error(message, env=env, sls=sls, id_="extend")
+            del extends[name]
+            continue
+        body.setdefault("__sls__", sls)
+        body.setdefault("__env__", env)
+        for key in list(body):
+            if isinstance(key, str) and not key.startswith("_") and "." in key and isinstance(body[key], list):
+                module, function = key.split(".")[:2]
+                body[module] = body.pop(key)
+                body[module].append(function)
+    return extends
+
+
+def take_excludes(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> list[Any]:
+    """Remove and return the ``exclude`` declaration."""
+    if "exclude" not in data:
+        return []
+    excludes = data.pop("exclude")
+    if not isinstance(excludes, list):
+        message = f"Exclude Declaration in SLS {sls} is not formed as a list"
+        findings.error(message, env=env, sls=sls, id_="exclude")
+        return []
+    return excludes
+
+
+def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> None:
+    """Split ``module.function`` keys and short declarations, and mark every ID with its SLS and environment.
+
+    Dotted keys move behind the undotted ones of their ID, which decides the automatic order. IDs whose body cannot be
+    read are reported and taken out.
+    """
+    unreadable = []
+    for id_, body in data.items():
+        if isinstance(body, dict):
+            _normalise_body(id_, body, sls, env, findings)
+        elif isinstance(body, str) and "." in body:
+            parts = body.split(".")
+            if len(parts) > 2:
+                _warn_extra_dots(body, id_, sls, env, findings)
+            data[id_] = {"__sls__": sls, "__env__": env, parts[0]: [parts[1]]}
+        else:
+            findings.error(f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_)
+            unreadable.append(id_)
+    for id_ in unreadable:
+        del data[id_]
+
+
+def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings: Findings) -> None:
+    modules: set[str] = set()
+    shared: list[str] = []
+    twice = False
+    for key in list(body):
+        if not isinstance(key, str):
+            message = f"ID '{id_}' in SLS '{sls}' declares a state '{key}' that is not formed as a string"
+            findings.error(message, env=env, sls=sls, id_=id_)
+            del body[key]
+            continue
+        if key.startswith("_"):
+            continue
+        if key in ID_REQUISITES:
+            shared.append(key)
+            continue
+        if not isinstance(body[key], list):
+            continue
+        module = key
+        if "." in key:
+            parts = key.split(".")
+            module = parts[0]
+            if len(parts) > 2:
+                _warn_extra_dots(key, id_, sls, env, findings)
+            if module not in modules and module not in body:
+                arguments = body[module] = body.pop(key)
+                arguments.append(parts[1])
+                modules.add(module)
+                continue
+        if module != key:
+            del body[key]
+            twice = True
+        modules.add(module)
+    if twice:
+        message = f"ID '{id_}' in SLS '{sls}' contains multiple state declarations of the same type"
+        findings.error(message, env=env, sls=sls, id_=id_)
+    if shared:
+        if not modules:
+            findings.error(f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)
+        _share_requisites(body, modules, shared)
+    body.setdefault("__sls__", sls)
+    body.setdefault("__env__", env)
+
+
+def _share_requisites(body: dict[str, Any], modules: set[str], keys: list[str]) -> None:
+    """Give every state of an ID the requisites that stand directly under the ID."""
+    for key in keys:
+        value = body.pop(key)
+        for module in [module for module in body if module in modules]:
+            if isinstance(value, list):
+                merge_requisite(body[module], key, list(value))
+            else:
+                body[module].append({key: value})
+
+
+def merge_requisite(arguments: list[Any], key: str, references: list[Any]) -> None:
+    """Add references to the requisite ``key`` of a state, as a new block if it has none."""
+    found = False
+    for argument in arguments:
+        if isinstance(argument, dict) and next(iter(argument), None) == key and isinstance(argument[key], list):
+            argument[key].extend(references)
+            found = True
+    if not found:
+        arguments.append({key: references})
+
+
+def _warn_extra_dots(text: str, id_: Any, sls: str, env: str, findings: Findings) -> None:
+    kept = ".".join(text.split(".")[:2])
+    message = f"'{text}' in state '{id_}' in SLS '{sls}' has more than one dot; what runs is '{kept}'"
+    findings.warn(message, env=env, sls=sls, id_=id_)

@@ -1,0 +1,48 @@
+"""``exclude``: IDs taken out of the tree, by ID or by the SLS that declares them."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.compile.highstate import HighData
+
+
+def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
+    """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``."""
+    items = exclude.split(",") if isinstance(exclude, str) else list(exclude)
+    if items:
+        high.data["__exclude__"] = [*high.data.get("__exclude__", ()), *items]
+
+
+def apply_excludes(high: HighData) -> None:
+    """Remove what ``__exclude__`` names. What the removed IDs extended or required of others stays."""
+    excluded = high.data.pop("__exclude__", None)
+    if not excluded:
+        return
+    patterns: dict[str, None] = {}
+    ids: dict[Any, None] = {}
+    for item in excluded:
+        if isinstance(item, str):
+            patterns[item] = None
+        elif isinstance(item, dict) and len(item) == 1:
+            kind, value = next(iter(item.items()))
+            if kind == "sls":
+                patterns[str(value)] = None
+            elif kind == "id":
+                ids[value] = None
+    matched = {}
+    for id_, body in high.data.items():
+        if isinstance(body, dict):
+            sls = body.get("__sls__", "")
+            if sls not in matched:
+                matched[sls] = any(fnmatch.fnmatch(sls, pattern) for pattern in patterns)
+            if matched[sls]:
+                ids[id_] = None
+    for id_ in ids:
+        high.data.pop(id_, None)
+    for sls in [sls for sls, gone in matched.items() if gone]:
+        high.includes.pop(sls, None)

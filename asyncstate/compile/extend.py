@@ -1,0 +1,182 @@
+"""``extend``: additions to IDs declared elsewhere. Also carries what the ``_in`` requisites add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.declarations import ID_REQUISITES, merge_requisite
+from asyncstate.model.requisite import REQUISITE_KEYWORDS
+
+if TYPE_CHECKING:
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.highstate import HighData
+
+
+class NameIndex:
+    """Finds the IDs that have some argument of a given value, as Salt does when an extended ID is not an ID.
+
+    Any argument counts, not only ``name``. The index may know too much after arguments were replaced, so what it finds
+    is looked at again; what is added later has to be `note`d.
+    """
+
+    def __init__(self, data: dict[Any, Any]) -> None:
+        self._data = data
+        self._owners: dict[Any, dict[tuple[Any, str], None]] | None = None
+        self._position: dict[Any, int] = {}
+
+    def find(self, value: Any, module: str) -> list[Any]:
+        """Return the IDs whose state of ``module`` has an argument equal to ``value``, once for each such argument."""
+        if self._owners is None:
+            self._build()
+        found = [id_ for id_, of in (self._owners or {}).get(value, ()) if of == module]
+        found.sort(key=lambda id_: self._position.get(id_, 0))
+        return [
+            id_
+            for id_ in found
+            for argument in self._arguments(id_, module)
+            if isinstance(argument, dict) and len(argument) == 1 and next(iter(argument.values())) == value
+        ]
+
+    def note(self, id_: Any, module: str, argument: Any) -> None:
+        """Take note of an argument that was added to a state."""
+        if self._owners is not None and isinstance(argument, dict) and len(argument) == 1:
+            value = next(iter(argument.values()))
+            if isinstance(value, (str, int, float)):
+                self._owners.setdefault(value, {})[id_, module] = None
+
+    def _arguments(self, id_: Any, module: str) -> list[Any]:
+        arguments = self._data.get(id_, {}).get(module)
+        return arguments if isinstance(arguments, list) else []
+
+    def _build(self) -> None:
+        self._owners = {}
+        for position, (id_, body) in enumerate(self._data.items()):
+            self._position[id_] = position
+            if not isinstance(body, dict):
+                continue
+            for module, arguments in body.items():
+                if isinstance(arguments, list):
+                    for argument in arguments:
+                        self.note(id_, module, argument)
+
+
+class Extension:
+    """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``; ``by`` is the ID that asks."""
+
+    __slots__ = ("by", "env", "name", "sls", "states")
+
+    def __init__(self, name: Any, states: dict[str, Any], env: str, sls: str, by: Any = None) -> None:
+        self.name = name
+        self.states = states
+        self.env = env
+        self.sls = sls
+        self.by = by
+
+
+def reconcile_extends(high: HighData, findings: Findings) -> None:
+    """Apply and remove ``__extend__``. An extension from an SLS that is excluded by name does not count."""
+    declared = high.data.pop("__extend__", None)
+    if not declared:
+        return
+    excluded = {
+        item if isinstance(item, str) else item.get("sls")
+        for item in high.data.get("__exclude__", ())
+        if isinstance(item, (str, dict))
+    }
+    extensions = [
+        Extension(
+            name,
+            {key: value for key, value in body.items() if not (isinstance(key, str) and key.startswith("__"))},
+            body.get("__env__", "base"),
+            body.get("__sls__", "base"),
+        )
+        for declaration in declared
+        for name, body in declaration.items()
+        if body.get("__sls__") not in excluded
+    ]
+    apply_extensions(high, extensions, findings)
+
+
+def apply_extensions(
+    high: HighData, extensions: list[Extension], findings: Findings, *, strict: bool = False, names: NameIndex | None = None
+) -> None:
+    """Add each extension to the ID it means, or else to the one ID that has its name as the value of an argument.
+
+    ``strict``: the ID itself must have the module. Otherwise a module it does not have is added to it.
+    """
+    data = high.data
+    names = names if names is not None else NameIndex(data)
+    for extension in extensions:
+        requisites = {key: value for key, value in extension.states.items() if key in ID_REQUISITES}
+        states = {key: value for key, value in extension.states.items() if key not in requisites}
+        target = _target(data, extension, next(iter(states), None), names, strict=strict)
+        if target is None:
+            _unknown(extension, findings)
+            continue
+        body = data[target]
+        for module, arguments in states.items():
+            if not isinstance(arguments, list) or not isinstance(body.get(module, []), list):
+                _not_a_list(extension, target, findings)
+            elif module in body:
+                _extend_state(body[module], arguments)
+            else:
+                body[module] = arguments
+            for argument in arguments if isinstance(arguments, list) else ():
+                names.note(target, module, argument)
+        for key, references in requisites.items():
+            _extend_all(body, key, references)
+
+
+def _target(data: dict[Any, Any], extension: Extension, module: str | None, names: NameIndex, *, strict: bool) -> Any:
+    name = extension.name
+    body = data.get(name)
+    if isinstance(body, dict) and not str(name).startswith("__") and (module is None or module in body or not strict):
+        return name
+    found = names.find(name, module) if module is not None else []
+    return found[0] if len(found) == 1 else None
+
+
+def _extend_state(existing: list[Any], arguments: list[Any]) -> None:
+    """Merge arguments into those of a state: a function replaces the function, requisites are added to, the rest replaced."""
+    for argument in arguments:
+        updated = False
+        for position, current in enumerate(existing):
+            if isinstance(argument, str) and isinstance(current, str):
+                existing[position] = argument
+                updated = True
+            elif isinstance(argument, dict) and isinstance(current, dict) and argument and current:
+                key, current_key = next(iter(argument)), next(iter(current))
+                if key == current_key:
+                    if key in REQUISITE_KEYWORDS and isinstance(current[key], list) and isinstance(argument[key], list):
+                        current[key].extend(argument[key])
+                    else:
+                        existing[position] = argument
+                    updated = True
+                elif key == "name" and current_key == "names":
+                    existing[position] = argument
+        if not updated:
+            existing.append(argument)
+
+
+def _extend_all(body: dict[str, Any], key: str, references: Any) -> None:
+    for module, arguments in body.items():
+        if not module.startswith("_") and isinstance(arguments, list):
+            if isinstance(references, list):
+                merge_requisite(arguments, key, list(references))
+            else:
+                arguments.append({key: references})
+
+
+def _unknown(extension: Extension, findings: Findings) -> None:
+    name, env, sls = extension.name, extension.env, extension.sls
+    message = (
+        f"Cannot extend ID '{name}' in '{env}:{sls}'. It is not part of the high state.\n"
+        "This is likely due to a missing include statement or an incorrectly typed ID.\n"
+        f"Ensure that a state with an ID of '{name}' is available\nin environment '{env}' and to SLS '{sls}'"
+    )
+    findings.error(message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend")
+
+
+def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:
+    message = f"State '{target}' in SLS '{extension.sls}' is not formed as a list"
+    findings.error(message, env=extension.env, sls=extension.sls, id_="extend")

@@ -1,0 +1,367 @@
+"""From SLS names to high data: render each SLS and its includes once, merge them, number the states.
+
+High data is Salt's own structure, ``{id: {module: [function, {argument: value}, …], "__sls__": …, "__env__": …}}``,
+with ``__extend__`` and ``__exclude__`` beside the IDs until those are applied.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from asyncstate.compile.declarations import normalise, take_excludes, take_extends
+from asyncstate.errors import RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.sources.fileclient import FileClient, SlsFile
+
+FIRST_AUTO_ORDER = 10000
+"""Where automatic numbering starts (Salt's ``state_auto_order``)."""
+
+_GLOB = re.compile(r"[*?\[]")
+_LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
+_ANY_ENVIRONMENT = "_xenv"
+
+log = logging.getLogger(__name__)
+
+
+class Rendered(Protocol):
+    """What a renderer makes of one SLS."""
+
+    @property
+    def data(self) -> Any:
+        """The data: a dict, unless the SLS is wrong; empty for an SLS that renders to nothing."""
+
+    def line_of(self, id: str, state: str | None = None, /) -> int:
+        """Return the line of a declaration in the source, before rendering; 0 if unknown."""
+
+
+class HighData:
+    """The merged tree. ``data`` is what ``show highstate`` and ``show sls`` print.
+
+    ``numbered[n]`` is the ID whose state got the automatic order 10000 + n. ``includes`` names, for every SLS that was
+    rendered, what it includes.
+    """
+
+    __slots__ = ("data", "findings", "includes", "numbered")
+
+    def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
+        self.data = data
+        self.findings = findings
+        self.numbered: list[Any] = []
+        self.includes: dict[str, list[str]] = {}
+
+    def is_automatic(self, id_: Any, order: Any) -> bool:
+        """Whether ``order`` is the number this ID was given, not one that was written for it."""
+        if type(order) is not int:
+            return False
+        number = order - FIRST_AUTO_ORDER
+        if not self.numbered:
+            return number >= 0
+        return 0 <= number < len(self.numbered) and bool(self.numbered[number] == id_)
+
+
+class _Sls:
+    """One SLS while its includes are rendered."""
+
+    __slots__ = ("chain", "children", "data", "env", "excludes", "extends", "finished", "pending", "sls")
+
+    def __init__(self, sls: str, env: str, chain: list[str]) -> None:
+        self.sls = sls
+        self.env = env
+        self.chain = chain
+        self.data: dict[Any, Any] = {}
+        self.extends: dict[Any, Any] | None = None
+        self.excludes: list[Any] = []
+        self.pending: Iterator[Any] = iter(())
+        self.children: list[_Sls] = []
+        self.finished = 0
+
+
+class HighStateBuilder:
+    """Renders the closure of a selection of SLS. Nothing is raised: mistakes go to ``findings``, and the rest goes on."""
+
+    def __init__(
+        self,
+        *,
+        opts: Mapping[str, Any],
+        file_client: FileClient,
+        render: Callable[[SlsFile, dict[str, Any]], Rendered],
+        findings: Findings,
+    ) -> None:
+        self._opts = opts
+        self._file_client = file_client
+        self._render = render
+        self._findings = findings
+        self._auto_order = bool(opts.get("state_auto_order", True))
+        self._environments = {"base", *file_client.envs()}
+        self._listings: dict[str, tuple[list[str], set[str]]] = {}
+        self._rendered: set[str] = set()
+        self._roots: list[_Sls] = []
+        self._finished = 0
+        self._selection: Mapping[str, Sequence[str]] = {}
+        self._high = HighData({}, findings)
+
+    def build(self, selection: Mapping[str, Sequence[str]]) -> HighData:
+        """Render ``{environment: [SLS name or glob, …]}`` and everything it includes."""
+        self._selection = selection
+        for env, names in selection.items():
+            if env not in self._environments:
+                self._findings.error(f"No matching salt environment for environment '{env}' found")
+            for name in names:
+                for sls in self._expand(name, env) or [name]:
+                    if f"{env}:{sls}" not in self._rendered:
+                        self._render_closure(sls, env)
+        self._merge()
+        return self._high
+
+    def _render_closure(self, sls: str, env: str) -> None:
+        """Render one SLS and, depth first, what it includes; an explicit stack, so no chain is too long."""
+        root = self._open(sls, env, [], named=True)
+        self._roots.append(root)
+        stack = [root]
+        while stack:
+            current = stack[-1]
+            target = next(current.pending, None)
+            if target is None:
+                self._number(current)
+                stack.pop()
+                continue
+            target_sls, target_env = target
+            if f"{target_env}:{target_sls}" in self._rendered:
+                continue
+            child = self._open(target_sls, target_env, [*current.chain, current.sls])
+            current.children.append(child)
+            stack.append(child)
+
+    def _open(self, sls: str, env: str, chain: list[str], *, named: bool = False) -> _Sls:
+        """Render one SLS and take its declarations apart. ``named``: it was asked for, not included."""
+        unit = _Sls(sls, env, chain)
+        file = self._file_client.sls_file(sls, env) if env in self._environments else None
+        if file is None:
+            self._missing(sls, env, chain, named=named)
+        data = self._data_of(file) if file is not None else None
+        self._rendered.add(f"{env}:{sls}")
+        includes = self._high.includes.setdefault(sls, [])
+        if not data or file is None:
+            return unit
+        if not isinstance(data, dict):
+            self._findings.error(f"SLS {sls} does not render to a dictionary", env=env, sls=sls)
+            self._findings.error(f"Error when rendering state with contents: {data}", env=env, sls=sls)
+            return unit
+        declared = data.get("include", [])
+        if isinstance(declared, list):
+            data.pop("include", None)
+        else:
+            message = f"Include Declaration in SLS {sls} is not formed as a list"
+            self._findings.error(message, env=env, sls=sls, id_="include")
+            declared = []
+        unit.extends = take_extends(data, sls, env, self._findings)
+        unit.excludes = take_excludes(data, sls, env, self._findings)
+        normalise(data, sls, env, self._findings)
+        unit.data = data
+        targets = list(self._targets(declared, file))
+        includes.extend(target_sls for target_sls, _ in targets)
+        unit.pending = iter(targets)
+        return unit
+
+    def _data_of(self, file: SlsFile) -> Any:
+        """Render one file; a failure is noted, and the SLS counts as empty."""
+        sls, env = file.sls, file.saltenv
+        self._findings.opened(env, sls, file.path)
+        try:
+            rendered = self._render(file, {"rendered_sls": self._rendered})
+        except RenderError as error:
+            message = f"Rendering SLS '{env}:{sls}' failed: {error.message}"
+            self._findings.error_at(message, error.file or file.path, error.line)
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever a template calls may raise; it is that SLS which is wrong
+            log.debug("Rendering SLS %s failed", sls, exc_info=True)
+            message = f"Rendering SLS {sls} failed, render error: {type(error).__name__}: {error}"
+            self._findings.error_at(message, file.path, 0)
+            return None
+        self._findings.opened(env, sls, file.path, rendered.line_of)
+        return rendered.data
+
+    def _missing(self, sls: str, env: str, chain: list[str], *, named: bool) -> None:
+        if named:
+            self._findings.error(f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env))
+            return
+        message = (
+            f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a configured fileserver"
+        )
+        hint = "; ".join(filter(None, (f"included from {' > '.join(chain)}", self._nearest(sls, env))))
+        self._findings.error(message, hint=hint)
+
+    def _targets(self, declared: list[Any], file: SlsFile) -> Iterator[tuple[str, str]]:
+        """Resolve an include list to (SLS, environment) pairs."""
+        for item in declared:
+            env, name = file.saltenv, item
+            if isinstance(item, dict) and item:
+                env, name = list(item.items())[-1]
+            if not isinstance(name, str) or not name:
+                self._include_error(f"Badly formatted include {name} found in include in SLS", file)
+                continue
+            if env not in self._environments and env != _ANY_ENVIRONMENT:
+                found = f"Nonexistent saltenv '{env}' found in include of '{name}' within SLS"
+                self._include_error(found, file)
+                continue
+            absolute = self._absolute(name, file)
+            if absolute is None:
+                found = f"Attempted relative include of '{name}' within SLS"
+                self._include_error(found, file, " goes beyond top level package ")
+                continue
+            resolved = self._environment_of(env, absolute, file)
+            if resolved is not None:
+                for sls in self._expand(absolute, resolved) or [absolute]:
+                    yield sls, resolved
+
+    def _environment_of(self, env: str, sls: str, file: SlsFile) -> str | None:
+        """Return the environment an include comes from; note an error if there is none, or more than one."""
+        if env != _ANY_ENVIRONMENT:
+            if env in self._selection or self._expand(sls, env):
+                return env
+            found: list[str] = []
+        else:
+            found = [other for other in self._selection if self._expand(sls, other)]
+            if len(found) == 1:
+                return found[0]
+            if file.saltenv in found:
+                return file.saltenv
+        if found:
+            message = (
+                f"Ambiguous include: Specified SLS {env}: {sls} is available on the salt master in multiple available "
+                f"saltenvs: {', '.join(found)}"
+            )
+        else:
+            searched = ", ".join(self._selection) if env == _ANY_ENVIRONMENT else env
+            message = (
+                f"Unknown include: Specified SLS {env}: {sls} is not available on the salt master in saltenv(s): "
+                f"{searched} "
+            )
+        self._findings.error(message, env=file.saltenv, sls=file.sls, id_="include", hint=self._nearest(sls, env))
+        return None
+
+    def _include_error(self, text: str, file: SlsFile, rest: str = "") -> None:
+        message = f"{text} '{file.saltenv}:{file.sls}'{rest}"
+        self._findings.error(message, env=file.saltenv, sls=file.sls, id_="include")
+
+    def _absolute(self, name: str, file: SlsFile) -> str | None:
+        """Resolve leading dots against the including SLS; None if they lead out of the tree."""
+        match = _LEADING_DOTS.fullmatch(name)
+        if match is None:
+            return name
+        dots, rest = match.groups()
+        parts = file.sls.replace("/", ".").split(".")
+        if file.relpath.endswith("/init.sls") or file.relpath == "init.sls":
+            parts.append("init")
+        if len(dots) > len(parts):
+            return None
+        return ".".join([*parts[: -len(dots)], rest])
+
+    def _expand(self, name: str, env: str) -> list[str]:
+        """Return the SLS of ``env`` that ``name`` stands for: itself, or what it matches as a glob."""
+        if env not in self._listings:
+            names = self._file_client.list_states(env) if env in self._environments else []
+            self._listings[env] = (names, set(names))
+        names, known = self._listings[env]
+        if _GLOB.search(name):
+            return fnmatch.filter(names, name)
+        return [name] if name in known else []
+
+    def _nearest(self, sls: str, env: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - only for an error message
+
+        names = self._listings.get(env, ([], set()))[0]
+        near = get_close_matches(sls, names, 1)
+        return f"did you mean '{near[0]}'?" if near else ""
+
+    def _number(self, unit: _Sls) -> None:
+        """Give every state of a finished SLS without an ``order`` the next number; includes were numbered before."""
+        self._finished += 1
+        unit.finished = self._finished
+        if not self._auto_order:
+            return
+        numbered = self._high.numbered
+        for id_, body in unit.data.items():
+            for module, arguments in body.items():
+                if module.startswith("_") or not isinstance(arguments, list):
+                    continue
+                for argument in arguments:
+                    if isinstance(argument, dict) and next(iter(argument), None) == "order":
+                        break
+                else:
+                    arguments.append({"order": FIRST_AUTO_ORDER + len(numbered)})
+                    numbered.append(id_)
+
+    def _merge(self) -> None:
+        """Join all SLS in Salt's order: an SLS before what it includes, roots in the order they were asked for."""
+        units: list[_Sls] = []
+        stack = self._roots[::-1]
+        while stack:
+            unit = stack.pop()
+            units.append(unit)
+            stack.extend(reversed(unit.children))
+        first_only = self._opts.get("duplicate_ids", "error") == "first"
+        kept = _first_owners(units) if first_only else None
+        data = self._high.data
+        extends: list[dict[Any, Any]] = []
+        excludes: list[Any] = []
+        for unit in units:
+            if unit.extends:
+                extends.append(unit.extends)
+            excludes.extend(unit.excludes)
+            for id_, body in unit.data.items():
+                if kept is not None and kept[id_] is not unit:
+                    self._warn_duplicate(id_, kept[id_], unit)
+                    continue
+                if unit.chain:
+                    body["__sls_included_from__"] = unit.chain[::-1]
+                if id_ in data:
+                    self._conflict(id_, data[id_], body)
+                data[id_] = body
+        if extends:
+            data["__extend__"] = _distinct_extends(extends)
+        if excludes:
+            data["__exclude__"] = excludes
+
+    def _conflict(self, id_: Any, first: dict[str, Any], second: dict[str, Any]) -> None:
+        message = (
+            "Detected conflicting IDs, SLS IDs need to be globally unique.\n"
+            f"    The conflicting ID is '{id_}' and is found in SLS '{first['__env__']}:{first['__sls__']}' and SLS "
+            f"'{second['__env__']}:{second['__sls__']}'"
+        )
+        file, line = self._findings.place(first["__env__"], first["__sls__"], id_)
+        hint = f"the first is at {file}:{line}" if file else ""
+        self._findings.error(message, env=second["__env__"], sls=second["__sls__"], id_=id_, hint=hint)
+
+    def _warn_duplicate(self, id_: Any, first: _Sls, second: _Sls) -> None:
+        message = f"ID '{id_}' in SLS '{second.env}:{second.sls}' is ignored: '{first.env}:{first.sls}' has it first"
+        self._findings.warn(message, env=second.env, sls=second.sls, id_=id_)
+
+
+def _first_owners(units: list[_Sls]) -> dict[Any, _Sls]:
+    """For each ID, the SLS whose declaration of it was numbered first."""
+    owners: dict[Any, _Sls] = {}
+    for unit in sorted(units, key=lambda unit: unit.finished):
+        for id_ in unit.data:
+            owners.setdefault(id_, unit)
+    return owners
+
+
+def _distinct_extends(extends: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
+    """One entry for each extended ID and body; the same body given twice counts once."""
+    seen: dict[Any, list[Any]] = {}
+    distinct = []
+    for declaration in extends:
+        for name, body in declaration.items():
+            bodies = seen.setdefault(name, [])
+            if body not in bodies:
+                bodies.append(body)
+                distinct.append({name: body})
+    return distinct

@@ -1,0 +1,114 @@
+"""``listen`` and ``listen_in``: no edges; which chunks run ``mod_watch`` after everything, and because of whom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.model.tag import state_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.low import Draft
+
+_ERROR = "Listen_Error"
+
+
+class Listening(msgspec.Struct):
+    """Who listens to whom, as draft numbers, in the order Salt asks; and the rows of listeners that make no sense.
+
+    ``broken``: (targets, tag, row) of a ``listen_in`` to nothing, whose row only counts when a target changes.
+    """
+
+    listeners: list[tuple[int, tuple[int, ...]]] = []
+    broken: list[tuple[tuple[int, ...], str, dict[str, Any]]] = []
+    rows: dict[str, dict[str, Any]] = {}
+
+
+def resolve_listeners(drafts: Sequence[Draft], serial: Sequence[int], findings: Findings) -> Listening:
+    """Resolve every ``listen`` and ``listen_in``. ``serial``: draft numbers in serial order."""
+    interested = [number for number in serial if _listens(drafts[number])]
+    listening = Listening()
+    if interested:
+        _Listeners(drafts, serial, findings, listening).resolve(interested)
+    return listening
+
+
+def _listens(draft: Draft) -> bool:
+    return "listen" in draft.args or "listen_in" in draft.args
+
+
+class _Listeners:
+    def __init__(
+        self, drafts: Sequence[Draft], serial: Sequence[int], findings: Findings, listening: Listening
+    ) -> None:
+        self._drafts = drafts
+        self._findings = findings
+        self._listening = listening
+        self._known: dict[tuple[str, Any], list[int]] = {}
+        self._first: dict[Any, int] = {}
+        for number in serial:
+            draft = drafts[number]
+            for name in {draft.id: None, draft.name: None}:
+                self._known.setdefault((draft.state, name), []).append(number)
+                self._first.setdefault(name, number)
+
+    def resolve(self, interested: list[int]) -> None:
+        for number in interested:
+            draft = self._drafts[number]
+            for module, target in self._references(draft, "listen"):
+                self._listen(draft.state, draft.id, self._targets(module, target))
+            for module, listener in self._references(draft, "listen_in"):
+                self._listen(module, listener, self._targets(draft.state, draft.id))
+
+    def _references(self, draft: Draft, key: str) -> Iterator[tuple[str, Any]]:
+        """Yield (module, ID or name) of each item; a bare name means the first state that has it."""
+        references = draft.args.get(key)
+        for item in [references] if isinstance(references, dict) else references or ():
+            if isinstance(item, dict):
+                for module, target in item.items():
+                    if isinstance(target, (dict, list)):
+                        message = f'Illegal requisite "{target}" in SLS "{draft.sls}", please check your syntax.\n'
+                        self._findings.error_at(message, draft.file, draft.line)
+                    elif target is None:
+                        self._warn(draft, f"'{key}: {module}' names nothing")
+                    else:
+                        yield str(module), target
+            elif isinstance(item, str):
+                number = self._first.get(item)
+                if number is None:
+                    self._warn(draft, f"{key} names '{item}', which is no state of this tree")
+                else:
+                    yield self._drafts[number].state, self._drafts[number].id
+
+    def _targets(self, module: str, target: Any) -> tuple[int, ...]:
+        numbers = self._known.get((module, target), ())
+        if not numbers:
+            tag, row = _error_row(module, target)
+            self._listening.rows[tag] = row
+        return tuple(numbers)
+
+    def _listen(self, module: str, name: Any, targets: tuple[int, ...]) -> None:
+        if not targets:
+            return
+        listeners = self._known.get((module, name), ())
+        if not listeners:
+            self._listening.broken.append((targets, *_error_row(module, name)))
+        self._listening.listeners.extend((listener, targets) for listener in listeners)
+
+    def _warn(self, draft: Draft, what: str) -> None:
+        message = f"{what} (state '{draft.id}' in SLS '{draft.sls}')"
+        self._findings.warn_at(message, draft.file, draft.line)
+
+
+def _error_row(module: str, name: Any) -> tuple[str, dict[str, Any]]:
+    row = {
+        "comment": f"Referenced state {module}: {name} does not exist",
+        "name": f"listen_{module}:{name}",
+        "result": False,
+        "changes": {},
+    }
+    return state_tag(_ERROR, f"listen_{name}", f"listen_{module}", _ERROR), row

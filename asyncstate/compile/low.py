@@ -1,0 +1,183 @@
+"""From high data to one draft for each call: arguments collected, ``names`` expanded, disabled states taken out."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.names import NamedEntry, expand_names
+from asyncstate.model.chunk import place_text
+from asyncstate.model.tag import state_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.highstate import HighData
+
+UNSET: Any = object()
+"""No ``order`` at all, which is not the same as one that is null."""
+
+
+class Draft:
+    """A chunk while the graph is made: like LowChunk, but the place in serial order is not known yet.
+
+    ``order`` is what was written, ``fraction`` what the position within ``names`` adds to it, ``automatic`` whether the
+    number was given rather than written.
+    """
+
+    __slots__ = (
+        "args",
+        "automatic",
+        "env",
+        "file",
+        "fraction",
+        "fun",
+        "id",
+        "included_from",
+        "line",
+        "name",
+        "order",
+        "sls",
+        "state",
+    )
+
+    def __init__(
+        self,
+        state: str,
+        fun: str,
+        id_: str,
+        name: Any,
+        sls: str,
+        env: str,
+        args: dict[str, Any],
+        order: Any,
+        included_from: tuple[str, ...],
+    ) -> None:
+        self.state = state
+        self.fun = fun
+        self.id = id_
+        self.name = name
+        self.sls = sls
+        self.env = env
+        self.args = args
+        self.order = order
+        self.included_from = included_from
+        self.fraction = 0.0
+        self.automatic = True
+        self.file = ""
+        self.line = 0
+
+    @property
+    def tag(self) -> str:
+        """The state tag."""
+        return state_tag(self.state, self.id, self.name, self.fun)
+
+    @property
+    def place(self) -> str:
+        """``sls:id (file:line)``, for messages."""
+        return place_text(self.sls, self.id, self.file, self.line)
+
+    def low(self) -> dict[str, Any]:
+        """Return low data for code that only looks: fresh at the top, shared below."""
+        return {
+            **self.args,
+            "state": self.state,
+            "fun": self.fun,
+            "name": self.name,
+            "__id__": self.id,
+            "__sls__": self.sls,
+            "__env__": self.env,
+        }
+
+
+class LowStates:
+    """The drafts in compile order, and the rows of states that a grain disables."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.disabled: dict[str, dict[str, Any]] = {}
+
+
+_FIELDS = ("fun", "__id__", "__sls__", "__env__", "__sls_included_from__", "order")
+
+
+def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[str] = ()) -> LowStates:
+    """Turn every state of high data into its drafts. ``disabled_patterns``: the grain ``state_runs_disabled``."""
+    result = LowStates()
+    drafts = result.drafts
+    chains: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for id_, body in high.data.items():
+        if id_.startswith("__"):
+            continue
+        sls = body.get("__sls__", "")
+        env = body.get("__env__", "base")
+        chain = tuple(body.get("__sls_included_from__", ()))
+        chain = chains.setdefault(chain, chain)
+        file, line_of = findings.source(env, sls)
+        for module, arguments in body.items():
+            if module.startswith("__"):
+                continue
+            fun, name, names, args = _collect(id_, arguments)
+            if fun is None:
+                _warn_no_function(id_, module, sls, env, findings)
+                continue
+            order = args.get("order", UNSET)
+            for field in _FIELDS:
+                args.pop(field, None)
+            draft = Draft(module, fun, id_, name, sls, env, args, order, chain)
+            draft.file = file
+            draft.line = line_of(id_, module) if line_of is not None else 0
+            draft.automatic = order is UNSET or high.is_automatic(id_, order)
+            if names is None:
+                drafts.append(draft)
+            else:
+                drafts.extend(expand_names(draft, names, findings))
+    if disabled_patterns:
+        result.drafts = [draft for draft in drafts if not _is_disabled(draft, disabled_patterns, result.disabled)]
+    return result
+
+
+def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[NamedEntry] | None, dict[str, Any]]:
+    """Join the arguments of one state: function, name, ``names`` if there are any, and the rest. Later keys win."""
+    fun: str | None = None
+    name = id_
+    names: list[NamedEntry] = []
+    args: dict[str, Any] = {}
+    for argument in arguments:
+        if isinstance(argument, str):
+            fun = argument
+        elif isinstance(argument, dict):
+            for key, value in argument.items():
+                if key == "name":
+                    name = value if isinstance(value, str) else id_
+                elif key == "names":
+                    names.extend(value if isinstance(value, list) else ())
+                elif key != "state":
+                    args[key] = value
+    return fun, name, names or None, args
+
+
+def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findings) -> None:
+    """A requisite or an extension added a module that the ID does not have: nothing to run."""
+    message = f"No function declared in state '{id_}' in SLS '{sls}': what was added to its '{module}' has no effect"
+    findings.warn(message, env=env, sls=sls, id_=id_)
+
+
+def _is_disabled(draft: Draft, patterns: Sequence[str], rows: dict[str, dict[str, Any]]) -> bool:
+    function = f"{draft.state}.{draft.fun}"
+    for pattern in patterns:
+        if fnmatch.fnmatch(function, pattern):
+            rows[draft.tag] = {
+                "changes": {},
+                "result": False,
+                "comment": (
+                    f'The state function "{function}" is currently disabled by "{pattern}", to re-enable, run '
+                    f"state.enable {pattern}."
+                ),
+                "name": draft.name,
+                "__id__": draft.id,
+                "__sls__": draft.sls,
+            }
+            return True
+    return False

@@ -1,0 +1,89 @@
+"""``names``: one state declared once and called for each name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.low import Draft
+
+NamedEntry = Any
+"""A name, or ``{name: [{argument: value}, …]}`` with what is different for this one."""
+
+STEP = 10000.0
+"""The n-th name runs n/10000 after the order of its state."""
+
+
+def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) -> list[Draft]:
+    """Return one draft for each distinct entry. An entry may override any argument, ``name`` and ``order`` included.
+
+    Two entries that end up with the same tag are one state: the later one, at the place of the first.
+    """
+    copies: dict[Any, Draft] = {}
+    for position, entry in enumerate(_distinct(entries), 1):
+        copy = _copy(draft)
+        if isinstance(entry, dict):
+            if not entry:
+                continue
+            copy.name, overrides = next(iter(entry.items()))
+            _override(copy, overrides, findings)
+        else:
+            copy.name = entry
+        copy.fraction = position / STEP
+        copies[copy.name, copy.fun] = copy
+    return list(copies.values())
+
+
+def _distinct(entries: list[NamedEntry]) -> list[NamedEntry]:
+    """Drop repeated entries; names are looked up, the few entries with overrides compared."""
+    seen: set[Any] = set()
+    overriding: list[Any] = []
+    distinct = []
+    for entry in entries:
+        if isinstance(entry, (dict, list)):
+            if entry in overriding:
+                continue
+            overriding.append(entry)
+        elif entry in seen:
+            continue
+        else:
+            seen.add(entry)
+        distinct.append(entry)
+    return distinct
+
+
+def _copy(draft: Draft) -> Draft:
+    other = type(draft)(
+        draft.state,
+        draft.fun,
+        draft.id,
+        draft.name,
+        draft.sls,
+        draft.env,
+        dict(draft.args),
+        draft.order,
+        draft.included_from,
+    )
+    other.automatic = draft.automatic
+    other.file = draft.file
+    other.line = draft.line
+    return other
+
+
+def _override(draft: Draft, overrides: Any, findings: Findings) -> None:
+    if not isinstance(overrides, list) or not all(isinstance(item, dict) for item in overrides):
+        message = (
+            f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be a list of arguments"
+        )
+        findings.error_at(message, draft.file, draft.line)
+        return
+    for override in overrides:
+        for key, value in override.items():
+            if key == "name":
+                draft.name = value
+            elif key == "order":
+                draft.order = value
+                draft.automatic = False
+            elif key != "fun":
+                draft.args[key] = value

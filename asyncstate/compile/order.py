@@ -1,0 +1,198 @@
+"""Serial order: exactly the order in which Salt 3008 would run the chunks.
+
+Kahn's algorithm with a heap. A node's key is ``(effective order, own order, module + name + function, tag)``; its
+effective order is the smallest of its own and those of the nodes that wait for it *directly*. Those are looked at in
+the order the edges were added, and one whose kind of requisite weighs less than one seen before does not count.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.low import UNSET
+from asyncstate.compile.wiring import PREREQUIRED, REQUIRE, SET_MEMBER
+from asyncstate.model.plan import NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.low import Draft
+    from asyncstate.compile.wiring import Wiring
+
+LAST = 1_000_000
+"""How far ``last`` is behind the cap; negative orders count down from there."""
+
+_INFINITY = float("inf")
+_FIRST_WEIGHT = -1
+
+Key = tuple[float, float, str, str]
+
+
+def order_cap(drafts: Sequence[Draft]) -> int:
+    """Return the order of states without one: 100 above the largest there is (a bool counts as a number)."""
+    cap = 1
+    for draft in drafts:
+        order = draft.order
+        if isinstance(order, int) and order > 0 and order > cap - 1:
+            cap = order + 100
+    return cap
+
+
+def is_order(order: Any) -> bool:
+    """Whether an ``order`` says anything; anything else counts as none."""
+    return order is UNSET or isinstance(order, (int, float)) or order in {"first", "last"}
+
+
+def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
+    """Name every ``order`` that is no order."""
+    for draft in drafts:
+        if not draft.automatic and (not is_order(draft.order) or draft.order != draft.order):  # noqa: PLR0124 - NaN
+            message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
+            findings.warn_at(message, draft.file, draft.line)
+            draft.automatic = True
+
+
+class SerialOrder:
+    """Keys and order of the nodes of one wiring. ``own[n]`` is draft n's order once its key was asked for."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self.cap = order_cap(wiring.drafts)
+        self.own: list[float] = [0.0] * len(wiring.drafts)
+        self._raw: list[Any] = [draft.order for draft in wiring.drafts]
+        self._settled = bytearray(len(wiring.drafts))
+        self._has_sets = bool(wiring.members)
+        self._set_orders: dict[int, tuple[list[int], list[float]]] = {}
+        self.keys: dict[int, Key] = {}
+
+    def sort(self) -> list[int]:
+        """Return the chunk and check nodes in serial order; fewer than there are when the graph has a cycle."""
+        return kahn(self._wiring, self._key)
+
+    def _key(self, node: int) -> Key:
+        number = self._wiring.chunk[node]
+        draft = self._wiring.drafts[number]
+        own = self._settle(number)
+        least = self._least_dependent(node)
+        label = f"{draft.state}{draft.name}{draft.fun}"
+        key = (min(own, least), own, label, draft.tag)
+        self.keys[node] = key
+        return key
+
+    def _settle(self, number: int) -> float:
+        """Turn what was written into a number, once: words, the position within ``names``, negative numbers."""
+        if self._settled[number]:
+            return self.own[number]
+        order = self._number(number)
+        draft = self._wiring.drafts[number]
+        if draft.fraction:
+            order += draft.fraction
+        if order < 0:
+            order += self.cap + LAST
+        self._settled[number] = 1
+        self.own[number] = self._raw[number] = order
+        return order
+
+    def _number(self, number: int) -> float:
+        order = self._raw[number]
+        if isinstance(order, (int, float)):
+            return order
+        if order == "last":
+            return self.cap + LAST
+        return 0 if order == "first" else self.cap
+
+    def _seen_by_others(self, node: int) -> float:
+        """The order a node that is waited for sees: as written, negative numbers too; no order never pulls."""
+        number = self._wiring.chunk[node]
+        order = self._raw[number]
+        return _INFINITY if order is UNSET else self._number(number)
+
+    def _least_dependent(self, node: int) -> float:
+        after = self._wiring.after[node]
+        if not after:
+            return _INFINITY
+        if self._has_sets and SET_MEMBER in self._wiring.kinds[node]:
+            return self._least_through_sets(node)
+        least = _INFINITY
+        heaviest = _FIRST_WEIGHT
+        for other, kind in zip(after, self._wiring.kinds[node], strict=True):
+            weight = REQUIRE if kind == PREREQUIRED else kind
+            if weight >= heaviest:
+                heaviest = weight
+                least = min(least, self._seen_by_others(other))
+        return least
+
+    def _least_through_sets(self, node: int) -> float:
+        """The same where some dependents wait for a set: those of one set have one weight, so a prefix of them counts."""
+        direct: list[tuple[int, int, int]] = []
+        sets: list[tuple[int, int]] = []
+        begins: dict[int, int] = {}
+        for other, kind in zip(self._wiring.after[node], self._wiring.kinds[node], strict=True):
+            if kind == SET_MEMBER:
+                if not self._wiring.after[other]:
+                    continue
+                weight = self._wiring.kinds[other][0]
+                position = self._position(node, self._wiring.after[other][0], weight)
+                sets.append((weight, other))
+            else:
+                weight = REQUIRE if kind == PREREQUIRED else kind
+                position = self._position(node, other, kind)
+                direct.append((weight, position, other))
+            begins[weight] = min(position, begins.get(weight, position))
+        least = _INFINITY
+        for weight, position, other in direct:
+            if not any(heavier > weight and begin < position for heavier, begin in begins.items()):
+                least = min(least, self._seen_by_others(other))
+        for weight, other in sets:
+            cut = min((begin for heavier, begin in begins.items() if heavier > weight), default=-1)
+            least = min(least, self._least_of_set(node, other, cut))
+        return least
+
+    def _least_of_set(self, node: int, set_node: int, cut: int) -> float:
+        """The smallest order among those who wait for a set, of those added before ``cut`` (-1: of all)."""
+        known = self._set_orders.get(set_node)
+        if known is None:
+            after = self._wiring.after[set_node]
+            kind = self._wiring.kinds[set_node][0]
+            placed = sorted((self._position(node, other, kind), self._seen_by_others(other)) for other in after)
+            known = ([position for position, _ in placed], list(accumulate((order for _, order in placed), min)))
+            self._set_orders[set_node] = known
+        positions, smallest = known
+        count = len(positions) if cut < 0 else bisect_left(positions, cut)
+        return smallest[count - 1] if count else _INFINITY
+
+    def _position(self, node: int, other: int, kind: int) -> int:
+        """When the edge was added: each draft adds its own, those to a check once it exists."""
+        wiring = self._wiring
+        number = wiring.chunk[node] if kind == PREREQUIRED else wiring.chunk[other]
+        return max(number, wiring.created_by.get(other, 0)) << 4 | kind
+
+
+def kahn(wiring: Wiring, key: Callable[[int], Any]) -> list[int]:
+    """Sort the nodes of a wiring. Sets take no place: what waits for them is free with their last member."""
+    waiting = wiring.in_degrees()
+    kinds = wiring.kind
+    after = wiring.after
+    order: list[int] = []
+    heap: list[tuple[Any, int]] = []
+    for node, count in enumerate(waiting):
+        if not count and kinds[node] is not NodeKind.SET:
+            heap.append((key(node), node))
+    heapify(heap)
+    while heap:
+        node = heappop(heap)[1]
+        order.append(node)
+        free = [node]
+        while free:
+            for other in after[free.pop()]:
+                waiting[other] -= 1
+                if not waiting[other]:
+                    if kinds[other] is NodeKind.SET:
+                        free.append(other)
+                    else:
+                        heappush(heap, (key(other), other))
+    return order

@@ -1,0 +1,211 @@
+"""``require_in`` and its kin, ``use`` and ``use_in``: turned into additions to the states they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.extend import Extension, NameIndex, apply_extensions
+from asyncstate.compile.verify import REFERRING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.highstate import HighData
+
+EXPANDED = REFERRING - {"listen_in"}
+"""``listen_in`` is looked at when listeners are resolved."""
+
+_NEVER_USED = frozenset({*EXPANDED, "require", "watch", "prereq", "onfail", "onfail_stop", "onchanges", "name", "names"})
+"""What ``use`` leaves behind. The rest is copied, ``listen`` and the ``_any`` requisites too, as in Salt."""
+
+_REPEAT_LIMIT = 10_000
+"""Salt adds the targets of one list again for each item that follows. So do we, as ``show lowstate`` has it, but not
+in lists so long that the repetition would cost more than the tree itself."""
+
+
+def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[str]) -> None:
+    """Add to every state what other states' ``_in`` requisites, ``use`` and ``use_in`` give it."""
+    expansion = _Expansion(high.data, findings)
+    for id_, body in high.data.items():
+        if not isinstance(body, dict):
+            continue
+        for module, arguments in body.items():
+            if module.startswith("__"):
+                continue
+            for argument in arguments:
+                if not isinstance(argument, dict):
+                    continue
+                key = next(iter(argument), None)
+                if key not in EXPANDED:
+                    continue
+                if key in disabled:
+                    message = f"The {key} requisite has been disabled, Ignoring."
+                    findings.warn(message, env=body["__env__"], sls=body["__sls__"], id_=id_)
+                    continue
+                expansion.expand(key, argument[key], id_, module, body)
+    apply_extensions(high, expansion.extensions(), findings, strict=True, names=expansion.names)
+
+
+class _Additions:
+    """What one target gets: arguments in order, and where in them each requisite block is."""
+
+    __slots__ = ("arguments", "blocks")
+
+    def __init__(self) -> None:
+        self.arguments: list[Any] = []
+        self.blocks: dict[str, list[Any]] = {}
+
+    def require(self, kind: str, reference: dict[str, Any]) -> None:
+        block = self.blocks.get(kind)
+        if block is None:
+            block = self.blocks[kind] = []
+            self.arguments.append({kind: block})
+        block.append(reference)
+
+
+class _Expansion:
+    """Collects the additions of all states before any of them is applied."""
+
+    def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
+        self._data = data
+        self._findings = findings
+        self._by_target: dict[Any, dict[str, _Additions]] = {}
+        self._origin: dict[Any, tuple[str, str, Any]] = {}
+        self._by_name: dict[Any, tuple[str, Any]] | None = None
+        self._by_sls: dict[Any, list[tuple[Any, str]]] | None = None
+        self.names = NameIndex(data)
+
+    def extensions(self) -> list[Extension]:
+        """Return the additions in the order their targets were first named."""
+        return [
+            Extension(
+                target,
+                {module: additions.arguments for module, additions in states.items()},
+                *self._origin.get(target, ("base", "base", None)),
+            )
+            for target, states in self._by_target.items()
+        ]
+
+    def expand(self, key: str, references: Any, id_: Any, module: str, body: dict[str, Any]) -> None:
+        """Take in one requisite of one state."""
+        kind = key.split("_", 1)[0]
+        targets: list[tuple[Any, str]] = []
+        for of_module, name in self._pairs(key, references, id_, body):
+            if "." in of_module:
+                message = (
+                    f"Invalid requisite in {kind}: {of_module} for {name}, in SLS '{body['__sls__']}'. Requisites must not "
+                    f"contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
+                )
+                self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
+                continue
+            if of_module == "sls":
+                targets = self._states_of(name)
+                if not targets:
+                    self._warn(f"{key} names SLS '{name}', which has no states", id_, module, body)
+            else:
+                targets.append((name, of_module))
+            for target, target_module in targets:
+                if key == "use_in":
+                    for found in self._found(target, target_module):
+                        self._copy_arguments(found, target_module, id_, module)
+                elif key == "use":
+                    for found in self._found(target, target_module):
+                        self._copy_arguments(id_, module, found, target_module)
+                else:
+                    self._origin[target] = (body["__env__"], body["__sls__"], id_)
+                    self._additions(target, target_module).require(kind, {module: id_})
+            if isinstance(references, dict) or len(targets) * len(references) > _REPEAT_LIMIT:
+                targets = []
+
+    def _pairs(self, key: str, references: Any, id_: Any, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield (module, ID or name) for each item of a requisite."""
+        sls = body["__sls__"]
+        if isinstance(references, dict):
+            yield from ((str(module), name) for module, name in references.items())
+            return
+        if not isinstance(references, list):
+            message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
+            self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+            return
+        for item in references:
+            if isinstance(item, dict):
+                if len(item) > 1:
+                    self._warn(f"only the first of {list(item)} in one {key} item counts", id_, "", body)
+                if item:
+                    module, name = next(iter(item.items()))
+                    if isinstance(name, (list, dict)):
+                        message = f'Illegal requisite "{name}" in SLS "{sls}", please check your syntax.\n'
+                        self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+                        continue
+                    yield str(module), name
+            elif isinstance(item, list):
+                message = f'Illegal requisite "{item}" in SLS "{sls}", please check your syntax.\n'
+                self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+            else:
+                found = self._plain(item)
+                if found is None:
+                    self._warn(f"{key} names '{item}', which is no state of this tree", id_, "", body)
+                else:
+                    yield found
+
+    def _plain(self, name: Any) -> tuple[str, Any] | None:
+        """Resolve a bare target: an ID means its first state, anything else the first state with that ``name``."""
+        body = self._data.get(name)
+        if isinstance(body, dict):
+            module = next((module for module in body if not module.startswith("__")), None)
+            return (module, name) if module is not None else None
+        if self._by_name is None:
+            self._by_name = {}
+            for id_, module, argument in self._all_arguments():
+                if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+                    self._by_name.setdefault(argument["name"], (module, id_))
+        return self._by_name.get(name)
+
+    def _states_of(self, sls: Any) -> list[tuple[Any, str]]:
+        if self._by_sls is None:
+            self._by_sls = {}
+            for id_, body in self._data.items():
+                if isinstance(body, dict):
+                    states = self._by_sls.setdefault(body.get("__sls__"), [])
+                    states.extend((id_, module) for module in body if not module.startswith("__"))
+        return list(self._by_sls.get(sls, ()))
+
+    def _all_arguments(self) -> Iterator[tuple[Any, str, Any]]:
+        for id_, body in self._data.items():
+            if isinstance(body, dict):
+                for module, arguments in body.items():
+                    if not module.startswith("__"):
+                        for argument in arguments:
+                            yield id_, module, argument
+
+    def _additions(self, target: Any, module: str) -> _Additions:
+        states = self._by_target.setdefault(target, {})
+        additions = states.get(module)
+        if additions is None:
+            additions = states[module] = _Additions()
+        return additions
+
+    def _copy_arguments(self, receiver: Any, receiver_module: str, giver: Any, giver_module: str) -> None:
+        """Give one state the arguments of another that it lacks."""
+        taken = {
+            next(iter(argument))
+            for argument in self._data[receiver][receiver_module]
+            if isinstance(argument, dict) and len(argument) == 1
+        }
+        additions = self._additions(receiver, receiver_module)
+        for argument in self._data[giver][giver_module]:
+            if isinstance(argument, dict) and len(argument) == 1:
+                key = next(iter(argument))
+                if key not in _NEVER_USED and key not in taken:
+                    additions.arguments.append(argument)
+
+    def _found(self, name: Any, module: str) -> list[Any]:
+        body = self._data.get(name)
+        if isinstance(body, dict) and module in body:
+            return [name]
+        return self.names.find(name, module)
+
+    def _warn(self, message: str, id_: Any, module: str, body: dict[str, Any]) -> None:
+        text = f"{message} (state '{id_}' in SLS '{body['__sls__']}')"
+        self._findings.warn(text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None)

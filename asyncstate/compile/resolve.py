@@ -1,0 +1,298 @@
+"""Requisites resolved: every reference becomes an edge, a set, or an error that names the nearest thing there is."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.prereq import add_prereq
+from asyncstate.compile.verify import requisite_mistakes
+from asyncstate.compile.wiring import PREREQ
+from asyncstate.model.requisite import DIRECT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.highstate import HighData
+    from asyncstate.compile.low import Draft
+    from asyncstate.compile.wiring import Wiring
+
+SET_THRESHOLD = 8
+"""From how many targets on a reference goes through a SET node instead of an edge for each."""
+
+_DIRECT = tuple((kind.value, kind.weight) for kind in DIRECT)
+_DIRECT_KEYS = frozenset(key for key, _ in _DIRECT)
+_GLOB_CHARACTERS = re.compile(r"[*?\[\]]")
+_HINT_LIMIT = 10
+_HINT_CANDIDATES = 20000
+
+
+class TargetIndex:
+    """Finds drafts by module and ID or name, by ID or name alone, and by SLS; exactly or by glob."""
+
+    def __init__(self, drafts: Sequence[Draft], includes: dict[str, list[str]]) -> None:
+        self._drafts = drafts
+        self._includes = includes
+        self._of_module: dict[str, list[int]] | None = None
+        self._tables: dict[str, dict[Any, list[int]]] = {}
+        self._sorted: dict[str, list[str]] = {}
+        self._by_sls: dict[str, list[int]] | None = None
+        self._globs: dict[tuple[str, str], list[int]] = {}
+
+    def table(self, module: str) -> dict[Any, list[int]]:
+        """Return ID or name -> drafts, of one module, or of all for ``id``."""
+        table = self._tables.get(module)
+        if table is None:
+            table = self._tables[module] = {}
+            for number in range(len(self._drafts)) if module == "id" else self._numbers_of(module):
+                draft = self._drafts[number]
+                table.setdefault(draft.id, []).append(number)
+                if draft.name != draft.id:
+                    table.setdefault(draft.name, []).append(number)
+        return table
+
+    def modules_of(self, target: str) -> list[str]:
+        """Return the modules that have ``target`` as an ID or name, for a hint."""
+        return sorted({self._drafts[number].state for number in self.table("id").get(target, ())})
+
+    def known_names(self, module: str) -> list[str]:
+        """Return every ID and name of a module, or of all for ``id``."""
+        return [name for name in self.table(module) if isinstance(name, str)]
+
+    def known_sls(self) -> list[str]:
+        """Return every SLS that was rendered."""
+        return list(dict.fromkeys([*self._sls_table(), *self._includes]))
+
+    def sls(self, name: str) -> list[int] | None:
+        """Return the drafts of an SLS and what it includes; None if there is no such SLS.
+
+        As in Salt these are the states included through it on their first way in. An SLS that has none of its own
+        stands for all it includes, by whatever way.
+        """
+        table = self._sls_table()
+        found = table.get(name)
+        if found is not None or name not in self._includes:
+            return found
+        closure: set[str] = set()
+        stack = [name]
+        while stack:
+            current = stack.pop()
+            if current not in closure:
+                closure.add(current)
+                stack.extend(self._includes.get(current, ()))
+        numbers = {number for sls in closure for number in table.get(sls, ())}
+        table[name] = sorted(numbers)
+        return table[name]
+
+    def glob(self, module: str, pattern: str) -> list[int]:
+        """Return the drafts whose ID or name matches; each pattern is compiled and tried once."""
+        key = (module, pattern)
+        found = self._globs.get(key)
+        if found is None:
+            table = self._sls_table() if module == "sls" else self.table(module)
+            match = re.compile(fnmatch.translate(pattern)).match
+            numbers = {
+                number
+                for name in self._candidates(module, table, pattern)
+                if match(name) is not None
+                for number in table[name]
+            }
+            found = self._globs[key] = sorted(numbers)
+        return found
+
+    def _candidates(self, module: str, table: dict[Any, list[int]], pattern: str) -> Iterator[str]:
+        """Yield the names that begin with the literal part of a pattern."""
+        names = self._sorted.get(module)
+        if names is None:
+            names = self._sorted[module] = sorted(name for name in table if isinstance(name, str))
+        match = _GLOB_CHARACTERS.search(pattern)
+        prefix = pattern[: match.start()] if match else pattern
+        for position in range(bisect_left(names, prefix), len(names)):
+            if not names[position].startswith(prefix):
+                return
+            yield names[position]
+
+    def _numbers_of(self, module: str) -> list[int]:
+        if self._of_module is None:
+            self._of_module = {}
+            for number, draft in enumerate(self._drafts):
+                self._of_module.setdefault(draft.state, []).append(number)
+        return self._of_module.get(module, [])
+
+    def _sls_table(self) -> dict[str, list[int]]:
+        if self._by_sls is None:
+            self._by_sls = {}
+            for number, draft in enumerate(self._drafts):
+                for sls in dict.fromkeys((draft.sls, *draft.included_from)):
+                    self._by_sls.setdefault(sls, []).append(number)
+        return self._by_sls
+
+
+class Resolver:
+    """Adds the edges of all requisites to a wiring, draft by draft."""
+
+    def __init__(
+        self,
+        wiring: Wiring,
+        high: HighData,
+        findings: Findings,
+        *,
+        has_mod_watch: Callable[[str], bool],
+        disabled: frozenset[str] = frozenset(),
+    ) -> None:
+        self._wiring = wiring
+        self._findings = findings
+        self._has_mod_watch = has_mod_watch
+        self._disabled = disabled
+        self._announced: set[str] = set()
+        self._sets: dict[tuple[int, str, str], int] = {}
+        self._own_matches: dict[tuple[int, str, str], int] = {}
+        self._hints = 0
+        self.index = TargetIndex(wiring.drafts, high.includes)
+
+    def resolve(self) -> None:
+        """Resolve every requisite of every draft, in compile order."""
+        for number, draft in enumerate(self._wiring.drafts):
+            if not _DIRECT_KEYS.isdisjoint(draft.args):
+                self._downgrade_watch(draft)
+                self._resolve_draft(number, draft)
+
+    def _downgrade_watch(self, draft: Draft) -> None:
+        """A module without ``mod_watch`` cannot watch: its ``watch`` is a ``require``."""
+        args = draft.args
+        if ("watch" in args or "watch_any" in args) and not self._has_mod_watch(draft.state):
+            for watch, require in (("watch", "require"), ("watch_any", "require_any")):
+                if isinstance(args.get(watch), list) and isinstance(args.get(require, []), list):
+                    args[require] = [*args.get(require, ()), *args.pop(watch)]
+
+    def _resolve_draft(self, number: int, draft: Draft) -> None:
+        args = draft.args
+        for key, kind in _DIRECT:
+            references = args.get(key)
+            if not references:
+                continue
+            if key in self._disabled:
+                self._announce_disabled(key, draft)
+                continue
+            if not isinstance(references, list):
+                message = f"The {key} statement in state '{draft.id}' in SLS '{draft.sls}' needs to be formed as a list"
+                self._findings.error_at(message, draft.file, draft.line)
+                continue
+            for reference in references:
+                if isinstance(reference, str):
+                    self._reference(number, draft, kind, "id", reference)
+                elif isinstance(reference, dict) and len(reference) == 1:
+                    module, target = next(iter(reference.items()))
+                    self._reference(number, draft, kind, str(module).split(".", 1)[0], target)
+                else:
+                    for text in requisite_mistakes([reference], draft.id, draft.sls):
+                        self._findings.error_at(text, draft.file, draft.line)
+
+    def _reference(self, number: int, draft: Draft, kind: int, module: str, target: Any) -> None:
+        if not isinstance(target, str):
+            self._not_a_name(draft, kind, module, target)
+            return
+        targets = self.index.sls(target) if module == "sls" else self.index.table(module).get(target)
+        if targets is None and _GLOB_CHARACTERS.search(target):
+            targets = self.index.glob(module, target)
+            if number in targets:
+                self._own_glob(number, kind, module, target, targets)
+                return
+            if not targets and module == "sls":
+                self._findings.warn_at(
+                    f"'sls: {target}' in state '{draft.id}' in SLS '{draft.sls}' matches no SLS", draft.file, draft.line
+                )
+                return
+        elif targets is not None and not targets:
+            return
+        if not targets:
+            self._missing(draft, kind, module, target)
+        elif kind == PREREQ:
+            self._prereq(number, targets)
+        elif len(targets) < SET_THRESHOLD:
+            for other in targets:
+                self._require(number, other, kind)
+        else:
+            key = (kind, module, target)
+            node = self._sets.get(key)
+            if node is None:
+                node = self._sets[key] = self._wiring.add_set(tuple(targets), f"{module}: {target}")
+            self._require(number, node, kind)
+
+    def _require(self, number: int, node: int, kind: int) -> None:
+        """Make a draft wait for a node; its check too, if there is one."""
+        wiring = self._wiring
+        if not wiring.require(number, node, kind):
+            return
+        wiring.edge(node, number, kind)
+        if wiring.check_of:
+            check = wiring.check_of.get(number)
+            if check is not None:
+                wiring.edge(node, check, kind)
+
+    def _prereq(self, number: int, targets: list[int]) -> None:
+        wiring = self._wiring
+        for target in targets:
+            add_prereq(wiring, number, target)
+
+    def _own_glob(self, number: int, kind: int, module: str, target: str, targets: list[int]) -> None:
+        """A glob that matches the state itself means all the others.
+
+        A second state with the same glob is on a cycle with the first; the edge back to it says so, without N more.
+        """
+        key = (kind, module, target)
+        first = self._own_matches.setdefault(key, number)
+        others = [other for other in targets if other != number] if first == number else [first]
+        if kind == PREREQ:
+            self._prereq(number, others)
+        elif len(others) < SET_THRESHOLD:
+            for other in others:
+                self._require(number, other, kind)
+        else:
+            self._require(number, self._wiring.add_set(tuple(others), f"{module}: {target}"), kind)
+
+    def _not_a_name(self, draft: Draft, kind: int, module: str, target: Any) -> None:
+        key = _key_of(kind)
+        if target is None:
+            message = f"'{key}: {module}' in state '{draft.id}' in SLS '{draft.sls}' names nothing and is ignored"
+            self._findings.warn_at(message, draft.file, draft.line)
+            return
+        message = (
+            f"Requisite [{key}: {module}] in state [{draft.name}] in SLS [{draft.sls}] must have a string as the value"
+        )
+        self._findings.error_at(message, draft.file, draft.line)
+
+    def _missing(self, draft: Draft, kind: int, module: str, target: str) -> None:
+        message = (
+            f"Referenced state does not exist for requisite [{_key_of(kind)}: ({module}: {target})] in state "
+            f"[{draft.name}] in SLS [{draft.sls}]"
+        )
+        self._findings.error_at(message, draft.file, draft.line, self._hint(module, target))
+
+    def _hint(self, module: str, target: str) -> str:
+        """Say where the target does exist, or what is spelled most like it. Comparing is slow: only a few times."""
+        if module not in {"id", "sls"}:
+            modules = self.index.modules_of(target)
+            if modules:
+                return f"'{target}' is there, but as {', '.join(modules)}: write '- {modules[0]}: {target}'"
+        self._hints += 1
+        if self._hints > _HINT_LIMIT:
+            return ""
+        from difflib import get_close_matches  # noqa: PLC0415 - only for an error message
+
+        names = self.index.known_sls() if module == "sls" else self.index.known_names(module) or self.index.known_names("id")
+        near = get_close_matches(target, names[:_HINT_CANDIDATES], 1)
+        return f"did you mean '{near[0]}'?" if near else ""
+
+    def _announce_disabled(self, key: str, draft: Draft) -> None:
+        if key not in self._announced:
+            self._announced.add(key)
+            message = f"The {key} requisite has been disabled, Ignoring."
+            self._findings.warn_at(message, draft.file, draft.line)
+
+
+def _key_of(kind: int) -> str:
+    return next(key for key, weight in _DIRECT if weight == kind)

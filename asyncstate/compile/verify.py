@@ -1,0 +1,171 @@
+"""The structure of high data, checked as a whole: every mistake is reported, none stops the check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.highstate import HighData
+
+REFERRING = frozenset({*IN_SUFFIXED, "use"})
+"""Requisites that change other states (or, with ``use``, this one) instead of becoming edges."""
+
+_CHECKED = REQUISITE_KEYWORDS | REFERRING | {"names"}
+
+
+def verify_high(high: HighData, findings: Findings) -> bool:
+    """Check every state of every ID; return whether any state has one of the `REFERRING` requisites."""
+    checker = _Checker(findings)
+    if not isinstance(high.data, dict):
+        findings.error("High data is not a dictionary and is invalid")
+        return False
+    for id_, body in high.data.items():
+        if isinstance(id_, str):
+            if id_.startswith("__"):
+                continue
+        elif isinstance(body, dict):
+            message = (
+                f"ID '{id_}' in SLS '{body.get('__sls__')}' is not formed as a string, but is type "
+                f"{type(id_).__name__}. It may need to be quoted."
+            )
+            findings.error(message, env=body.get("__env__", "base"), sls=body.get("__sls__", ""), id_=id_)
+        if not isinstance(body, dict):
+            findings.error(f"The type {id_} in {body} is not formatted as a dictionary")
+            continue
+        for module, arguments in body.items():
+            if isinstance(module, str) and module.startswith("__"):
+                continue
+            checker.state(id_, body, module, arguments)
+    return checker.referring
+
+
+class _Checker:
+    """Checks one state at a time."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self.referring = False
+
+    def state(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
+        if type(arguments) is not list:
+            self._no_list(id_, body, module, arguments)
+            return
+        functions = 1 if "." in module else 0
+        seen: list[str] = []
+        for argument in arguments:
+            if isinstance(argument, str):
+                functions += 1
+                if " " in argument and " " in argument.strip():
+                    self._whitespace(id_, body, module, argument)
+            elif isinstance(argument, dict):
+                for key in argument:
+                    if key in _CHECKED:
+                        seen.append(key)
+                        self._argument(id_, body, module, argument, key)
+        if functions != 1:
+            self._functions(id_, body, module, arguments, functions)
+        if len(seen) > 1:
+            self._repeated(id_, body, module, seen)
+
+    def _argument(self, id_: Any, body: dict[str, Any], module: str, argument: dict[Any, Any], key: str) -> None:
+        value = argument[key]
+        if key == "names":
+            if not isinstance(value, list):
+                sls = body["__sls__"] if "__sls__" in body else ""
+                message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
+                self._error(message, id_, body, module)
+            return
+        if key in REFERRING:
+            self.referring = True
+            if len(argument) > 1 and next(iter(argument)) != key:
+                self._warn_hidden(id_, body, module, key)
+            return
+        if key == "onfail_stop" and isinstance(value, bool):
+            return
+        if not isinstance(value, list):
+            sls = body.get("__sls__", "")
+            message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
+            self._error(message, id_, body, module)
+        else:
+            for text in requisite_mistakes(value, id_, body.get("__sls__", "")):
+                self._error(text, id_, body, module)
+        if len(argument) != 1 and next(iter(argument)) == key:
+            message = f"Multiple dictionaries defined in argument of state '{id_}' in SLS '{body.get('__sls__', '')}'"
+            self._error(message, id_, body, module)
+
+    def _error(self, message: str, id_: Any, body: dict[str, Any], module: str) -> None:
+        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        self._findings.error(message, env=env, sls=sls, id_=id_, state=module)
+
+    def _no_list(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
+        sls = body.get("__sls__", "")
+        if arguments is None:
+            message = (
+                f"ID '{id_}' in SLS '{sls}' contains a short declaration ({module}) with a trailing colon. When not "
+                "passing any arguments to a state, the colon must be omitted."
+            )
+        else:
+            message = f"State '{id_}' in SLS '{sls}' is not formed as a list"
+        self._error(message, id_, body, module)
+
+    def _whitespace(self, id_: Any, body: dict[str, Any], module: str, function: str) -> None:
+        message = (
+            f'The function "{function}" in state "{id_}" in SLS "{body.get("__sls__", "")}" has whitespace, a function '
+            'with whitespace is not supported, perhaps this is an argument that is missing a ":"'
+        )
+        self._error(message, id_, body, module)
+
+    def _functions(self, id_: Any, body: dict[str, Any], module: str, arguments: list[Any], count: int) -> None:
+        sls = body.get("__sls__", "")
+        if not count:
+            message = f"No function declared in state '{id_}' in SLS '{sls}'"
+        else:
+            names = [module.split(".", 1)[1]] if "." in module else []
+            names += [argument for argument in arguments if isinstance(argument, str)]
+            message = (
+                f"Too many functions declared in state '{id_}' in SLS '{sls}'. Please choose one of the following: "
+                f"{', '.join(names)}"
+            )
+        self._error(message, id_, body, module)
+
+    def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
+        for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
+            message = (
+                f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; only the last one counts"
+            )
+            env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+            self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
+
+    def _warn_hidden(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
+        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        message = f"'{key}' in state '{id_}' in SLS '{sls}' is ignored: it must be the only key of its list item"
+        self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
+
+
+def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[str]:
+    """Yield what is wrong with the items of one requisite list."""
+    for reference in references:
+        if isinstance(reference, str):
+            continue
+        if not isinstance(reference, dict) or len(reference) != 1:
+            yield (
+                f"Requisite declaration {reference} in state {id_} in SLS {sls} is not formed as a single key dictionary"
+            )
+            continue
+        kind, target = next(iter(reference.items()))
+        if isinstance(kind, str) and "." in kind:
+            yield (
+                f"Invalid requisite type '{kind}' in state '{id_}', in SLS '{sls}'. Requisite types must not contain dots, "
+                f"did you mean '{kind.split('.', 1)[0]}'?"
+            )
+        if not _is_hashable(target):
+            yield f'Illegal requisite "{target}" in SLS "{sls}", please check your syntax.\n'
+
+
+def _is_hashable(value: Hashable) -> bool:
+    return not isinstance(value, (list, dict, set))

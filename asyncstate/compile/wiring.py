@@ -1,0 +1,97 @@
+"""The graph while it is made: numbered in compile order, edges in the order Salt adds them.
+
+What pulls a state forward depends on the order in which edges were added, so that order is kept. The final graph,
+numbered in serial order, is made from this one when everything is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.compile.low import Draft
+
+KINDS = tuple(RequisiteKind)
+REQUIRE = RequisiteKind.REQUIRE.weight
+PREREQ = RequisiteKind.PREREQ.weight
+PREREQUIRED = RequisiteKind.PREREQUIRED.weight
+SET_MEMBER = len(KINDS)
+"""Edge kinds are numbers: the weight of the requisite, or this for the edge from a member to its set."""
+
+KIND_BITS = 4
+KIND_MASK = (1 << KIND_BITS) - 1
+
+
+class Wiring:
+    """Nodes ``0 … len(drafts)-1`` are the drafts; checks, sets and groups are added behind them.
+
+    ``chunk[n]`` is the draft a node stands for, -1 for sets and groups. ``after[n]`` are the nodes that wait for ``n``
+    and ``kinds[n]`` why, in the order the edges were added. ``requisites[n]``, if there are any, are draft n's, each as one
+    number: ``node << 4 | kind``.
+    """
+
+    __slots__ = ("after", "check_of", "chunk", "created_by", "drafts", "kind", "kinds", "label", "members", "requisites")
+
+    def __init__(self, drafts: list[Draft]) -> None:
+        size = len(drafts)
+        self.drafts = drafts
+        self.chunk = list(range(size))
+        self.kind = [NodeKind.CHUNK] * size
+        self.after: list[list[int]] = [[] for _ in range(size)]
+        self.kinds: list[list[int]] = [[] for _ in range(size)]
+        self.requisites: dict[int, dict[int, None]] = {}
+        self.members: dict[int, tuple[int, ...]] = {}
+        self.label: dict[int, str] = {}
+        self.check_of: dict[int, int] = {}
+        self.created_by: dict[int, int] = {}
+
+    def edge(self, before: int, after: int, kind: int) -> None:
+        """Make ``after`` wait for ``before``."""
+        self.after[before].append(after)
+        self.kinds[before].append(kind)
+
+    def require(self, number: int, node: int, kind: int) -> bool:
+        """Note a requisite of a draft; False if it was noted before."""
+        requisites = self.requisites.get(number)
+        if requisites is None:
+            requisites = self.requisites[number] = {}
+        packed = node << KIND_BITS | kind
+        if packed in requisites:
+            return False
+        requisites[packed] = None
+        return True
+
+    def requisites_of(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield (kind, node) for each requisite of a draft, in order."""
+        for packed in self.requisites.get(number, ()):
+            yield packed & KIND_MASK, packed >> KIND_BITS
+
+    def node(self, kind: NodeKind, chunk: int = -1) -> int:
+        """Add a node."""
+        self.chunk.append(chunk)
+        self.kind.append(kind)
+        self.after.append([])
+        self.kinds.append([])
+        return len(self.chunk) - 1
+
+    def add_set(self, members: tuple[int, ...], label: str) -> int:
+        """Add a node that is done when all its members are."""
+        node = self.node(NodeKind.SET)
+        self.members[node] = members
+        self.label[node] = label
+        for member in members:
+            self.edge(member, node, SET_MEMBER)
+        return node
+
+    def in_degrees(self) -> list[int]:
+        """How many edges lead to each node; double edges count twice."""
+        waiting = [0] * len(self.chunk)
+        for targets in self.after:
+            for target in targets:
+                waiting[target] += 1
+        return waiting

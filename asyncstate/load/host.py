@@ -1,0 +1,200 @@
+"""The plugins of one runtime: its loaders, its function maps, and the context its calls see."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import CallContext, SharedContext, current
+from asyncstate.errors import LoaderError
+from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle
+from asyncstate.load.loader import LazyLoader, PluginFolder
+from asyncstate.load.threads import WorkerThreads
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator, Mapping
+
+    from asyncstate.load.loader import Kind, LoadedFunction
+
+_DIRECTORY_OPTION: dict[Kind, str] = {
+    "states": "states_dirs",
+    "modules": "module_dirs",
+    "grains": "grains_dirs",
+    "utils": "utils_dirs",
+    "renderers": "render_dirs",
+}
+
+
+class PluginHost:
+    """Loads and calls plugins for one runtime.
+
+    ``opts`` are the options as plugins see them; the host keeps ``opts["grains"]`` and ``opts["pillar"]`` up to date.
+    ``file_client`` tells the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
+    directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
+    """
+
+    def __init__(
+        self,
+        opts: dict[str, Any],
+        *,
+        file_client: Any,
+        extra_states: Mapping[str, Callable[..., Any]] | None = None,
+        workers: WorkerThreads | None = None,
+    ) -> None:
+        self.opts = opts
+        self.file_client = file_client
+        self.workers = workers or WorkerThreads()
+        self._switch = Switch(self.workers, self.context)
+        self.loaders: dict[str, LazyLoader] = {
+            kind: LazyLoader(
+                kind,
+                plugin_folders(kind, opts, file_client),
+                self.context,
+                disabled=opts.get(f"disable_{kind}") or (),
+            )
+            for kind in _DIRECTORY_OPTION
+        }
+        self.salt = FunctionMap(self.loaders["modules"], self._switch, label="__salt__")
+        self.states = FunctionMap(self.loaders["states"], self._switch, label="__states__")
+        self.utils = FunctionMap(self.loaders["utils"], self._switch, label="__utils__")
+        self.grains_functions = FunctionMap(self.loaders["grains"], self._switch, label="grains")
+        self._render_functions = FunctionMap(self.loaders["renderers"], self._switch, label="renderers")
+        self.renderers = SuffixMap(self._render_functions, "render")
+        self.shared = SharedContext(threading.RLock())
+        """``__context__`` of this runtime."""
+        self._base = CallContext(
+            opts=opts,
+            grains=opts.setdefault("grains", {}),
+            pillar=opts.setdefault("pillar", {}),
+            context=self.shared,
+            salt=self.salt,
+            states=self.states,
+            utils=self.utils,
+            loaders=self,
+            file_client=file_client,
+            env=opts.get("saltenv") or "base",
+            user=opts.get("user") or "root",
+        )
+        self.render_template: Callable[..., str] = _without_runtime
+        """Renders text for a plugin; set by the runtime, which knows the renderers."""
+        self.render_data: Callable[..., Any] = _without_runtime
+        """Renders and parses text for a plugin; set by the runtime."""
+        self.refresh: Callable[..., None] = _without_runtime
+        """Gathers grains or pillar anew (``grains=``, ``pillar=``); set by the runtime."""
+        for name, func in (extra_states or {}).items():
+            self.register_state(name, func)
+
+    @property
+    def grains(self) -> dict[str, Any]:
+        """The grains of this runtime."""
+        return self._base.grains
+
+    @property
+    def pillar(self) -> dict[str, Any]:
+        """The pillar of this runtime."""
+        return self._base.pillar
+
+    def context(self, **overrides: Any) -> CallContext:
+        """Return a new call context of this runtime: the base, with ``overrides`` of its attributes."""
+        return self._base.derive(**overrides)
+
+    def set_grains(self, grains: dict[str, Any]) -> None:
+        """Use ``grains`` from now on. Plugins are asked again whether they load."""
+        changed = grains != self._base.grains
+        self.opts["grains"] = grains
+        self._base = self._base.derive(grains=grains)
+        if changed:
+            self.reload()
+
+    def set_pillar(self, pillar: dict[str, Any]) -> None:
+        """Use ``pillar`` from now on. Plugins are asked again whether they load."""
+        changed = pillar != self._base.pillar
+        self.opts["pillar"] = pillar
+        self._base = self._base.derive(pillar=pillar)
+        if changed:
+            self.reload()
+
+    def register_state(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
+        """Offer ``func``, plain or async, as the state function ``module.function``."""
+        function = self.loaders["states"].register(name, func)
+        self.states.reset()
+        return function
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Say which loop runs the async functions that plain functions call from their threads."""
+        self._switch.loop = loop
+
+    def detach(self) -> None:
+        """Forget the loop: an async function called from a thread is run on a loop of its own."""
+        self._switch.loop = None
+
+    @contextmanager
+    def enter(self, **overrides: Any) -> Iterator[CallContext]:
+        """Make ``context(**overrides)`` the current one, for synchronous work such as compiling."""
+        context = self.context(**overrides)
+        token = current.set(context)
+        try:
+            yield context
+        finally:
+            current.reset(token)
+
+    async def call(
+        self,
+        function: LoadedFunction,
+        args: list[Any] | tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        context: CallContext | None = None,
+    ) -> Any:
+        """Call ``function`` in ``context`` and return its value.
+
+        An async function is awaited in place, without a task or a thread; a plain one runs in a worker thread. What it
+        raises is raised here, but sys.exit comes as LoaderError.
+        """
+        context = context or self.context()
+        kwargs = kwargs or {}
+        if function.is_async:
+            pending = settle(function.func, *args, **kwargs)
+        else:
+            result = await self.workers.run_in(context, function.func, *args, **kwargs)
+            if not hasattr(type(result), "__await__"):
+                return result
+            pending = settle(lambda: result)
+        token = current.set(context)
+        try:
+            return await pending
+        finally:
+            current.reset(token)
+
+    def reload(self) -> None:
+        """Ask every plugin again; those whose files changed are read again. Nothing is loaded before it is needed."""
+        for loader in self.loaders.values():
+            loader.reset()
+        for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):
+            functions.reset()
+
+
+def _without_runtime(*_args: Any, **_kwargs: Any) -> Any:
+    raise LoaderError("this needs a runtime, and the plugin host has none")
+
+
+def plugin_folders(kind: Kind, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:
+    """Return where plugins of ``kind`` are looked for, before installed and bundled ones.
+
+    The file roots of every environment (base first), then ``<module_dirs>/<kind>`` and ``<module_dirs>/_<kind>``,
+    ``<extension_modules>/<kind>``, and the directories of the kind's own option (``states_dirs``, ``module_dirs`` …).
+    """
+    paths = [
+        os.path.join(root, f"_{kind}")
+        for env in sorted(file_client.envs(), key=lambda env: env != "base")
+        for root in file_client.roots(env)
+    ]
+    module_dirs = list(opts.get("module_dirs") or ())
+    for directory in reversed(module_dirs):
+        paths += [os.path.join(directory, kind), os.path.join(directory, f"_{kind}")]
+    if opts.get("extension_modules"):
+        paths.append(os.path.join(opts["extension_modules"], kind))
+    paths += opts.get(_DIRECTORY_OPTION[kind]) or ()
+    return [PluginFolder(str(path)) for path in dict.fromkeys(paths)]

@@ -1,0 +1,317 @@
+"""The lazy loader: from ``module.function`` to a function, importing no more than it must."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal
+
+from asyncstate.dunders import current
+from asyncstate.errors import FunctionNotFound
+from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
+from asyncstate.load.imports import EXTERNAL, ImportRefused, import_plugin, plugin_lock
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.load.virtual import claims_of, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
+
+    from asyncstate.dunders import CallContext
+
+__all__ = ["Kind", "LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
+
+log = logging.getLogger(__name__)
+
+Kind = Literal["states", "modules", "grains", "utils", "renderers"]
+
+loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
+"""True while ``__virtual__`` or ``__init__`` of a plugin runs: such code must get values, whatever thread it is on."""
+
+
+class _Refusal:
+    """A plugin that does not load here. ``names`` are those under which it would be asked for."""
+
+    __slots__ = ("names", "reason")
+
+    def __init__(self, reason: str | None, *names: str) -> None:
+        self.reason = reason
+        self.names = frozenset(names)
+
+
+class _Contents:
+    """Everything known since the last ``reset``. Replaced as a whole, so that readers need no lock."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, PluginFile] | None = None
+        self.loaded: dict[str, tuple[LoadedModule, ...] | _Refusal] = {}
+        self.found: dict[str, LoadedFunction] = {}
+        self.missing: set[str] = set()
+
+
+class LazyLoader:
+    """The plugins of one kind, for one runtime.
+
+    ``folders`` come before entry points and bundled plugins; the first folder that has a file of some name hides all
+    later files of that name. A file is imported when a function of it, or of a name it may claim, is first asked for.
+    ``context`` gives the context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
+
+    All methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        folders: Sequence[PluginFolder],
+        context: Callable[[], CallContext],
+        *,
+        disabled: Iterable[str] = (),
+        installed: bool = True,
+    ) -> None:
+        self.kind = kind
+        self._folders = tuple(folders)
+        self._context = context
+        self._disabled = tuple(disabled)
+        self._installed = installed
+        self._registered: dict[str, LoadedFunction] = {}
+        self._contents = _Contents()
+        self._scan_lock = threading.Lock()
+
+    def find(self, name: str) -> LoadedFunction | None:
+        """Return the function called ``module.function``, or None."""
+        contents = self._contents
+        function = contents.found.get(name) or self._registered.get(name)
+        if function is None and name not in contents.missing:
+            return self._search(contents, name)
+        return function
+
+    def get(self, name: str) -> LoadedFunction:
+        """Return the function called ``module.function``.
+
+        Raises FunctionNotFound with Salt's reason, and a suggestion where a similar name exists.
+        """
+        function = self.find(name)
+        if function is None:
+            raise FunctionNotFound(name, self.reason(name), self._suggestion(name))
+        return function
+
+    def has(self, name: object) -> bool:
+        """Tell whether ``module.function`` exists, as ``'m.f' in __salt__`` does."""
+        function = self.find(name) if isinstance(name, str) else None
+        return function is not None and not function.hidden
+
+    def module(self, name: str) -> LoadedModule | None:
+        """Return the first plugin that is called ``name`` here."""
+        for plugin in self._candidates(self._contents, name):
+            for module in self._modules_of(self._contents, plugin):
+                if module.name == name:
+                    return module
+        return next((f.module for f in self._registered.values() if f.module.name == name), None)
+
+    def reason(self, name: str) -> str:
+        """Say in Salt's words why there is no ``module.function``."""
+        module_name = name.partition(".")[0]
+        refusals = self._refusals_of(module_name)
+        if self.module(module_name) is not None or not refusals:
+            return f"'{name}' is not available."
+        reasons = dict.fromkeys(refusal.reason for refusal in refusals if refusal.reason is not None)
+        if not reasons:
+            return f"'{module_name}' __virtual__ returned False"
+        return f"'{module_name}' __virtual__ returned False: {'; '.join(reasons)}"
+
+    def names(self) -> list[str]:
+        """Load every plugin and return the sorted names of all functions."""
+        contents = self._contents
+        names = set(self._registered)
+        for plugin in self._files(contents).values():
+            for module in self._modules_of(contents, plugin):
+                names.update(function.name for function in module.functions.values() if not function.hidden)
+        return sorted(names)
+
+    def modules(self) -> list[LoadedModule]:
+        """Load every plugin and return them all, in search order."""
+        contents = self._contents
+        return [m for plugin in self._files(contents).values() for m in self._modules_of(contents, plugin)]
+
+    def refusals(self) -> dict[str, str]:
+        """Return why each plugin that was tried did not load, by file. An absent reason is an empty text."""
+        contents = self._contents
+        files = self._files(contents)
+        return {
+            files[name].source: record.reason or ""
+            for name, record in sorted(contents.loaded.items())
+            if isinstance(record, _Refusal)
+        }
+
+    def register(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
+        """Offer ``func`` of the host application as ``module.function``; it hides a plugin's function of that name."""
+        module_name, dot, function_name = name.partition(".")
+        if not (module_name and dot and function_name):
+            raise ValueError(f"{name!r} is not of the form 'module.function'")
+        module = next((f.module for f in self._registered.values() if f.module.name == module_name), None)
+        if module is None:
+            module = LoadedModule(module_name, "<host application>", None)
+        function = LoadedFunction(name, func, module)
+        module.functions[function_name] = function
+        self._registered = {**self._registered, name: function}
+        self._contents.found.pop(name, None)
+        self._contents.missing.discard(name)
+        return function
+
+    def reset(self) -> None:
+        """Forget what was found and refused: files are listed and asked again, and changed ones are read again."""
+        self._contents = _Contents()
+
+    def _search(self, contents: _Contents, name: str) -> LoadedFunction | None:
+        module_name, _, function_name = name.partition(".")
+        if not function_name:
+            return None
+        complete = True
+        for plugin in self._candidates(contents, module_name):
+            for module in self._modules_of(contents, plugin):
+                function = module.functions.get(function_name) if module.name == module_name else None
+                if function is not None:
+                    contents.found[name] = function
+                    return function
+            complete = complete and plugin.name in contents.loaded
+        if complete:
+            contents.missing.add(name)
+        return None
+
+    def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
+        """Yield the files that may provide ``module_name``, likeliest first.
+
+        That is Salt's order (the file of that name, names that contain it, the rest), but files that cannot claim the
+        name according to their text are left out.
+        """
+        files = self._files(contents)
+        exact = files.get(module_name)
+        if exact is not None:
+            yield exact
+        others = [plugin for plugin in files.values() if plugin is not exact]
+        others.sort(key=lambda plugin: module_name not in plugin.name)
+        opaque = []
+        for plugin in others:
+            claims = claims_of(plugin)
+            if claims.may_claim(module_name):
+                yield plugin
+            elif claims.opaque and not plugin.folder.bundled:
+                opaque.append(plugin)
+        yield from opaque
+
+    def _files(self, contents: _Contents) -> dict[str, PluginFile]:
+        if contents.files is None:
+            with self._scan_lock:
+                if contents.files is None:
+                    folders = [*self._folders]
+                    if self._installed:
+                        folders += [*entry_point_folders(self.kind), *bundled_folder(self.kind)]
+                    contents.files = scan(folders, self._disabled)
+        return contents.files
+
+    def _modules_of(self, contents: _Contents, plugin: PluginFile) -> tuple[LoadedModule, ...]:
+        """Return what ``plugin`` provides, under each of its names; nothing if it refuses or is just being loaded."""
+        record = contents.loaded.get(plugin.name)
+        if record is None:
+            with plugin_lock(plugin.source) as mine:
+                if not mine:
+                    return ()
+                record = contents.loaded.get(plugin.name)
+                if record is None:
+                    record = contents.loaded[plugin.name] = self._load(plugin)
+        return () if isinstance(record, _Refusal) else record
+
+    def _load(self, plugin: PluginFile) -> tuple[LoadedModule, ...] | _Refusal:
+        """Import ``plugin`` if need be and ask it whether, and as what, it loads in this runtime."""
+        context_token = current.set(self._context())
+        loading_token = loading.set(True)
+        try:
+            namespace = import_plugin(plugin, self.kind)
+            if not self._initialised(namespace, plugin):
+                return _Refusal("__init__ failed", plugin.name)
+            verdict = evaluate(namespace, plugin, self.kind)
+            if not verdict.accepted:
+                return _Refusal(verdict.reason, plugin.name, verdict.name)
+            exports = exported_functions(namespace, imported_too=self.kind == "utils")
+            unify = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
+            if unify is not None:
+                exports = unify(namespace, exports)
+        except ImportRefused as refused:
+            log.debug("%s does not load: %s", plugin.source, refused, exc_info=True)
+            return _Refusal(str(refused), plugin.name)
+        finally:
+            loading.reset(loading_token)
+            current.reset(context_token)
+        return tuple(_module(name, plugin, namespace, exports) for name in (verdict.name, *verdict.aliases))
+
+    def _initialised(self, namespace: ModuleType, plugin: PluginFile) -> bool:
+        """Call the plugin's ``__init__(opts)``, if any. As in Salt, one that takes other arguments is passed over."""
+        init = namespace.__dict__.get("__init__")
+        if not inspect.isfunction(init):
+            return True
+        try:
+            init(current.get().opts)
+        except TypeError:
+            log.warning("%s: __init__ cannot be called with the options", plugin.source, exc_info=True)
+        except (Exception, SystemExit):
+            log.warning("%s: __init__ failed", plugin.source, exc_info=True)
+            return False
+        return True
+
+    def _refusals_of(self, module_name: str) -> list[_Refusal]:
+        records = (self._contents.loaded.get(plugin.name) for plugin in self._candidates(self._contents, module_name))
+        return [record for record in records if isinstance(record, _Refusal) and module_name in record.names]
+
+    def _suggestion(self, name: str) -> str:
+        """Return the nearest function name that can be known without importing anything more."""
+        import difflib  # noqa: PLC0415 - only a mistake needs it
+
+        module_name, _, function_name = name.partition(".")
+        module = self.module(module_name)
+        if module is not None:
+            known = [f"{module_name}.{other}" for other, f in module.functions.items() if not f.hidden]
+            return next(iter(difflib.get_close_matches(name, known, n=1)), "")
+        for near in difflib.get_close_matches(module_name, self._likely_modules(), n=3):
+            if self.has(f"{near}.{function_name}"):
+                return f"{near}.{function_name}"
+        return ""
+
+    def _likely_modules(self) -> list[str]:
+        return sorted({*self._files(self._contents), *(name.partition(".")[0] for name in self._registered)})
+
+
+def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> Mapping[str, Callable[..., Any]]:
+    """Return what a plugin offers, under the names it offers it by.
+
+    As in Salt 3008: the functions listed in ``__load__`` or ``__all__``, else those defined in the plugin itself
+    (``imported_too``: all), without private names, and renamed by ``__func_alias__``.
+    """
+    listed = getattr(namespace, "__load__", None)
+    if listed is None:
+        listed = getattr(namespace, "__all__", None)
+    aliases = getattr(namespace, "__func_alias__", {})
+    exports: dict[str, Callable[..., Any]] = {}
+    for attribute in dir(namespace) if listed is None else listed:
+        func = None if attribute.startswith("_") else getattr(namespace, attribute, None)
+        if not (inspect.isfunction(func) or isinstance(func, functools.partial)):
+            continue
+        if imported_too or listed is not None or _defined_in(namespace, func):
+            exports[aliases.get(attribute, attribute)] = func
+    return exports
+
+
+def _defined_in(namespace: ModuleType, func: Any) -> bool:
+    home = getattr(func, "__module__", None) or ""
+    return home == namespace.__name__ or home.startswith((f"{namespace.__name__}.", EXTERNAL))
+
+
+def _module(
+    name: str, plugin: PluginFile, namespace: ModuleType, exports: Mapping[str, Callable[..., Any]]
+) -> LoadedModule:
+    module = LoadedModule(name, plugin.source, namespace, bundled=plugin.folder.bundled)
+    for function_name, func in exports.items():
+        module.functions[function_name] = LoadedFunction(f"{name}.{function_name}", func, module)
+    return module

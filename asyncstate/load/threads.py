@@ -1,0 +1,189 @@
+"""Worker threads for plain functions: as many as are needed, reused, and cheap to hand work to.
+
+The number is not limited here: concurrency is counted in chunks by the scheduler. A limit on threads would hang as
+soon as functions that wait for other functions hold all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from asyncstate.dunders import CancelToken, current
+from asyncstate.errors import LoaderError, RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Context
+
+    from asyncstate.dunders import CallContext
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+IDLE_SECONDS = 10.0
+
+
+class WorkerThreads:
+    """Runs plain functions in daemon threads for coroutines of any event loop.
+
+    The thread that became idle last is used first, so a sequence of calls stays in one warm thread; a thread that had
+    nothing to do for ``idle_seconds`` ends. Threads are daemons: a function that never returns does not keep the
+    process alive.
+    """
+
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, name: str = "asyncstate") -> None:
+        self._idle_seconds = idle_seconds
+        self._name = name
+        self._idle: list[_Worker] = []
+        self._outlets: dict[asyncio.AbstractEventLoop, _Outlet] = {}
+        self._started = 0
+
+    async def run(self, func: Callable[..., T], *args: Any) -> T:
+        """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
+
+        When the awaiting task is cancelled, so is the cancel token that the call sees: its subprocesses are killed and
+        its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that.
+        """
+        return await self.run_in(current.get(None), func, *args)
+
+    async def run_in(self, call: CallContext | None, func: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Like ``run``, with ``call`` as the call context and with keyword arguments.
+
+        Exceptions arrive as they are, but for those that would end a process or look like a cancellation of the
+        awaiting task: SystemExit becomes LoaderError, the others RunCancelled.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = copy_context()
+        if call is None:
+            self._submit((self._outlet(loop), future, context, func, args, kwargs))
+            return await future
+        # A token of its own: giving up on this call must not cancel the rest of the chunk.
+        token = CancelToken()
+        context.run(current.set, call.cancelled_by(token))
+        parent = call.cancel
+        release = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
+        self._submit((self._outlet(loop), future, context, func, args, kwargs))
+        try:
+            return await future
+        except asyncio.CancelledError as cancelled:
+            token.cancel(str(cancelled) or "cancelled")
+            raise
+        finally:
+            if release is not None:
+                release()
+
+    @property
+    def started(self) -> int:
+        """How many threads were started so far."""
+        return self._started
+
+    def _submit(self, job: _Job) -> None:
+        try:
+            worker = self._idle.pop()
+        except IndexError:
+            self._started += 1
+            _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started}", job).start()
+        else:
+            worker.job = job
+            worker.ready.release()
+
+    def _outlet(self, loop: asyncio.AbstractEventLoop) -> _Outlet:
+        outlet = self._outlets.get(loop)
+        if outlet is None:
+            self._outlets = {known: o for known, o in self._outlets.items() if not known.is_closed()}
+            outlet = self._outlets[loop] = _Outlet(loop)
+        return outlet
+
+
+_Job = tuple["_Outlet", "asyncio.Future[Any]", "Context", "Callable[..., Any]", tuple[Any, ...], dict[str, Any]]
+
+
+class _Worker(threading.Thread):
+    """One thread. While it is in the list of idle ones, whoever takes it out of there owns its ``job`` slot."""
+
+    def __init__(self, idle: list[_Worker], idle_seconds: float, name: str, job: _Job) -> None:
+        super().__init__(name=name, daemon=True)
+        self._idle_list = idle
+        self._idle_seconds = idle_seconds
+        self.job: _Job | None = job
+        self.ready = threading.Lock()
+
+    def run(self) -> None:
+        self.ready.acquire()
+        while True:
+            self._work()
+            if not self.ready.acquire(timeout=self._idle_seconds):
+                try:
+                    self._idle_list.remove(self)
+                except ValueError:  # taken out for a job at this very moment
+                    self.ready.acquire()
+                else:
+                    return
+
+    def _work(self) -> None:
+        job, self.job = self.job, None
+        if job is None:
+            return
+        outlet, future, context, func, args, kwargs = job
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            result = context.run(func, *args, **kwargs)
+        except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
+            error = deliverable(raised)
+        self._idle_list.append(self)
+        outlet.deliver(future, result, error)
+
+
+class _Outlet:
+    """Brings results to one event loop, waking it once for all that are ready."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
+        self._awake = False
+
+    def deliver(self, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+        """Hand over one result, from a worker thread. Dropped when the loop is closed: nobody waits any more."""
+        self._finished.append((future, result, error))
+        if self._awake:
+            return
+        self._awake = True
+        try:
+            self._loop.call_soon_threadsafe(self._drain)
+        except RuntimeError:
+            self._finished.clear()
+            log.debug("a function ended after its event loop was closed")
+
+    def _drain(self) -> None:
+        self._awake = False
+        while self._finished:
+            future, result, error = self._finished.popleft()
+            if future.done():
+                if error is not None and not isinstance(error, RunCancelled):
+                    log.debug("a function that nobody waits for any more failed", exc_info=error)
+            elif error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+
+def deliverable(error: BaseException) -> Exception:
+    """Return ``error``, or what stands for it where the original would end the loop or pass for a cancellation."""
+    if isinstance(error, SystemExit):
+        replacement: Exception = LoaderError(f"the function called sys.exit({error.code!r})")
+    elif isinstance(error, StopIteration):
+        replacement = LoaderError("the function raised StopIteration")
+    elif isinstance(error, Exception):
+        return error
+    else:
+        replacement = RunCancelled(str(error) or type(error).__name__)
+    replacement.__cause__ = error
+    return replacement

@@ -1,0 +1,162 @@
+"""What a rendering sees and knows: RenderContext, and the variables Salt gives to templates."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from asyncstate.errors import InvocationError
+
+if TYPE_CHECKING:
+    from asyncstate.sources.fileclient import SlsFile
+
+
+class Files(Protocol):
+    """Where templates and their imports come from: the part of a FileClient that rendering needs."""
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the real path of a path from the root of an environment, None if there is none."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a real path. Raises OSError."""
+
+
+@dataclass
+class RenderContext:
+    """All that a rendering depends on but the text itself.
+
+    ``extra`` are the caller's own variables (``context`` and ``defaults`` of a managed file, an include's defaults);
+    they win over ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values a decrypting
+    renderer found. ``ordered`` asks for mappings that keep their order when a template prints them as YAML, as pillar
+    data does.
+    """
+
+    salt: Mapping[str, Any]
+    grains: Mapping[str, Any]
+    pillar: Mapping[str, Any]
+    opts: Mapping[str, Any]
+    fileclient: Files
+    sls: str = ""
+    saltenv: str = "base"
+    file: SlsFile | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    renderers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    secrets: set[str] = field(default_factory=set)
+    rendered_sls: set[str] = field(default_factory=set)
+    ordered: bool = False
+
+    def for_file(self, file: SlsFile) -> RenderContext:
+        """Return this context for another SLS; ``secrets`` and ``rendered_sls`` stay shared."""
+        return replace(self, file=file, sls=file.sls, saltenv=file.saltenv)
+
+    @property
+    def path(self) -> str:
+        """The real path of the file under way, '' for text that comes from nowhere."""
+        return self.file.path if self.file is not None else ""
+
+
+class CallableMap(dict[str, Any]):
+    """A dict of ``module.function`` that also answers ``salt.module.function``."""
+
+    def __getattr__(self, module: str) -> SimpleNamespace:
+        prefix = f"{module}."
+        functions = {name[len(prefix) :]: function for name, function in self.items() if name.startswith(prefix)}
+        if not functions:
+            raise AttributeError(module)
+        return SimpleNamespace(**functions)
+
+
+def template_variables(context: RenderContext, *, sls: bool) -> dict[str, Any]:
+    """Return the variables of a template; of an SLS (``sls``) also those that say where it lies."""
+    salt = CallableMap(context.salt) if type(context.salt) is dict else context.salt
+    variables: dict[str, Any] = {
+        "salt": salt,
+        "grains": context.grains,
+        "opts": context.opts,
+        "pillar": context.pillar,
+        "saltenv": context.saltenv,
+        "ifelse": _ifelse(salt),
+    }
+    if sls:
+        variables |= {
+            "sls": context.sls,
+            "proxy": {},
+            "renderers": context.renderers,
+            "rendered_sls": context.rendered_sls,
+        }
+    variables |= context.extra
+    if "sls" in variables:
+        for name, value in place_variables(context, str(variables["sls"])).items():
+            variables.setdefault(name, value)
+    return variables
+
+
+def place_variables(context: RenderContext, sls: str) -> dict[str, str]:
+    """Return ``slspath``, ``tpldir`` and the others that are made from the place of an SLS below its root."""
+    if context.file is None:
+        path = sls.replace(".", "/").rstrip("/")
+        return _path_variants(path)
+    relpath = context.file.relpath
+    directory = posixpath.dirname(relpath)
+    return {
+        "tplpath": context.file.path,
+        "tplfile": relpath,
+        "tpldir": directory or ".",
+        "tpldot": directory.replace("/", "."),
+        **_path_variants(directory),
+    }
+
+
+def _path_variants(path: str) -> dict[str, str]:
+    return {
+        "slspath": path,
+        "slsdotpath": path.replace("/", "."),
+        "slscolonpath": path.replace("/", ":"),
+        "sls_path": path.replace("/", "_"),
+    }
+
+
+def _ifelse(salt: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the ``ifelse`` of templates, which asks the ``match`` module."""
+
+    def ifelse(
+        *args: Any,
+        tgt_type: str = "compound",
+        minion_id: str | None = None,
+        merge: Mapping[Any, Any] | None = None,
+        merge_lists: bool = False,
+    ) -> Any:
+        """Return the value after the first condition that holds (a bool or a target), else the last argument."""
+        if len(args) % 2 == 0:
+            raise InvocationError("The ifelse function must have an odd number of arguments!")
+        choices = dict(zip(args[:-1:2], args[1::2], strict=True))
+        for condition, value in choices.items():
+            holds = condition
+            if not isinstance(condition, bool):
+                holds = salt[f"match.{tgt_type}"](condition, *([minion_id] if minion_id else []))
+            if holds:
+                return _merged(value, merge, merge_lists) if merge else value
+        return args[-1]
+
+    return ifelse
+
+
+def _merged(value: Any, merge: Mapping[Any, Any], merge_lists: bool) -> Any:
+    """Return ``value`` with ``merge`` laid over it, recursively."""
+    if not isinstance(merge, Mapping):
+        raise InvocationError("filter_by merge argument must be a dictionary.")
+    if value is None:
+        return merge
+    result = dict(value)
+    for key, item in merge.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(item, Mapping):
+            result[key] = _merged(old, item, merge_lists)
+        elif merge_lists and isinstance(old, list) and isinstance(item, list):
+            result[key] = old + [new for new in item if new not in old]
+        else:
+            result[key] = item
+    return result

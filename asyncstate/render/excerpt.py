@@ -1,0 +1,27 @@
+"""The lines around an error, marked as Salt marks them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MARKER: Final = "    <======================"
+_AROUND: Final = 5
+
+
+def excerpt_around(text: str, line: int) -> str:
+    """Return up to five lines on each side of ``line`` (1-based), which is marked, between two ``---``.
+
+    A line beyond the end gives the whole text: some parsers report the end of the text that way.
+    """
+    lines = text.splitlines()
+    if line > len(lines) or line < 1:
+        return text
+    first = max(0, line - _AROUND - 1)
+    last = min(len(lines), line + _AROUND)
+    shown = lines[first:last]
+    shown[line - 1 - first] += MARKER
+    if first > 0:
+        shown.insert(0, "[...]")
+    if last < len(lines):
+        shown.append("[...]")
+    return "\n".join(["---", *shown, "---"])

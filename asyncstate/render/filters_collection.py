@@ -1,0 +1,423 @@
+"""Template filters on lists, sets and dicts."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from asyncstate.errors import InvocationError
+from asyncstate.render.yaml_scalar import read_plain
+
+_NULLS: Final = (None, "None", "null")
+
+
+class StableSet(set[Any]):
+    """A set that is walked and printed in the order its items came in.
+
+    Salt returns bare sets here, whose order changes from process to process; a plan must not.
+    """
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        self._order = dict.fromkeys(items)
+        super().__init__(self._order)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([item for item in self._order if item in self])
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(map(repr, self)) + "}" if self else "set()"
+
+    def add(self, item: Any) -> None:
+        """Add an item, at the end if it is new."""
+        super().add(item)
+        self._order.setdefault(item)
+
+
+def unique(values: Any) -> Any:
+    """Return the values without repetitions: a list for a list, a set for what is hashable (a tuple, a generator)."""
+    if isinstance(values, Hashable):
+        hashable: Any = values
+        return StableSet(hashable)
+    kept: list[Any] = []
+    for value in values:
+        if value not in kept:
+            kept.append(value)
+    return kept
+
+
+def _both_hashable(lst1: Any, lst2: Any) -> bool:
+    return isinstance(lst1, Hashable) and isinstance(lst2, Hashable)
+
+
+def union(lst1: Any, lst2: Any) -> Any:
+    """Return what is in either, each once."""
+    if _both_hashable(lst1, lst2):
+        return StableSet([*lst1, *lst2])
+    return unique(lst1 + lst2)
+
+
+def intersect(lst1: Any, lst2: Any) -> Any:
+    """Return what is in both, each once."""
+    if _both_hashable(lst1, lst2):
+        other = set(lst2)
+        return StableSet(item for item in lst1 if item in other)
+    return unique([item for item in lst1 if item in lst2])
+
+
+def difference(lst1: Any, lst2: Any) -> Any:
+    """Return what is in the first alone, each once."""
+    if _both_hashable(lst1, lst2):
+        other = set(lst2)
+        return StableSet(item for item in lst1 if item not in other)
+    return unique([item for item in lst1 if item not in lst2])
+
+
+def symmetric_difference(lst1: Any, lst2: Any) -> Any:
+    """Return what is in exactly one of the two, each once."""
+    if _both_hashable(lst1, lst2):
+        one, two = list(lst1), list(lst2)
+        both = set(one) & set(two)
+        return StableSet(item for item in [*one, *two] if item not in both)
+    common = intersect(lst1, lst2)
+    return unique([item for item in union(lst1, lst2) if item not in common])
+
+
+def smallest(obj: Any) -> Any:
+    """Return the smallest item."""
+    return min(obj)
+
+
+def largest(obj: Any) -> Any:
+    """Return the largest item."""
+    return max(obj)
+
+
+def avg(lst: Any) -> float:
+    """Return the mean of a list, or a single number as a float."""
+    return float(lst) if isinstance(lst, Hashable) else float(sum(lst) / len(lst))  # type: ignore[arg-type]
+
+
+def sequence(data: Any) -> Any:
+    """Return a container as it is, anything else as a list of one."""
+    return data if isinstance(data, (list, tuple, set, dict)) else [data]
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether the value is a list (also the ``list`` test)."""
+    return isinstance(value, list)
+
+
+def is_iter(thing: Any, ignore: type | tuple[type, ...] = (str,)) -> bool:
+    """Tell whether one can walk over the value; text does not count."""
+    if ignore and isinstance(thing, ignore):
+        return False
+    return hasattr(type(thing), "__iter__") or hasattr(type(thing), "__getitem__")
+
+
+def flatten(data: Any, levels: int | None = None, preserve_nulls: bool = False) -> list[Any]:
+    """Return one list of the items of nested lists, to any depth or to ``levels``; nulls are dropped."""
+    flat: list[Any] = []
+    open_ids: set[int] = set()
+
+    def walk(items: Any, left: float) -> None:
+        if id(items) in open_ids:
+            raise RecursionError("Reference cycle detected. Check input list.")
+        open_ids.add(id(items))
+        for item in items:
+            if not preserve_nulls and any(item is null or item == null for null in _NULLS):
+                continue
+            if is_iter(item) and left >= 1:
+                walk(item, left - 1)
+            else:
+                flat.append(item)
+        open_ids.discard(id(items))
+
+    walk(data, float("inf") if levels is None else int(levels))
+    return flat
+
+
+def substring_in_list(string_to_search_for: str, list_to_search: Iterable[str]) -> bool:
+    """Tell whether the text is part of any of the texts."""
+    return any(string_to_search_for in text for text in list_to_search)
+
+
+def sorted_ignorecase(to_sort: Iterable[str]) -> list[str]:
+    """Sort text without regard to case."""
+    return sorted(to_sort, key=lambda text: text.lower())
+
+
+def exactly_n_true(iterable: Iterable[Any], amount: int = 1) -> bool:
+    """Tell whether exactly so many items are true."""
+    return sum(1 for item in iterable if item) == amount
+
+
+def exactly_one_true(iterable: Iterable[Any]) -> bool:
+    """Tell whether exactly one item is true."""
+    return exactly_n_true(iterable)
+
+
+def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return what is ``new`` and what is only in the ``old``; keys without items are left out."""
+    added = [item for item in new if item not in old]
+    gone = [item for item in old if item not in new]
+    return ({"new": added} if added else {}) | ({"old": gone} if gone else {})
+
+
+def compare_dicts(
+    old: Mapping[Any, Any] | None = None, new: Mapping[Any, Any] | None = None
+) -> dict[Any, dict[str, Any]]:
+    """Return ``{key: {old, new}}`` for every key that differs; a missing value is ``''``."""
+    missing = object()
+    changes = {}
+    old, new = old or {}, new or {}
+    for key in dict.fromkeys([*new, *old]):
+        before, after = old.get(key, missing), new.get(key, missing)
+        if before is missing:
+            changes[key] = {"old": "", "new": after}
+        elif after is missing:
+            changes[key] = {"new": "", "old": before}
+        elif before != after:
+            changes[key] = {"old": before, "new": after}
+    return changes
+
+
+def to_entries(data: Any) -> list[dict[str, Any]]:
+    """Return ``[{key, value}, …]`` for a dict or a list."""
+    if isinstance(data, dict):
+        pairs: Iterable[tuple[Any, Any]] = data.items()
+    elif isinstance(data, list):
+        pairs = enumerate(data)
+    else:
+        raise InvocationError("Input data must be a dict or list")
+    return [{"key": key, "value": value} for key, value in pairs]
+
+
+def from_entries(entries: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
+    """Return the dict of ``[{key or name, value}, …]``; the three words in any case."""
+    result = {}
+    for entry in entries:
+        lower = {key.lower() if isinstance(key, str) else key: value for key, value in entry.items()}
+        name = lower.get("key") or lower.get("name")
+        if name:
+            result[name] = lower.get("value")
+    return result
+
+
+def _step(here: Any, part: Any, absent: object) -> Any:
+    """Go one step down: into a mapping, an index of a list, or the first dict of a list that has the key."""
+    if isinstance(here, list):
+        try:
+            key: Any = int(part)
+        except (TypeError, ValueError):
+            key = part
+        for item in here:
+            if isinstance(item, dict) and key in item:
+                return item[key]
+        try:
+            return here[key]
+        except (IndexError, TypeError):
+            return absent
+    try:
+        return here[part]
+    except TypeError:
+        return absent
+    except KeyError:
+        return here.get(_as_yaml(part), absent) if isinstance(here, Mapping) else absent
+
+
+def _as_yaml(part: Any) -> Any:
+    """Return what the text means as a YAML scalar, so that ``'1'`` finds the key 1."""
+    if part == "None":
+        return None
+    try:
+        return read_plain(part) if isinstance(part, str) else part
+    except ValueError:
+        return part
+
+
+def traverse(data: Any, key: Any, default: Any = None, delimiter: str = ":") -> Any:
+    """Follow ``a:b:0`` into nested dicts and lists."""
+    absent = object()
+    parts = key.split(delimiter) if isinstance(key, str) else [key] if isinstance(key, int) else key
+    here = data
+    for part in parts:
+        here = _step(here, part, absent)
+        if here is absent:
+            return default
+    return here
+
+
+def _parent(in_dict: Any, keys: str, delimiter: str, ordered_dict: bool) -> tuple[Any, str]:
+    """Return the dict the last key belongs into, made on the way, and that key."""
+    *path, last = keys.split(delimiter)
+    here = in_dict
+    for key in path:
+        if not isinstance(here.get(key), dict):
+            here[key] = OrderedDict() if ordered_dict else {}
+        here = here[key]
+    return here, last
+
+
+def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Set the value at ``a:b:c``; returns the dict, which is changed."""
+    parent, last = _parent(in_dict, keys, delimiter, ordered_dict)
+    parent[last] = value
+    return in_dict
+
+
+def _slot(
+    in_dict: Any, keys: str, delimiter: str, *, ordered_dict: bool, empty: Callable[[], Any], verb: str
+) -> Callable[[Any], None]:
+    """Return the method ``verb`` of what stands at ``a:b:c``, made by ``empty`` if nothing does."""
+    parent, last = _parent(in_dict, keys, delimiter, ordered_dict)
+    if parent.get(last) is None:
+        parent[last] = empty()
+    method: Callable[[Any], None] | None = getattr(parent[last], verb, None)
+    if method is None:
+        raise InvocationError(f"The last key contains a {type(parent[last])}, which cannot {verb}.")
+    return method
+
+
+def update_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Update the dict at ``a:b:c``; returns the whole dict, which is changed."""
+    update = _slot(
+        in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=OrderedDict if ordered_dict else dict, verb="update"
+    )
+    try:
+        update(value)
+    except (TypeError, ValueError):
+        target = OrderedDict if ordered_dict else dict
+        raise InvocationError(f"Cannot update {target} with a {type(value)}.") from None
+    return in_dict
+
+
+def append_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Append to the list at ``a:b:c``; returns the whole dict, which is changed."""
+    _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="append")(value)
+    return in_dict
+
+
+def extend_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Extend the list at ``a:b:c``; returns the whole dict, which is changed."""
+    extend = _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="extend")
+    try:
+        extend(value)
+    except TypeError:
+        raise InvocationError(f"Cannot extend {list} with a {type(value)}.") from None
+    return in_dict
+
+
+def _encoded(data: Any) -> Any:
+    """Return the data with every text as UTF-8 bytes and tuples as lists."""
+    if isinstance(data, str):
+        return data.encode()
+    if isinstance(data, Mapping):
+        return {_encoded(key): _encoded(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_encoded(item) for item in data]
+    return data
+
+
+def encode_dict(data: Mapping[Any, Any]) -> Any:
+    """Return the dict with every text as UTF-8 bytes, to any depth."""
+    return _encoded(dict(data))
+
+
+def encode_list(data: Iterable[Any]) -> Any:
+    """Return the list with every text as UTF-8 bytes, to any depth."""
+    return _encoded(list(data))
+
+
+def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, dict[str, Any]]:
+    """Read the table ``mysql`` prints: one dict a row, by the column ``key``."""
+    from asyncstate.render.filters_text import to_num  # noqa: PLC0415 - needed by one rarely used filter
+
+    rows: dict[Any, dict[str, Any]] = {}
+    headers: list[str] = []
+    for line in data:
+        if not line or line.startswith("+"):
+            continue
+        cells = [cell.strip() for cell in line.split("|")][1:-1]
+        if not headers:
+            headers = cells
+            continue
+        row = {header: to_num(cell) for header, cell in zip(headers, cells, strict=False)}
+        rows[row[key]] = row
+    return rows
+
+
+def json_query(data: Any, expr: str) -> Any:
+    """Return what a JMESPath expression finds. Needs the ``jmespath`` package."""
+    try:
+        import jmespath  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
+    except ImportError:
+        raise RuntimeError("json_query requires jmespath module installed") from None
+    return jmespath.search(expr, data)
+
+
+def method_call(obj: Any, f_name: str, *f_args: Any, **f_kwargs: Any) -> Any:
+    """Call a method by its name; None if there is no such method."""
+    method = getattr(obj, f_name, None)
+    return method(*f_args, **f_kwargs) if method is not None else None
+
+
+def random_sample(value: Sequence[Any], size: int, seed: Any = None) -> list[Any]:
+    """Return so many different items; the same ones for the same ``seed``."""
+    return _generator(seed).sample(value, size)
+
+
+def random_shuffle(value: Sequence[Any], seed: Any = None) -> list[Any]:
+    """Return the items in random order; the same one for the same ``seed``."""
+    return random_sample(value, len(value), seed=seed)
+
+
+def _generator(seed: Any) -> random.Random:
+    """Return a generator, seeded as Salt does it: with the hex SHA-512 of the text."""
+    if isinstance(seed, (str, bytes)):
+        seed = hashlib.sha512(seed.encode() if isinstance(seed, str) else seed).hexdigest()
+    return random.Random(seed)  # noqa: S311 - no secret is made of it
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "append_dict_key_value": append_dict_key_value,
+    "avg": avg,
+    "compare_dicts": compare_dicts,
+    "compare_lists": compare_lists,
+    "difference": difference,
+    "exactly_n_true": exactly_n_true,
+    "exactly_one_true": exactly_one_true,
+    "extend_dict_key_value": extend_dict_key_value,
+    "flatten": flatten,
+    "from_entries": from_entries,
+    "intersect": intersect,
+    "is_iter": is_iter,
+    "is_list": is_list,
+    "json_decode_dict": encode_dict,
+    "json_decode_list": encode_list,
+    "json_encode_dict": encode_dict,
+    "json_encode_list": encode_list,
+    "json_query": json_query,
+    "max": largest,
+    "method_call": method_call,
+    "min": smallest,
+    "mysql_to_dict": mysql_to_dict,
+    "sequence": sequence,
+    "set_dict_key_value": set_dict_key_value,
+    "sorted_ignorecase": sorted_ignorecase,
+    "substring_in_list": substring_in_list,
+    "symmetric_difference": symmetric_difference,
+    "to_entries": to_entries,
+    "traverse": traverse,
+    "union": union,
+    "unique": unique,
+    "update_dict_key_value": update_dict_key_value,
+}
+
+CHANGING: Final[dict[str, Callable[..., Any]]] = {
+    "random_sample": random_sample,
+    "random_shuffle": random_shuffle,
+}
+"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

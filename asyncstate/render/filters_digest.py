@@ -1,0 +1,90 @@
+"""Template filters for digests, base64 and random text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncstate.render.filters_text import to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def base64_encode(instr: str | bytes) -> str:
+    """Return the base64 of text."""
+    return base64.b64encode(to_bytes(instr)).decode()
+
+
+def base64_decode(instr: str | bytes) -> str | bytes:
+    """Return the text base64 stands for; bytes if it is no text."""
+    decoded = base64.b64decode(to_bytes(instr))
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:
+        return decoded
+
+
+def md5(instr: str | bytes) -> str:
+    """Return the hex MD5."""
+    return hashlib.md5(to_bytes(instr)).hexdigest()  # noqa: S324 - asked for by name
+
+
+def sha1(instr: str | bytes) -> str:
+    """Return the hex SHA-1."""
+    return hashlib.sha1(to_bytes(instr)).hexdigest()  # noqa: S324
+
+
+def sha256(instr: str | bytes) -> str:
+    """Return the hex SHA-256."""
+    return hashlib.sha256(to_bytes(instr)).hexdigest()
+
+
+def sha512(instr: str | bytes) -> str:
+    """Return the hex SHA-512."""
+    return hashlib.sha512(to_bytes(instr)).hexdigest()
+
+
+def hmac_compute(string: str | bytes, shared_secret: str | bytes) -> str:
+    """Return the hex HMAC-SHA256 of a text."""
+    return hmac.new(to_bytes(shared_secret), to_bytes(string), hashlib.sha256).hexdigest()
+
+
+def hmac_verify(string: str | bytes, shared_secret: str | bytes, challenge_hmac: str | bytes) -> bool:
+    """Tell whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a text (the ``hmac`` filter)."""
+    digest = hmac.new(to_bytes(shared_secret), to_bytes(string), hashlib.sha256).digest()
+    return hmac.compare_digest(base64.b64encode(digest), to_bytes(challenge_hmac))
+
+
+def random_hash(size: int = 9999999999, hash_type: str | None = None) -> str:
+    """Return the digest of a random number up to ``size``."""
+    number = secrets.randbelow(size + 1)
+    return hashlib.new(hash_type or "md5", str(number).encode()).hexdigest()
+
+
+def random_str(size: int = 32) -> str:
+    """Return so many random base64 characters."""
+    return base64.b64encode(os.urandom(size)).decode()[:size]
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "base64_decode": base64_decode,
+    "base64_encode": base64_encode,
+    "hmac": hmac_verify,
+    "hmac_compute": hmac_compute,
+    "md5": md5,
+    "sha1": sha1,
+    "sha256": sha256,
+    "sha512": sha512,
+}
+
+CHANGING: Final[dict[str, Callable[..., Any]]] = {
+    "rand_str": random_hash,
+    "random_hash": random_hash,
+    "random_str": random_str,
+}
+"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

@@ -1,0 +1,197 @@
+"""Template filters and tests on text: patterns, case, numbers, sizes."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import shlex
+import uuid as uuids
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+_NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, so that `uuid` gives Salt's values
+_SIZE: Final = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
+_UNITS: Final = "bkmgtpezy"
+
+
+def _flags(ignorecase: bool, multiline: bool) -> int:
+    return (re.IGNORECASE if ignorecase else 0) | (re.MULTILINE if multiline else 0)
+
+
+def _groups(found: re.Match[str] | None) -> tuple[Any, ...] | None:
+    """Return the groups of a match, the whole match if the pattern has none, None without a match."""
+    if found is None:
+        return None
+    return found.groups() or (found.group(),)
+
+
+def regex_search(txt: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> tuple[Any, ...] | None:
+    """Return the groups of the first match anywhere in the text."""
+    return _groups(re.search(rgx, txt, _flags(ignorecase, multiline)))
+
+
+def regex_match(txt: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> tuple[Any, ...] | None:
+    """Return the groups of a match at the start of the text."""
+    return _groups(re.match(rgx, txt, _flags(ignorecase, multiline)))
+
+
+def regex_replace(txt: str, rgx: str, val: str, ignorecase: bool = False, multiline: bool = False) -> str:
+    """Replace every match; ``val`` may refer to groups by number."""
+    return re.sub(rgx, val, txt, flags=_flags(ignorecase, multiline))
+
+
+def regex_escape(value: str) -> str:
+    """Quote what a pattern would take for syntax."""
+    return re.escape(value)
+
+
+def matches(txt: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
+    """Tell whether the pattern matches at the start of the text (the ``match`` test)."""
+    return re.match(rgx, txt, _flags(ignorecase, multiline)) is not None
+
+
+def quote(txt: str) -> str:
+    """Quote for a POSIX shell."""
+    return shlex.quote(txt)
+
+
+def skip(_data: Any) -> str:
+    """Return nothing, whatever comes in."""
+    return ""
+
+
+def to_bool(val: Any) -> bool:
+    """Return whether the value means yes: ``yes``, ``1``, ``true``, a positive number, a container with content."""
+    if isinstance(val, bool):
+        return val
+    if isinstance(val, str):
+        return val.lower() in ("yes", "1", "true")
+    if isinstance(val, int):
+        return val > 0
+    return not isinstance(val, Hashable) and len(val) > 0
+
+
+def to_num(text: Any) -> Any:
+    """Return the int or float the text spells, or the text."""
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def is_hex(value: Any) -> bool:
+    """Tell whether the text is a hexadecimal number."""
+    try:
+        int(value, 16)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def contains_whitespace(text: str) -> bool:
+    """Tell whether any character is white space."""
+    return any(character.isspace() for character in text)
+
+
+def to_bytes(s: str | bytes | bytearray, encoding: str | None = None, errors: str = "strict") -> bytes:
+    """Encode text; bytes pass through."""
+    if isinstance(s, (bytes, bytearray)):
+        return bytes(s)
+    if isinstance(s, str):
+        return s.encode(encoding or "utf-8", errors)
+    raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+
+
+def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = False) -> int:
+    """Return the bytes in ``2MB``, ``1.5 GiB``: powers of 1024, or of 1000 for ``MB`` with ``handle_metric``.
+
+    What is no size gives 0.
+    """
+    found = _SIZE.match(str(size).strip())
+    if found is None:
+        return 0
+    unit = found["unit"].lower() or default_unit.lower()
+    value = to_num(found["value"])
+    metric = re.match(r"[kmgtpezy]b$", unit) is not None
+    if isinstance(value, str) or not (metric or re.match(r"(b|[kmgtpezy](ib)?)$", unit)):
+        return 0
+    power = _UNITS.index(unit[0])
+    return int(value * (10 ** (power * 3) if metric and handle_metric else 2 ** (power * 10)))
+
+
+def to_snake_case(camel_input: str) -> str:
+    """``fooBarBaz`` to ``foo_bar_baz``."""
+    neighbours = zip(f" {camel_input}", camel_input, f"{camel_input[1:]} ", strict=False)
+    return "".join(
+        f"_{letter.lower()}" if at and letter.isupper() and (before.islower() or after.islower()) else letter.lower()
+        for at, (before, letter, after) in enumerate(neighbours)
+    )
+
+
+def to_camelcase(snake_input: str, uppercamel: bool = False) -> str:
+    """``foo_bar_baz`` to ``fooBarBaz``, or to ``FooBarBaz`` with ``uppercamel``."""
+    head, *tail = snake_input.split("_")
+    return "".join([head.capitalize() if uppercamel else head, *(word.capitalize() for word in tail)])
+
+
+def uuid(val: str | bytes) -> str:
+    """Return a UUID that depends on the value alone."""
+    return str(uuids.uuid5(_NAMESPACE, val.decode() if isinstance(val, bytes) else val))
+
+
+def _listed(value: Any, expressions: list[Any]) -> bool:
+    return any(_expression_matches(value, expression) for expression in expressions)
+
+
+def _expression_matches(line: Any, expression: Any) -> bool:
+    """Match as a glob or as a whole-text pattern; what is no text matches nothing."""
+    if not (isinstance(line, str) and isinstance(expression, str)):
+        return False
+    if fnmatch.fnmatch(line, expression):
+        return True
+    try:
+        return re.match(rf"\A{expression}\Z", line) is not None
+    except re.error:
+        return False
+
+
+def _as_list(value: Any, what: str) -> list[Any]:
+    if not value:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if not hasattr(value, "__iter__"):
+        raise TypeError(f"Expecting iterable {what}, but got {type(value).__name__} ({value})")
+    return list(value)
+
+
+def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
+    """Tell whether the value is allowed: in the white list, if there is one, and not in the black one."""
+    refused = _as_list(blacklist, "blacklist")
+    allowed = _as_list(whitelist, "whitelist")
+    if refused and _listed(value, refused):
+        return False
+    return _listed(value, allowed) if allowed else True
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "check_whitelist_blacklist": check_whitelist_blacklist,
+    "contains_whitespace": contains_whitespace,
+    "human_to_bytes": human_to_bytes,
+    "is_hex": is_hex,
+    "quote": quote,
+    "regex_escape": regex_escape,
+    "regex_match": regex_match,
+    "regex_replace": regex_replace,
+    "regex_search": regex_search,
+    "skip": skip,
+    "str_to_num": to_num,
+    "to_bool": to_bool,
+    "to_bytes": to_bytes,
+    "to_camelcase": to_camelcase,
+    "to_num": to_num,
+    "to_snake_case": to_snake_case,
+    "uuid": uuid,
+}

@@ -1,0 +1,50 @@
+"""The ``jinja`` renderer: a template to text.
+
+Jinja itself is imported only for text that holds template syntax; other text passes through unchanged, but for the line
+breaks Jinja would normalise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.render.context import template_variables
+from asyncstate.render.jinja_options import Source, options_of, read_header
+
+if TYPE_CHECKING:
+    from asyncstate.render.context import RenderContext
+
+
+def render(text: str, context: RenderContext, argline: str = "", *, template_env: str = "jinja_sls_env") -> str:
+    """Render a template. ``template_env`` names the option with the settings of its kind of template.
+
+    Raises RenderError with Salt's wording, the file (an imported template's, if the error is there) and the line.
+    """
+    if argline and argline != "-s":
+        raise RenderError(f"Unknown renderer option: {argline}", file=context.path, line=1)
+    source = read_header(text, options_of(context.opts, template_env))
+    if not source.options.template_syntax_in(source.text):
+        return source.text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in source.text else source.text
+    rendered = _render(source, text, context, sls=template_env == "jinja_sls_env")
+    return f"{rendered}\n" if source.text.endswith("\n") else rendered
+
+
+def _render(source: Source, original: str, context: RenderContext, *, sls: bool) -> str:
+    from asyncstate.render.jinja_environment import compiled, environment_for  # noqa: PLC0415 - see the module's text
+    from asyncstate.render.jinja_errors import translated  # noqa: PLC0415
+    from asyncstate.render.jinja_loader import RootsLoader  # noqa: PLC0415
+
+    variables: dict[str, Any] = template_variables(context, sls=sls)
+    name = context.file.relpath if context.file is not None else None
+    path = context.path or "<template>"
+    loader = RootsLoader(context.fileclient, context.saltenv)
+    try:
+        environment = environment_for(source.options, loader, variables)
+        code = compiled(source.options, source.text, name, path)
+        template = environment.template_class.from_code(environment, code, environment.globals)
+        return template.render(variables)
+    except RunCancelled:
+        raise
+    except Exception as error:
+        raise translated(error, source, original, path, context=context, loader=loader) from error

@@ -1,0 +1,109 @@
+"""Salt's Jinja environment: sandboxed, strict about undefined names, with Salt's filters, tests and globals.
+
+One base environment is made per set of options; a rendering works on an overlay of it with globals of its own. Compiled
+templates are kept for the life of the process, by their text, path and options.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import BaseLoader, StrictUndefined, Undefined, pass_context
+from jinja2.sandbox import SandboxedEnvironment
+
+from asyncstate.errors import AsyncStateError
+from asyncstate.render.filters import CHANGING, FILTERS, TESTS
+from asyncstate.render.printable import printable
+from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
+from asyncstate.render.serializer import SerializerExtension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import CodeType
+
+    from jinja2.runtime import Context
+
+    from asyncstate.render.jinja_options import Options
+
+
+class RaisedInTemplate(AsyncStateError):
+    """A template called ``raise(message)``."""
+
+
+class TemplateEnvironment(SandboxedEnvironment):
+    """The environment of one rendering."""
+
+    asyncstate_options: Options
+
+    def join_path(self, template: str, parent: str) -> str:
+        """Make ``./x`` and ``../x`` relative to the template that names them."""
+        resolve: Callable[[str, str, str], str] | None = getattr(self.loader, "resolve_relative", None)
+        if resolve is None or not template.startswith(("./", "../")):
+            return template
+        return resolve(template, parent, str(self.globals.get("tpldir", ".")))
+
+
+@lru_cache(maxsize=32)
+def base_environment(options: Options) -> TemplateEnvironment:
+    """Return the environment for these options, without any variables of a rendering."""
+    environment = TemplateEnvironment(
+        undefined=Undefined if options.allow_undefined else StrictUndefined,
+        finalize=printable,
+        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", SerializerExtension],
+        **dict(options.syntax),
+    )
+    environment.asyncstate_options = options
+    environment.filters.update(FILTERS)
+    environment.filters.update({name: _at_run_time(function) for name, function in CHANGING.items()})
+    environment.filters["tojson"] = SERIALIZER_FILTERS["tojson"]
+    environment.tests.update(TESTS)
+    environment.globals.update({"odict": OrderedDict, "raise": _raise, "show_full_context": show_full_context})
+    return environment
+
+
+def environment_for(options: Options, loader: BaseLoader | None, variables: Mapping[str, Any]) -> TemplateEnvironment:
+    """Return an environment whose globals are ``variables``: imported templates see them without ``with context``."""
+    base = base_environment(options)
+    environment = base.overlay(loader=loader) if loader is not None else base.overlay()
+    environment.globals = {**base.globals, **variables}
+    return environment
+
+
+@lru_cache(maxsize=512)
+def compiled(options: Options, text: str, name: str | None, path: str) -> CodeType:
+    """Return a template's code. ``name`` is its path from the root, ``path`` what tracebacks call it."""
+    return base_environment(options).compile(text, name, path)
+
+
+def _at_run_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep Jinja from calling a filter with constant arguments when it compiles the template."""
+
+    @pass_context
+    def call(_context: Context, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _raise(msg: Any) -> None:
+    raise RaisedInTemplate(str(msg))
+
+
+@pass_context
+def show_full_context(context: Context) -> dict[Any, Any]:
+    """Return every variable the template sees; what is no plain data by its ``repr``."""
+    return {key: _simple(value) for key, value in context.get_all().items()}
+
+
+def _simple(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_simple_key(key): _simple(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_simple(item) for item in value]
+    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
+
+
+def _simple_key(key: Any) -> Any:
+    return key if key is None or isinstance(key, (str, int, float)) else repr(key)

@@ -1,0 +1,58 @@
+"""Jinja's exceptions in Salt's words, with the template and the line they come from."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Final
+
+from jinja2 import TemplateRuntimeError, TemplateSyntaxError, UndefinedError
+from jinja2.exceptions import SecurityError
+
+from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
+from asyncstate.render.excerpt import excerpt_around
+
+if TYPE_CHECKING:
+    from asyncstate.render.context import RenderContext
+    from asyncstate.render.jinja_loader import RootsLoader
+    from asyncstate.render.jinja_options import Source
+
+_TEMPLATE_FRAMES: Final = ("top-level template code", "template")
+
+
+def translated(
+    error: Exception, source: Source, original: str, path: str, *, context: RenderContext, loader: RootsLoader
+) -> RenderError:
+    """Return the RenderError for an exception that left a template.
+
+    ``path`` is what the template itself is called in the traceback; any other template is an imported one.
+    """
+    file, line = _place(error)
+    message = f"{_kind(error)} {error}"
+    if file and file != path:
+        text = loader.sources.get(file, "")
+        message = f"{message}\n{file}({line}):\n{excerpt_around(text, line)}"
+        return RenderError(message, file=file, line=line)
+    line = source.line(line) if line else 0
+    if line:
+        message = f"{message}; line {line}\n\n{excerpt_around(original, line)}"
+    return RenderError(message, file=context.path, line=line)
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, UndefinedError):
+        return "Jinja variable"
+    if isinstance(error, (TemplateRuntimeError, TemplateSyntaxError, SecurityError)):
+        return "Jinja syntax error:"
+    if isinstance(error, (CommandExecutionError, InvocationError)):
+        return "Problem running salt function in Jinja template:"
+    return "Jinja error:"
+
+
+def _place(error: Exception) -> tuple[str, int]:
+    """Return the file and line of the innermost template in the traceback."""
+    if isinstance(error, TemplateSyntaxError):
+        return error.filename or error.name or "", error.lineno
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.name in _TEMPLATE_FRAMES or frame.name.startswith("block '"):
+            return frame.filename, frame.lineno or 0
+    return "", 0

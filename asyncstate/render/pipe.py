@@ -1,0 +1,240 @@
+"""The renderer pipe: which renderers a file asks for, and the run through them.
+
+``#!jinja|yaml|gpg`` in the first line names them; without it the option ``renderer`` does. Each renderer takes what the
+one before returned: text, later data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.render.context import CallableMap, Files, RenderContext
+from asyncstate.render.source_lines import SourceLines
+from asyncstate.render.yaml import OrderedMap, parse_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.render.yaml_compose import KeyLines
+    from asyncstate.sources.fileclient import SlsFile
+
+__all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT: Final = "jinja|yaml"
+_OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
+_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "text", "toml", "yaml")
+
+
+class Stage(NamedTuple):
+    """One renderer of a pipe and the arguments after its name."""
+
+    name: str
+    argline: str
+
+
+class Rendered:
+    """The data a file renders to, and where its keys stand in the file."""
+
+    __slots__ = ("_lines", "_source", "data")
+
+    def __init__(self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None) -> None:
+        self.data = data
+        self._lines = lines
+        self._source = source
+
+    def line_of(self, id: Any, state: str | None = None) -> int:
+        """Return the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
+
+        With ``state``, the line of that key below it; ``pkg`` also finds ``pkg.installed``.
+        """
+        if self._lines is None:
+            return 0
+        line = self._lines.find(id) if state is None else self._state_line(id, state)
+        return self._source.line(line) if line and self._source is not None else line
+
+    def _state_line(self, id: Any, state: str) -> int:
+        assert self._lines is not None  # noqa: S101 - the only caller has checked
+        line = self._lines.find(id, state)
+        if line:
+            return line
+        below = self._lines.below(id)
+        dotted = (at for key, at in below if isinstance(key, str) and key.partition(".")[0] == state)
+        return next(dotted, self._lines.find(id))
+
+
+def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
+    """Render an SLS through its pipe; a blank one, or one that renders to nothing, has the data {}.
+
+    Raises RenderError with the file and the line in it.
+    """
+    context = context.for_file(file)
+    try:
+        raw = context.fileclient.read(file.path)
+    except OSError as error:
+        raise RenderError(f"cannot read {file.path}: {error.strerror or error}", file=file.path) from None
+    text = decode(raw, file.path)
+    if not text.strip():
+        return Rendered({})
+    pipe = _shebang(text)
+    if pipe is None:
+        pipe = str(context.opts.get("renderer") or _DEFAULT)
+    return _run(parse_pipe(pipe, context), text, context, template_env="jinja_sls_env")
+
+
+def render_text(text: str, context: RenderContext, pipe: str | None = None, template_env: str = "jinja_env") -> Any:
+    """Render text that is no SLS, such as the template of a managed file; returns text or data, as the pipe does.
+
+    Without ``pipe`` the text's own first line or the option ``renderer`` decides, and the first line counts for nothing
+    with it: a script may start with ``#!``. ``template_env`` names the option with Jinja's settings, ``jinja_env`` or
+    ``jinja_sls_env``; the latter also gives the template the variables of an SLS. Raises RenderError.
+    """
+    if pipe is None:
+        pipe = _shebang(text) or str(context.opts.get("renderer") or _DEFAULT)
+    return _run(parse_pipe(pipe, context), text, context, template_env=template_env).data
+
+
+def decode(raw: bytes, path: str) -> str:
+    """Return the text of a file with line feeds at its line ends. Raises RenderError for what is no UTF-8 text."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = "a binary file, not text: " if b"\0" in raw else ""
+        raise RenderError(f"{what}{error}", file=path, line=line) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise RenderError("a binary file, not text: it holds a NUL character", file=path, line=line)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
+    """Return the stages ``pipe`` names.
+
+    What ``renderer_blacklist`` and ``renderer_whitelist`` refuse is left out, with a warning. Raises RenderError for an
+    unknown renderer, naming the nearest one, and when none is left.
+    """
+    allowed = context.opts.get("renderer_whitelist")
+    refused = context.opts.get("renderer_blacklist")
+    stages = []
+    for part in _OLD_NAMES.get(pipe.strip(), pipe).split("|"):
+        name, _, argline = part.strip().partition(" ")
+        if (allowed and name not in allowed) or (refused and name in refused):
+            logger.warning('The renderer "%s" is disallowed by configuration and will be skipped.', name)
+            continue
+        if name not in _BUILT_IN and name not in context.renderers:
+            raise _unknown(name, context)
+        stages.append(Stage(name, argline.strip()))
+    if not stages:
+        raise RenderError(f'no renderer of "{pipe}" is allowed by configuration', file=context.path, line=1)
+    return stages
+
+
+def _unknown(name: str, context: RenderContext) -> RenderError:
+    known = sorted({*_BUILT_IN, *context.renderers})
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f'Did you mean "{near[0]}"?' if near else f"Known are: {', '.join(known)}."
+    return RenderError(f'The renderer "{name}" is not available. {hint}', file=context.path, line=1)
+
+
+def _shebang(text: str) -> str | None:
+    """Return the pipe the first line names; ``#!/bin/sh`` names none."""
+    if not text.startswith("#!") or text.startswith("#!/"):
+        return None
+    return text.partition("\n")[0][2:].strip() or None
+
+
+def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env: str) -> Rendered:
+    """Send text through the stages, keeping track of what becomes of its lines."""
+    data: Any = text
+    lines: KeyLines | None = None
+    source: SourceLines | None = None
+    for stage in stages:
+        if stage.name == "jinja" and isinstance(data, str):
+            data = _jinja(data, context, stage.argline, template_env)
+            continue
+        if isinstance(data, str) and data != text:
+            source = SourceLines(text, data)
+        try:
+            if stage.name == "yaml" and isinstance(data, str):
+                document = parse_document(data, context.path, mapping=OrderedMap if context.ordered else dict)
+                data, lines = document.data or {}, document.lines
+            else:
+                data = _other(stage, data, context)
+        except RenderError as error:
+            raise _at_source(error, source, context) from error.__cause__
+    return Rendered({} if data is None else data, lines, source)
+
+
+def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -> str:
+    from asyncstate.render import jinja  # noqa: PLC0415 - imported when a pipe asks for it
+
+    return jinja.render(text, context, argline, template_env=template_env)
+
+
+def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
+    """Run a renderer that is neither Jinja nor YAML on text, importing it first: each is rarely used."""
+    if stage.name not in _BUILT_IN:
+        return _custom(context.renderers[stage.name], stage, data, context)
+    if stage.name == "gpg":
+        from asyncstate.render import gpg  # noqa: PLC0415
+
+        return gpg.render(data, context)
+    if stage.name == "py":
+        from asyncstate.render import py  # noqa: PLC0415
+
+        return py.render(_own_text(context, data), context)
+    if not isinstance(data, str):
+        kind = type(data).__name__
+        raise RenderError(f'the renderer "{stage.name}" needs text, but the one before it returned a {kind}')
+    if stage.name == "text":
+        return data
+    if stage.name == "json":
+        from asyncstate.render import json  # noqa: PLC0415
+
+        return json.render(data, context.path)
+    from asyncstate.render import toml  # noqa: PLC0415
+
+    return toml.render(data, context.path)
+
+
+def _own_text(context: RenderContext, data: Any) -> str:
+    """Return the text ``py`` runs: always the file's own, whatever stood before it in the pipe, as in Salt."""
+    if context.file is None:
+        return str(data)
+    return decode(context.fileclient.read(context.file.path), context.file.path)
+
+
+def _custom(renderer: Callable[..., Any], stage: Stage, data: Any, context: RenderContext) -> Any:
+    """Call a third-party renderer as Salt does: text as an open file, and the same keyword arguments."""
+    kwargs: dict[str, Any] = {
+        "renderers": context.renderers,
+        "tmplpath": context.path,
+        "rendered_sls": context.rendered_sls,
+    }
+    if context.extra:
+        kwargs["context"] = dict(context.extra)
+    if stage.argline:
+        kwargs["argline"] = stage.argline
+    try:
+        result = renderer(io.StringIO(data) if isinstance(data, str) else data, context.saltenv, context.sls, **kwargs)
+        return result.read() if hasattr(result, "read") else result
+    except (RenderError, RunCancelled):
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise RenderError(f'the renderer "{stage.name}" failed: {what}', file=context.path, line=1) from error
+
+
+def _at_source(error: RenderError, source: SourceLines | None, context: RenderContext) -> RenderError:
+    """Return the error with its line in the source instead of the rendered text, and with a file in any case."""
+    if not error.file:
+        error.file = context.path
+    if source is None or not error.line or error.file != context.path:
+        return error
+    return RenderError(error.message, file=error.file, line=source.line(error.line), excerpt=error.excerpt)

@@ -1,0 +1,41 @@
+"""What ``{{ value }}`` prints for containers: flow text that YAML reads back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_SCALARS: Final = frozenset({str, int, bool, float, type(None)})
+
+
+class PrintableDict(dict[Any, Any]):
+    """A dict that prints like Python's, but for text with line breaks or tabs, which it quotes as YAML does."""
+
+    def __str__(self) -> str:
+        return self._text(str)
+
+    def __repr__(self) -> str:
+        return self._text(repr)
+
+    def _text(self, write: type[str] | Any) -> str:
+        return "{" + ", ".join(f"{key!r}: {_quoted(value, write)}" for key, value in self.items()) + "}"
+
+
+def _quoted(value: Any, write: type[str] | Any) -> str:
+    if not isinstance(value, str):
+        return str(write(value))
+    if "\n" in value or "\r" in value or "\t" in value:
+        from asyncstate.render.yaml_dump import double_quoted  # noqa: PLC0415 - rarely needed, and the dumper is slow to import
+
+        return double_quoted(value)
+    return repr(value)
+
+
+def printable(value: Any) -> Any:
+    """Return what Jinja shall print for ``value``: containers with every dict in them made printable."""
+    if value.__class__ in _SCALARS:
+        return value
+    if isinstance(value, dict):
+        return PrintableDict({key: printable(item) for key, item in value.items()})
+    if value.__class__ in (list, tuple, set):
+        return value.__class__([printable(item) for item in value])
+    return value

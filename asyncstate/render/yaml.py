@@ -1,0 +1,113 @@
+"""YAML as Salt reads and writes it.
+
+The dialect is YAML 1.1 with Salt's rules: no octal numbers, no dates, no key twice. Text that is no such YAML raises
+RenderError with Salt's sentence and the line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+from yaml.reader import ReaderError
+from yaml.scanner import ScannerError
+
+from asyncstate.errors import RenderError
+from asyncstate.render.collector import rare_collections
+from asyncstate.render.excerpt import excerpt_around
+from asyncstate.render.yaml_compose import Composer, KeyLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_EventParser: Callable[[str], Any]
+try:
+    from yaml._yaml import CParser as _EventParser
+except ImportError:  # PyYAML built without libyaml: slower, and the wording of a few errors differs
+    from yaml import SafeLoader as _EventParser
+
+_LARGE: Final = 50_000
+_PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
+
+
+class OrderedMap(dict[Any, Any]):
+    """A dict whose ``yaml`` output keeps its order, as what Salt's YAML renderer returns; a plain dict is sorted."""
+
+    __slots__ = ()
+
+
+class Document:
+    """A parsed document: its ``data``, and the ``lines`` of the keys of its two outermost levels."""
+
+    __slots__ = ("data", "lines")
+
+    def __init__(self, data: Any, lines: KeyLines) -> None:
+        self.data = data
+        self.lines = lines
+
+
+def parse_document(text: str, name: str = "", *, mapping: type[dict[Any, Any]] = dict) -> Document:
+    """Read the one YAML document in ``text``; an empty one has the data None.
+
+    ``name`` is the file errors are told for. Raises RenderError, whose ``line`` counts in ``text``.
+    """
+    try:
+        if len(text) < _LARGE:
+            return _compose(text, mapping)
+        with rare_collections():
+            return _compose(text, mapping)
+    except ReaderError as error:
+        raise _unreadable(error, text, name) from None
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise RenderError(str(error), file=name, line=line, excerpt=excerpt_around(text, line)) from None
+    except yaml.MarkedYAMLError as error:
+        raise _render_error(error, text, name) from None
+
+
+def load_yaml(text: str, name: str = "", *, mapping: type[dict[Any, Any]] = dict) -> Any:
+    """Return the data of the one YAML document in ``text``, None if it is empty. Raises RenderError."""
+    return parse_document(text, name, mapping=mapping).data
+
+
+def dump_yaml(data: Any, *, flow: bool | None = None) -> str:
+    """Write ``data`` as Salt's ``yaml`` filter prints it: one line with ``flow``, block style without.
+
+    Plain dicts are sorted by key, OrderedDicts are not; what YAML has no type for becomes ``NULL``.
+    """
+    from asyncstate.render.yaml_dump import dump  # noqa: PLC0415 - reading is on the start-up path, writing is not
+
+    return dump(data, flow)
+
+
+def _compose(text: str, mapping: type[dict[Any, Any]]) -> Document:
+    composer = Composer(_EventParser(text).get_event, mapping)
+    return Document(composer.single_document(), composer.lines)
+
+
+def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderError:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark is not None else 0
+    excerpt = excerpt_around(text, line)
+    if isinstance(error, ScannerError) and error.problem:
+        problem = _PROBLEMS.get(error.problem, error.problem)
+        return RenderError(f"{problem}; line {line}\n\n{excerpt}", file=name, line=line)
+    return RenderError(str(error), file=name, line=line, excerpt=excerpt)
+
+
+def _unreadable(error: ReaderError, text: str, name: str) -> RenderError:
+    """Say where a character stands that no YAML may have, such as the NUL of a binary file."""
+    at = _forbidden(text)
+    line = text.count("\n", 0, at) + 1
+    what = "binary data, not YAML: " if "\0" in text else ""
+    return RenderError(f"{what}{error}", file=name, line=line)
+
+
+def _forbidden(text: str) -> int:
+    """Return the position of the first character YAML forbids."""
+    for at, character in enumerate(text):
+        if character < " " and character not in "\t\n\r":
+            return at
+        if "\x7f" <= character < "\xa0" and character != "\x85":
+            return at
+    return 0

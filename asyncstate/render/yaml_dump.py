@@ -1,0 +1,49 @@
+"""Data to YAML, with the line breaks, order and quoting of Salt's ``yaml`` filter."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from asyncstate.render.yaml import OrderedMap
+
+if TYPE_CHECKING:
+    _Base = yaml.SafeDumper
+else:
+    _Base = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_Base):
+    """A safe dumper that knows ordered mappings and has a word for everything else."""
+
+
+def _ordered(dumper: yaml.SafeDumper, data: Mapping[Any, Any]) -> yaml.Node:
+    return dumper.represent_dict(list(data.items()))  # PyYAML leaves pairs unsorted
+
+
+def _mapping(dumper: yaml.SafeDumper, data: Mapping[Any, Any]) -> yaml.Node:
+    return dumper.represent_dict(dict(data))
+
+
+def _unknown(dumper: yaml.SafeDumper, _data: Any) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:null", "NULL")
+
+
+for _class in (OrderedDict, OrderedMap):
+    _Dumper.add_representer(_class, _ordered)
+_Dumper.add_representer(defaultdict, _mapping)
+_Dumper.add_multi_representer(Mapping, _mapping)  # type: ignore[type-abstract]  # it asks for a base, not an instance
+_Dumper.add_representer(None, _unknown)  # type: ignore[arg-type]  # PyYAML's name for "anything else"
+
+
+def dump(data: Any, flow: bool | None) -> str:
+    """Return ``data`` as YAML text with its final newline."""
+    return str(yaml.dump(data, Dumper=_Dumper, allow_unicode=True, default_flow_style=flow))
+
+
+def double_quoted(text: str) -> str:
+    """Return ``text`` as a double-quoted scalar on one line."""
+    return str(yaml.dump(text, Dumper=_Dumper, default_style='"', allow_unicode=True, width=2**31 - 1)).rstrip("\n")

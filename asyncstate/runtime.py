@@ -1,0 +1,409 @@
+"""StateRuntime: the one object applications and the command line work with.
+
+    async with StateRuntime(Settings(file_roots={"base": ["srv/salt"]})) as rt:
+        plan = await rt.compile(["web"])
+        async with rt.run(plan, concurrency=16) as run:
+            async for event in run:
+                ...
+        report = run.report
+
+Programs that only compile need no event loop: ``with StateRuntime(settings).open_sync() as rt: rt.compile_sync(...)``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from asyncstate.compile.compiler import Compiler
+from asyncstate.config import Settings
+from asyncstate.errors import CompileError, FunctionNotFound, Issue
+from asyncstate.load.host import PluginHost
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.render.pipe import RenderContext, render_sls, render_text
+from asyncstate.sources import grains as grains_source
+from asyncstate.sources.fileclient import LocalFileClient, SlsFile
+from asyncstate.sources.matchers import Matcher
+from asyncstate.sources.pillar import compile_pillar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from asyncstate.compile.highstate import HighData
+    from asyncstate.model.event import Event
+    from asyncstate.model.result import RunReport
+    from asyncstate.render.pipe import Rendered
+    from asyncstate.run.engine import Engine
+    from asyncstate.sources.fileclient import FileClient
+
+
+class StateRuntime:
+    """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
+
+    Two runtimes may live in one process, and in one event loop: nothing of one is seen by the other.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, *, states: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        self.settings = settings or Settings()
+        self.settings.validate()
+        opts = self.settings.opts()
+        self.file_client: FileClient = LocalFileClient.from_opts(opts)
+        self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
+        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states)
+        self.host.render_template = self._render_template
+        self.host.render_data = self._render_data
+        self.host.refresh = self._refresh
+        self.secrets: set[str] = set()
+        """Values a decrypting renderer produced; whatever shows a run hides them."""
+
+    # life
+
+    async def __aenter__(self) -> Self:
+        """Gather grains and render the pillar. Raises PillarError."""
+        import asyncio  # noqa: PLC0415 - programs that only compile never need it
+
+        self.host.attach(asyncio.get_running_loop())
+        try:
+            await self.host.workers.run(self._open)
+        except BaseException:
+            self.host.detach()
+            raise
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Let go of the event loop."""
+        self.host.detach()
+
+    @contextmanager
+    def open_sync(self) -> Iterator[Self]:
+        """Gather grains and render the pillar without an event loop, for programs that only compile or call."""
+        self._open()
+        yield self
+
+    def _open(self) -> None:
+        self._refresh(grains=True, pillar=True)
+
+    def _refresh(self, *, grains: bool, pillar: bool) -> None:
+        opts = self.host.opts
+        if grains:
+            custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
+            self.host.set_grains(grains_source.gather(self.settings.opts(), custom, self.settings.grains_override))
+        if pillar:
+            self.host.set_pillar(
+                compile_pillar(
+                    opts,
+                    self.host.grains,
+                    self._pillar_client,
+                    lambda file, extra: self._render(file, extra, self._pillar_client),
+                    self.settings.pillar,
+                )
+            )
+
+    def register_state(self, name: str, func: Callable[..., Any]) -> None:
+        """Offer a function of the host application, plain or async, as the state ``module.function``."""
+        self.host.register_state(name, func)
+
+    # compiling
+
+    async def compile(
+        self,
+        sls: Sequence[str] | None = None,
+        *,
+        saltenv: str | None = None,
+        exclude: Sequence[str] = (),
+        ids: Sequence[str] = (),
+    ) -> Plan:
+        """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError with every mistake."""
+        return await self.host.workers.run(lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids))
+
+    def compile_sync(
+        self,
+        sls: Sequence[str] | None = None,
+        *,
+        saltenv: str | None = None,
+        exclude: Sequence[str] = (),
+        ids: Sequence[str] = (),
+    ) -> Plan:
+        """Do what `compile` does, in the calling thread."""
+        return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+
+    def high_sync(
+        self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
+    ) -> HighData:
+        """Return the high data of SLS files, or of the highstate. Raises CompileError."""
+        return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
+
+    def top_sync(self) -> dict[str, list[str]]:
+        """Return what top.sls gives this host: SLS names by environment. Raises CompileError."""
+        return self._compiler().top_matches()
+
+    def _compiler(self) -> Compiler:
+        opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar
+        rendered: set[str] = set()
+        return Compiler(
+            opts=opts,
+            file_client=self.file_client,
+            render=lambda file, extra: self._render(file, extra, self.file_client, rendered),
+            states=self.host.loaders["states"],
+            matcher=Matcher(opts, grains, pillar),
+            pillar=pillar,
+            grains=grains,
+        )
+
+    # rendering
+
+    def _render(
+        self, file: SlsFile, extra: dict[str, Any], client: FileClient, rendered: set[str] | None = None
+    ) -> Rendered:
+        with self.host.enter(env=file.saltenv, sls=file.sls) as context:
+            return render_sls(file, self._render_context(client, context.env, file, extra, rendered))
+
+    def _render_context(
+        self,
+        client: FileClient,
+        saltenv: str,
+        file: SlsFile | None,
+        extra: Mapping[str, Any],
+        rendered: set[str] | None = None,
+    ) -> RenderContext:
+        return RenderContext(
+            salt=self.host.salt,
+            grains=self.host.grains,
+            pillar=extra.get("pillar", self.host.pillar),
+            opts=self.host.opts,
+            fileclient=client,
+            sls=file.sls if file is not None else "",
+            saltenv=saltenv,
+            file=file,
+            extra=extra,
+            renderers=self.host.renderers,
+            secrets=self.secrets,
+            rendered_sls=rendered if rendered is not None else set(),
+            ordered=client is self._pillar_client,
+        )
+
+    def _render_template(
+        self, source_text: str, *, renderer: str = "jinja", context: Mapping[str, Any], saltenv: str, path: str = ""
+    ) -> str:
+        """Render the text of a managed file; ``path`` is where it comes from. Raises RenderError."""
+        return str(self._render_for_plugin(source_text, renderer, context, saltenv, path, "jinja_env"))
+
+    def _render_data(
+        self,
+        source_text: str,
+        *,
+        default_renderer: str = "jinja|yaml",
+        context: Mapping[str, Any],
+        saltenv: str,
+        path: str = "",
+    ) -> Any:
+        """Render and parse text, as ``slsutil.renderer`` does. Raises RenderError."""
+        pipe = None if source_text.startswith("#!") else default_renderer
+        return self._render_for_plugin(source_text, pipe, context, saltenv, path, "jinja_sls_env")
+
+    def _render_for_plugin(
+        self, text: str, pipe: str | None, context: Mapping[str, Any], saltenv: str, path: str, template_env: str
+    ) -> Any:
+        file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
+        return render_text(
+            text, self._render_context(self.file_client, saltenv, file, context), pipe, template_env=template_env
+        )
+
+    def _relative(self, path: str, saltenv: str) -> str:
+        """Return a path as seen from the root it lies under, where templates it imports are looked for."""
+        for root in self.file_client.roots(saltenv):
+            if path.startswith(f"{root}/"):
+                return path[len(root) + 1 :]
+        return path.lstrip("/")
+
+    # running
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        concurrency: int | None = None,
+        test: bool | None = None,
+        failhard: bool | None = None,
+        shuffle: int | None = None,
+        timeout: float | None = None,
+        observers: Sequence[Callable[[Event], None]] = (),
+        events: bool = True,
+    ) -> Run:
+        """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
+
+        ``observers`` are called with each event as it happens, on the event loop. With ``events`` the run can also be
+        iterated over; a program that does not iterate saves the work by switching them off.
+        """
+        from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415 - programs that only compile never run
+
+        settings = self.settings
+        options = RunOptions(
+            run_id=secrets.token_hex(8),
+            concurrency=max(1, settings.concurrency if concurrency is None else concurrency),
+            test=settings.test if test is None else test,
+            failhard=settings.failhard if failhard is None else failhard,
+            shuffle=shuffle,
+            timeout=settings.timeout if timeout is None else timeout,
+        )
+        feed = _Feed() if events else None
+        watching = [*observers, feed.put] if feed is not None else list(observers)
+        return Run(Engine(plan, self.host, options, watching), feed)
+
+    async def apply(
+        self,
+        sls: Sequence[str] | None = None,
+        *,
+        saltenv: str | None = None,
+        exclude: Sequence[str] = (),
+        ids: Sequence[str] = (),
+        **options: Any,
+    ) -> RunReport:
+        """Compile and run; ``options`` are those of `run`. A failing state is in the report, not an exception."""
+        plan = await self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids)
+        async with self.run(plan, events=False, **options) as run:
+            pass
+        return run.report
+
+    async def single(self, function: str, arguments: Mapping[str, Any], **options: Any) -> RunReport:
+        """Run one state function, without a tree. Raises CompileError if there is no such function."""
+        plan = await self.host.workers.run(self.single_plan, function, arguments)
+        async with self.run(plan, events=False, **options) as run:
+            pass
+        return run.report
+
+    def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
+        """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
+        state, dot, fun = function.partition(".")
+        if not dot or not state or not fun:
+            raise CompileError([Issue(f"Invalid function passed: {function!r} is not of the form module.function")])
+        try:
+            self.host.loaders["states"].get(function)
+        except FunctionNotFound as error:
+            raise CompileError([Issue(f"Specified state '{function}' was not found", hint=str(error))]) from None
+        args = dict(arguments)
+        name = str(args.pop("name", "") or function)
+        chunk = LowChunk(0, state, fun, name, name, "", self.host.opts.get("saltenv") or "base", 0, args)
+        nodes = (Node(NodeKind.CHUNK, 0),)
+        dag = Dag(1)
+        return Plan((chunk,), nodes, ((),), (0,), dag, digest=plan_digest((chunk,), nodes, dag))
+
+    async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        """Call an execution function. Raises FunctionNotFound, or what the function raises."""
+        found = await self.host.workers.run(self.host.loaders["modules"].get, function)
+        return await self.host.call(found, args, kwargs)
+
+    def call_sync(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        """Do what `call` does, without an event loop."""
+        with self.host.enter():
+            self.host.loaders["modules"].get(function)
+            return self.host.salt[function](*args, **kwargs)
+
+
+class _Feed:
+    """Events on their way from the engine to whoever iterates; a slow reader never holds up a state."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._closed = False
+        self._news: Any = None
+
+    def put(self, event: Event) -> None:
+        """Take an event and wake the reader."""
+        self._events.append(event)
+        self._ring()
+
+    def close(self) -> None:
+        """Say that no more events will come."""
+        self._closed = True
+        self._ring()
+
+    def _ring(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        import anyio  # noqa: PLC0415 - only those who iterate
+
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            if self._closed:
+                return
+            self._news = anyio.Event()
+            await self._news.wait()
+
+
+class Run:
+    """A run under way. Enter it to start; iterate for its events; leave it to wait for its end.
+
+    Leaving through an exception cancels the run. ``report`` is there once the run is over.
+    """
+
+    def __init__(self, engine: Engine, feed: _Feed | None) -> None:
+        self._engine = engine
+        self._feed = feed
+        self._group: TaskGroup | None = None
+        self._report: RunReport | None = None
+
+    @property
+    def report(self) -> RunReport:
+        """The end of the run. RuntimeError before it is over."""
+        if self._report is None:
+            raise RuntimeError("the run is not over: leave its `async with` block, or iterate to the end")
+        return self._report
+
+    def stop(self, reason: str) -> None:
+        """Start nothing more; what runs may finish. The report's ``cancelled`` will be ``reason``."""
+        self._engine.stop(reason)
+
+    def cancel(self, reason: str) -> None:
+        """Stop, and cancel what runs: process groups are killed, the rows say so."""
+        self._engine.cancel(reason)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        """Yield every event, from the first, as it happens."""
+        if self._feed is None:
+            raise RuntimeError("this run was started without events")
+        return aiter(self._feed)
+
+    async def __aenter__(self) -> Self:
+        """Start the run."""
+        import anyio  # noqa: PLC0415 - programs that only compile never run
+
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._drive)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Wait for the end of the run; cancel it if the block was left by an exception."""
+        if self._group is None:
+            return None
+        if error is not None:
+            self._engine.cancel("the program that ran it gave up")
+        try:
+            return await self._group.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
+
+    async def _drive(self) -> None:
+        try:
+            self._report = await self._engine.run()
+        finally:
+            if self._feed is not None:
+                self._feed.close()

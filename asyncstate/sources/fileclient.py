@@ -1,0 +1,358 @@
+"""Where the text of a tree comes from: roots on disk, or files in memory.
+
+Behaves as Salt's ``roots`` backend: the first root of an environment that has the path wins, symlinks are followed
+(also out of the root, unless ``fileserver_followsymlinks`` is off), ``..`` never leaves a root.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from asyncstate.errors import RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SCHEME = "salt://"
+_GLOB = re.compile(r"[*?\[]")
+_NEVER_SLS = frozenset({".git", ".hg", ".svn"})
+
+
+class SlsFile(msgspec.Struct, frozen=True):
+    """One SLS: its name, its environment, and the file it is in (``relpath`` is ``p/q.sls`` or ``p/q/init.sls``)."""
+
+    sls: str
+    saltenv: str
+    path: str
+    relpath: str
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What one environment holds, sorted; paths relative to the roots, with slashes. ``links``: path -> target."""
+
+    files: list[str]
+    dirs: list[str]
+    empty_dirs: list[str]
+    links: dict[str, str]
+
+
+class FileClient(Protocol):
+    """What everything above needs of a source of files."""
+
+    def envs(self) -> list[str]:
+        """Return the environments, in the order they were configured."""
+
+    def roots(self, saltenv: str) -> list[str]:
+        """Return the directories of an environment, strongest first; [] for an unknown one."""
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the real file of a path relative to the roots, or None. Never a file outside them."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file that `find` named. Raises RenderError with the path and the reason."""
+
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return every file of an environment."""
+
+    def list_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment."""
+
+    def list_empty_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment that holds nothing."""
+
+    def list_symlinks(self, saltenv: str) -> dict[str, str]:
+        """Return every symlink of an environment and its target."""
+
+    def list_states(self, saltenv: str) -> list[str]:
+        """Return the dotted names of every SLS of an environment, sorted."""
+
+    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
+        """Return the file of an SLS: ``<path>.sls`` before ``<path>/init.sls``. Slashes in the name are accepted."""
+
+    def expand(self, names: Iterable[str], saltenv: str) -> list[str]:
+        """Replace names with glob characters by the SLS they match; one that matches nothing stays as it is."""
+
+
+def parse_salt_url(url: str) -> tuple[str, str | None]:
+    """Split ``salt://path?saltenv=env`` into path and environment (None if not given).
+
+    ``salt://|path`` takes the path literally. Anything that is not a ``salt://`` URL is returned as it came.
+    """
+    if not url.startswith(SCHEME):
+        return url, None
+    resource = url.removeprefix(SCHEME).lstrip("/")
+    if "?env=" in resource:  # the name from before Salt 2018; its value is ignored, as Salt does
+        path, saltenv = resource.partition("?env=")[0], None
+    else:
+        path, _, given = resource.partition("?saltenv=")
+        saltenv = given or None
+    return path.removeprefix("|"), saltenv
+
+
+def sls_names(files: Iterable[str]) -> list[str]:
+    """Return the dotted names of the SLS among ``files``, sorted."""
+    names = set()
+    for path in files:
+        if path.endswith(".sls"):
+            stem = path.removesuffix("/init.sls") if path.endswith("/init.sls") else path.removesuffix(".sls")
+            names.add(stem.replace("/", "."))
+    return sorted(names)
+
+
+class _SlsLookup:
+    """What both clients do the same way, on top of `find` and `list_states`."""
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        raise NotImplementedError
+
+    def list_states(self, saltenv: str) -> list[str]:
+        raise NotImplementedError
+
+    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
+        stem = sls.replace(".", "/").strip("/")
+        for relpath in (f"{stem}.sls", f"{stem}/init.sls") if stem else ():
+            if path := self.find(relpath, saltenv):
+                return SlsFile(sls, saltenv, path, relpath)
+        return None
+
+    def expand(self, names: Iterable[str], saltenv: str) -> list[str]:
+        expanded: list[str] = []
+        for name in names:
+            found = fnmatch.filter(self.list_states(saltenv), name) if _GLOB.search(name) else ()
+            expanded.extend(found or (name,))
+        return expanded
+
+
+class LocalFileClient(_SlsLookup):
+    """Files below directories on this machine. Directory listings are read once per client, on first use."""
+
+    def __init__(
+        self,
+        file_roots: Mapping[str, Sequence[str]],
+        *,
+        follow_symlinks: bool = True,
+        ignore_symlinks: bool = False,
+        ignore_glob: Sequence[str] = (),
+        ignore_regex: Sequence[str] = (),
+    ) -> None:
+        self._roots = {env: [os.path.abspath(root) for root in roots] for env, roots in file_roots.items()}
+        self._follow_symlinks = follow_symlinks
+        self._ignore_symlinks = ignore_symlinks
+        self._ignored = [re.compile(regex).search for regex in ignore_regex]
+        self._ignored += [re.compile(fnmatch.translate(glob)).match for glob in ignore_glob]
+        self._listings: dict[str, Listing] = {}
+        self._states: dict[str, list[str]] = {}
+
+    @classmethod
+    def from_opts(cls, opts: Mapping[str, Any], roots: str = "file_roots") -> LocalFileClient:
+        """Make a client of the roots in ``opts[roots]`` that heeds Salt's ``fileserver_*`` and ``file_ignore_*``."""
+        return cls(
+            opts[roots],
+            follow_symlinks=opts.get("fileserver_followsymlinks", True),
+            ignore_symlinks=opts.get("fileserver_ignoresymlinks", False),
+            ignore_glob=opts.get("file_ignore_glob") or (),
+            ignore_regex=opts.get("file_ignore_regex") or (),
+        )
+
+    def envs(self) -> list[str]:
+        """Return the environments, in the order they were configured."""
+        return list(self._roots)
+
+    def roots(self, saltenv: str) -> list[str]:
+        """Return the directories of an environment; those of ``__env__`` stand in for one that is not configured."""
+        if saltenv in self._roots:
+            return list(self._roots[saltenv])
+        return [root.replace("__env__", saltenv) for root in self._roots.get("__env__", ())]
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the real file of a path relative to the roots, or None. Never a file outside them."""
+        path = os.path.normpath(path)
+        if os.path.isabs(path) or path == ".." or path.startswith("../"):
+            return None
+        for root in self.roots(saltenv):
+            full = os.path.join(root, path)
+            if os.path.isfile(full) and not self._is_ignored(full) and self._is_inside(root, full):
+                return full
+        return None
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises RenderError with the path and the reason."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise RenderError(f"Cannot read {path}: {error.strerror}", file=path) from error
+
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return every file of an environment."""
+        return self._listing(saltenv).files
+
+    def list_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment."""
+        return self._listing(saltenv).dirs
+
+    def list_empty_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment that holds nothing."""
+        return self._listing(saltenv).empty_dirs
+
+    def list_symlinks(self, saltenv: str) -> dict[str, str]:
+        """Return every symlink of an environment and its target (those that stay in the root, when followed)."""
+        return self._listing(saltenv).links
+
+    def list_states(self, saltenv: str) -> list[str]:
+        """Return the dotted names of every SLS of an environment, sorted."""
+        if saltenv not in self._states:
+            # no SLS inside a repository's own directory can ever be named, and those are large
+            self._states[saltenv] = sls_names(self._walk(saltenv, prune=_NEVER_SLS).files)
+        return self._states[saltenv]
+
+    def _listing(self, saltenv: str) -> Listing:
+        if saltenv not in self._listings:
+            self._listings[saltenv] = self._walk(saltenv)
+        return self._listings[saltenv]
+
+    def _walk(self, saltenv: str, prune: frozenset[str] = frozenset()) -> Listing:
+        walk = _Walk(self._follow_symlinks, prune)
+        for root in self.roots(saltenv):
+            walk.root(root)
+        links = {} if self._ignore_symlinks else walk.links
+        hidden = walk.links if self._ignore_symlinks else {}
+
+        def shown(paths: Iterable[str]) -> list[str]:
+            return sorted(path for path in paths if path not in hidden and not self._is_ignored(path))
+
+        return Listing(shown(walk.files), shown(walk.dirs), shown(walk.empty_dirs), {p: links[p] for p in shown(links)})
+
+    def _is_ignored(self, path: str) -> bool:
+        return any(matches(path) for matches in self._ignored)
+
+    def _is_inside(self, root: str, full: str) -> bool:
+        """Whether a file that may be reached through symlinks counts as being under ``root``."""
+        if self._follow_symlinks:
+            return True  # the path was normalised: only a symlink could lead out, and Salt follows those
+        real_root = os.path.realpath(root)
+        return os.path.commonpath([real_root, os.path.realpath(full)]) == real_root
+
+
+class _Walk:
+    """Gathers the files below one or more roots. A directory that contains itself is entered once."""
+
+    def __init__(self, follow_symlinks: bool, prune: frozenset[str]) -> None:
+        self.files: set[str] = set()
+        self.dirs: set[str] = set()
+        self.empty_dirs: set[str] = set()
+        self.links: dict[str, str] = {}
+        self._follow_symlinks = follow_symlinks
+        self._prune = prune
+
+    def root(self, root: str) -> None:
+        try:
+            status = os.stat(root)
+        except OSError:
+            return
+        real_root = os.path.realpath(root)
+        waiting = [(root, "", frozenset({(status.st_dev, status.st_ino)}))]
+        while waiting:
+            directory, prefix, parents = waiting.pop()
+            entries = _entries(directory)
+            if prefix and not entries:
+                self.empty_dirs.add(prefix.removesuffix("/"))
+            for entry in entries:
+                relpath = prefix + entry.name
+                if entry.is_symlink():
+                    self._link(entry, relpath, real_root)
+                identity = _directory_identity(entry)
+                if identity is None:
+                    self.files.add(relpath)
+                    continue
+                self.dirs.add(relpath)
+                followed = self._follow_symlinks or not entry.is_symlink()
+                if followed and entry.name not in self._prune and identity not in parents:
+                    waiting.append((entry.path, relpath + "/", parents | {identity}))
+
+    def _link(self, entry: os.DirEntry[str], relpath: str, real_root: str) -> None:
+        target = os.readlink(entry.path)
+        real = os.path.realpath(os.path.join(os.path.dirname(entry.path), target))
+        if not self._follow_symlinks or os.path.commonpath([real_root, real]) == real_root:
+            self.links.setdefault(relpath, target)
+
+
+def _directory_identity(entry: os.DirEntry[str]) -> tuple[int, int] | None:
+    """Return device and inode of a directory (or of one that a symlink leads to), None for anything else."""
+    try:
+        if not entry.is_dir():
+            return None
+        status = entry.stat()
+    except OSError:  # a symlink that leads to itself, or into a directory that may not be read
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+class MemoryFileClient(_SlsLookup):
+    """A tree given as ``{saltenv: {path: text}}``. Paths that `find` returns begin with ``/memory/``."""
+
+    _PREFIX = "/memory/"
+
+    def __init__(self, files: Mapping[str, Mapping[str, str | bytes]]) -> None:
+        self._files = files
+
+    def envs(self) -> list[str]:
+        """Return the environments, in the order they were given."""
+        return list(self._files)
+
+    def roots(self, saltenv: str) -> list[str]:
+        """Return the pseudo directory of an environment; [] for an unknown one."""
+        return [self._PREFIX + saltenv] if saltenv in self._files else []
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the pseudo path of a file, or None."""
+        path = os.path.normpath(path)
+        return f"{self._PREFIX}{saltenv}/{path}" if path in self._files.get(saltenv, ()) else None
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises RenderError for a path that `find` did not name."""
+        saltenv, _, relpath = path.removeprefix(self._PREFIX).partition("/")
+        try:
+            content = self._files[saltenv][relpath]
+        except KeyError:
+            raise RenderError(f"Cannot read {path}: no such file in memory", file=path) from None
+        return content if isinstance(content, bytes) else content.encode()
+
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return every file of an environment."""
+        return sorted(self._files.get(saltenv, ()))
+
+    def list_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory that holds a file, directly or below."""
+        parents: set[str] = set()
+        for path in self._files.get(saltenv, ()):
+            while path := os.path.dirname(path):
+                parents.add(path)
+        return sorted(parents)
+
+    def list_empty_dirs(self, saltenv: str) -> list[str]:
+        """Return []: directories exist through their files alone."""
+        del saltenv
+        return []
+
+    def list_symlinks(self, saltenv: str) -> dict[str, str]:
+        """Return {}: there are no symlinks in memory."""
+        del saltenv
+        return {}
+
+    def list_states(self, saltenv: str) -> list[str]:
+        """Return the dotted names of every SLS of an environment, sorted."""
+        return sls_names(self.list_files(saltenv))

@@ -1,0 +1,190 @@
+"""Grains: facts about this machine, read from files and system calls.
+
+Nothing is executed and no name server is asked, so gathering takes about a millisecond. Names and values are Salt's;
+what Salt finds out only by running programs (``dmidecode``, ``lspci``, ``lvm``) is taken from ``/sys`` or left out.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import ConfigError
+from asyncstate.sources import grains_hardware, grains_network, grains_os
+from asyncstate.sources.pillar_merge import merge_recurse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+log = logging.getLogger(__name__)
+
+SALT_VERSION = (3008, 3)
+"""The Salt release whose behaviour this package follows: formulas ask for it."""
+
+_SYSTEM_GRAINS = "/etc/salt/grains"
+
+
+def core_grains(root: str = "/") -> dict[str, Any]:
+    """Return what Salt's ``core`` and ``extra`` grain modules give on Linux.
+
+    ``root`` is where ``etc``, ``proc`` and ``sys`` are looked for; facts about the process are always this one's.
+    """
+    grains: dict[str, Any] = {}
+    grains |= grains_os.kernel_grains()
+    grains |= grains_os.distribution_grains(root)
+    grains |= grains_os.release_grains(grains)
+    grains["osarch"] = grains_os.package_architecture(grains["os_family"], grains["cpuarch"], root)
+    grains |= grains_os.init_grains(root)
+    grains |= grains_hardware.cpu_grains(root)
+    grains |= grains_hardware.memory_grains(root)
+    grains |= grains_hardware.firmware_grains(root)
+    grains |= grains_hardware.virtual_grains(root)
+    grains |= grains_hardware.disk_grains(root)
+    grains |= grains_hardware.boot_grains(root)
+    grains |= grains_network.name_grains(grains["nodename"], root)
+    grains |= grains_network.address_grains(grains["fqdn"], root)
+    grains |= _process_grains()
+    grains |= grains_os.locale_grains()
+    return grains
+
+
+def _process_grains() -> dict[str, Any]:
+    uid, gid = os.geteuid(), os.getegid()
+    path = os.environ.get("PATH", "").strip()
+    return {
+        "cwd": _working_directory(),
+        "gid": gid,
+        "groupname": _group_name(gid),
+        "path": path,
+        "pid": os.getpid(),
+        "ps": "ps -efHww",
+        "pythonexecutable": sys.executable,
+        "pythonpath": list(sys.path),
+        "pythonversion": list(sys.version_info),
+        "saltpath": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "saltversion": ".".join(str(part) for part in SALT_VERSION),
+        "saltversioninfo": list(SALT_VERSION),
+        "shell": os.environ.get("SHELL", "/bin/sh"),
+        "systempath": path.split(os.pathsep),
+        "uid": uid,
+        "username": _user_name(uid),
+    }
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed under us
+        return ""
+
+
+def _user_name(uid: int) -> str:
+    import pwd  # noqa: PLC0415 - there is none outside Unix
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group_name(gid: int) -> str:
+    import grp  # noqa: PLC0415 - there is none outside Unix
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
+
+
+def gather(
+    opts: Mapping[str, Any],
+    custom: Mapping[str, Callable[..., Any]] | None = None,
+    override: Mapping[str, Any] | None = None,
+    core: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return all grains, each source over the one before, in the order Salt 3008 merges them.
+
+    Core grains (``core``, else those of this machine), the functions of ``_grains`` modules, the static ``grains``
+    file (beside the configuration, else ``/etc/salt/grains``), the ``grains`` option, ``override`` (the command
+    line's). Later keys replace earlier ones, or are merged into them with ``grains_deep_merge``. ``grains_blacklist``
+    holds globs of names to leave out of the first three. A custom function may take the grains gathered so far as
+    ``grains``; one that fails is logged and skipped, as in Salt. Raises ConfigError for a static file that is not a
+    YAML mapping.
+    """
+    deep = bool(opts.get("grains_deep_merge"))
+    blocked = opts.get("grains_blacklist") or ()
+    grains: dict[str, Any] = {}
+
+    def add(more: Mapping[str, Any], blocked: Any = ()) -> None:
+        nonlocal grains
+        kept = {key: value for key, value in more.items() if not any(fnmatch.fnmatch(key, glob) for glob in blocked)}
+        grains = merge_recurse(grains, kept) if deep else grains | kept
+
+    add(core_grains() if core is None else core, blocked)
+    add(_identity_grains(opts))
+    for name, function in (custom or {}).items():
+        add(_custom_grains(name, function, grains), blocked)
+    add(static_grains(opts), blocked)
+    add(opts.get("grains") or {})
+    add(override or {})
+    return grains
+
+
+def _identity_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
+    if not opts.get("id"):
+        return {}
+    import hashlib  # noqa: PLC0415 - start-up time
+
+    digest = int(hashlib.sha256(opts["id"].encode()).hexdigest(), 16)
+    return {"id": opts["id"], "server_id": digest % 2**31, "master": opts.get("master", "salt")}
+
+
+def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, Any]) -> dict[str, Any]:
+    import inspect  # noqa: PLC0415 - only where there are custom grains
+
+    try:
+        wants_grains = "grains" in inspect.signature(function).parameters
+        found = function(grains=grains) if wants_grains else function()
+    except Exception:  # a fact that cannot be found out must not stop the run; Salt logs it too
+        log.exception("Custom grain function %s failed and is left out", name)
+        return {}
+    if not isinstance(found, dict):
+        log.debug("Custom grain function %s gave %s, not a mapping", name, type(found).__name__)
+        return {}
+    return found
+
+
+def static_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of the static grains file: ``grains`` beside the configuration, else /etc/salt/grains.
+
+    Raises ConfigError, naming the file and the line, if it is there and is not a YAML mapping.
+    """
+    beside = os.path.join(os.path.dirname(opts.get("conf_file") or _SYSTEM_GRAINS), "grains")
+    for path in dict.fromkeys((beside, _SYSTEM_GRAINS)):
+        if os.path.isfile(path):
+            return load_grains_file(path)
+    return {}
+
+
+def load_grains_file(path: str) -> dict[str, Any]:
+    """Read a YAML file of grains. Raises ConfigError naming the file, and the line of a syntax error."""
+    import yaml  # noqa: PLC0415 - start-up time: most machines have no such file
+
+    try:
+        with open(path, "rb") as file:
+            content = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the grains: {error.strerror}") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ConfigError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {error}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected a mapping of grains, got {type(content).__name__}")
+    return content

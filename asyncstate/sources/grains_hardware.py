@@ -1,0 +1,169 @@
+"""Grains of the machine itself: processor, memory, firmware, disks, and what it is virtualised by."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import Any
+
+from asyncstate.sources.system_files import list_names, read_text
+
+_FIRMWARE = {
+    "biosversion": "bios_version",
+    "biosvendor": "bios_vendor",
+    "boardname": "board_name",
+    "productname": "product_name",
+    "manufacturer": "sys_vendor",
+    "biosreleasedate": "bios_date",
+    "uuid": "product_uuid",
+    "serialnumber": "product_serial",
+}
+_HYPERVISOR_OF_FIRMWARE = (
+    ("Amazon EC2", {"virtual": "Nitro", "virtual_subtype": "Amazon EC2"}),
+    ("RHEV Hypervisor", {"virtual": "kvm", "virtual_subtype": "rhev"}),
+    ("oVirt", {"virtual": "kvm", "virtual_subtype": "ovirt"}),
+    ("Nutanix", {"virtual": "kvm", "virtual_subtype": "Nutanix AHV"}),
+    ("VirtualBox", {"virtual": "VirtualBox"}),
+    ("VMware", {"virtual": "VMware"}),
+    ("Parallels", {"virtual": "Parallels"}),
+    ("BHYVE", {"virtual": "bhyve"}),
+    ("Google", {"virtual": "gce"}),
+    ("OpenStack", {"virtual": "kvm"}),
+    ("KVM", {"virtual": "kvm"}),
+    ("QEMU", {"virtual": "kvm"}),
+    ("Bochs", {"virtual": "kvm"}),
+    ("SeaBIOS", {"virtual": "kvm"}),
+)
+_CONTAINERS = {
+    "lxc": "LXC",
+    "lxc-libvirt": "LXC",
+    "docker": "Docker",
+    "podman": "Podman",
+    "systemd-nspawn": "systemd-nspawn",
+    "wsl": "WSL",
+}
+_CONTAINER_OF_CGROUP = (
+    (":/lxc/", {"virtual": "container", "virtual_subtype": "LXC"}),
+    (":/kubepods/", {"virtual": "container", "virtual_subtype": "kubernetes"}),
+    (":/libpod_parent/", {"virtual": "container", "virtual_subtype": "libpod"}),
+    (":/docker", {"virtual": "container", "virtual_subtype": "Docker"}),
+    (":/system.slice/docker", {"virtual": "container", "virtual_subtype": "Docker"}),
+)
+
+
+def cpu_grains(root: str = "/") -> dict[str, Any]:
+    """Return num_cpus, cpu_model and cpu_flags."""
+    grains: dict[str, Any] = {"num_cpus": 0, "cpu_model": "Unknown", "cpu_flags": []}
+    text = read_text(root, "proc/cpuinfo")
+    for line in text.partition("\n\n")[0].splitlines():
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key in {"vendor_id", "model name", "cpu"}:
+            grains["cpu_model"] = value
+        elif key == "Processor":  # ARM
+            grains["cpu_model"] = value.partition("-")[0]
+        elif key in {"flags", "Features"}:
+            grains["cpu_flags"] = value.split()
+        elif key == "# processors":  # IBM mainframes
+            grains["num_cpus"] = int(value)
+    grains["num_cpus"] = grains["num_cpus"] or len(re.findall(r"(?m)^processor\s*:", text))
+    return grains
+
+
+def memory_grains(root: str = "/") -> dict[str, Any]:
+    """Return mem_total and swap_total in MiB."""
+    sizes = dict(re.findall(r"(?m)^(MemTotal|SwapTotal):\s*(\d+)", read_text(root, "proc/meminfo")))
+    return {"mem_total": int(sizes.get("MemTotal", 0)) // 1024, "swap_total": int(sizes.get("SwapTotal", 0)) // 1024}
+
+
+def firmware_grains(root: str = "/") -> dict[str, Any]:
+    """Return manufacturer, productname, serialnumber, uuid and the bios grains, as far as this user may read them."""
+    found = {grain: read_text(root, f"sys/class/dmi/id/{file}").strip() for grain, file in _FIRMWARE.items()}
+    if "uuid" in found:
+        found["uuid"] = found["uuid"].lower()
+    efi = next((path for path in ("efivars", "vars") if list_names(root, f"sys/firmware/efi/{path}")), None)
+    grains: dict[str, Any] = {key: value for key, value in found.items() if value}
+    grains["efi"] = efi is not None
+    grains["efi-secure-boot"] = efi is not None and _secure_boot(root, efi)
+    return grains
+
+
+def _secure_boot(root: str, directory: str) -> bool:
+    for name in list_names(root, f"sys/firmware/efi/{directory}"):
+        if name.startswith("SecureBoot-"):
+            path = f"sys/firmware/efi/{directory}/{name}" + ("/data" if directory == "vars" else "")
+            return read_text(root, path).endswith("\x01")
+    return False
+
+
+def virtual_grains(root: str = "/") -> dict[str, Any]:
+    """Return virtual ("physical" for none) and virtual_subtype: the innermost container, else the hypervisor."""
+    if container := _container(root):
+        return container
+    if os.path.isfile(os.path.join(root, "proc/vz/version")):
+        return {"virtual": "openvzhn"}
+    if os.path.isfile(os.path.join(root, "proc/vz/veinfo")):
+        return {"virtual": "openvzve"}
+    if any(os.path.isdir(os.path.join(root, path)) for path in ("proc/xen", "proc/sys/xen")):
+        return {"virtual": "xen", "virtual_subtype": _xen_domain(root)}
+    names = ("sys_vendor", "product_name", "bios_vendor", "board_vendor")
+    firmware = " ".join(read_text(root, f"sys/class/dmi/id/{name}").strip() for name in names)
+    for mark, grains in _HYPERVISOR_OF_FIRMWARE:
+        if mark in firmware:
+            return dict(grains)
+    if "Microsoft" in firmware and "Virtual Machine" in firmware:
+        return {"virtual": "VirtualPC"}
+    if list_names(root, "sys/bus/virtio/devices") and " hypervisor" in read_text(root, "proc/cpuinfo"):
+        return {"virtual": "kvm"}
+    return {"virtual": "physical"}
+
+
+def _container(root: str) -> dict[str, Any]:
+    cgroup = read_text(root, "proc/1/cgroup")
+    for mark, grains in _CONTAINER_OF_CGROUP:
+        if mark in cgroup:
+            return dict(grains)
+    if os.path.exists(os.path.join(root, ".dockerenv")):
+        kind = "docker"
+    elif os.path.exists(os.path.join(root, "run/.containerenv")):
+        kind = "podman"
+    else:
+        told = re.search(r"(?:^|\0)container=([^\0]+)", read_text(root, "proc/1/environ"))
+        kind = told[1] if told else read_text(root, "run/systemd/container").strip()
+    return {"virtual": "container", "virtual_subtype": _CONTAINERS.get(kind, kind)} if kind else {}
+
+
+def _xen_domain(root: str) -> str:
+    if "control_d" in read_text(root, "proc/xen/capabilities") or os.path.exists(
+        os.path.join(root, "proc/xen/xsd_kva")
+    ):
+        return "Xen Dom0"
+    return "Xen HVM DomU" if "HVM domU" in read_text(root, "sys/class/dmi/id/product_name") else "Xen PV DomU"
+
+
+def disk_grains(root: str = "/") -> dict[str, Any]:
+    """Return disks (those that rotate) and ssds, virtual devices left out."""
+    grains: dict[str, Any] = {"disks": [], "ssds": []}
+    for name in list_names(root, "sys/block"):
+        try:
+            target = os.readlink(os.path.join(root, "sys/block", name))
+        except OSError:
+            continue
+        kind = {"1": "disks", "0": "ssds"}.get(read_text(root, f"sys/block/{name}/queue/rotational").strip())
+        if kind and not target.startswith("../devices/virtual/"):
+            grains[kind].append(name)
+    return grains
+
+
+def boot_grains(root: str = "/") -> dict[str, Any]:
+    """Return kernelparams, as pairs of name and value (None without one), and fibre_channel_host."""
+    line = read_text(root, "proc/cmdline")
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quote that is never closed
+        words = line.split()
+    pairs = [word.split("=") for word in words]
+    return {
+        "kernelparams": [(parts[0], parts[1].strip('"') if len(parts) == 2 else None) for parts in pairs],
+        "fibre_channel_host": os.path.isdir(os.path.join(root, "sys/class/fc_host")),
+    }

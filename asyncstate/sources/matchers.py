@@ -1,0 +1,367 @@
+"""Targets: which tops and which states are meant for this machine.
+
+Salt's minion-side matchers. An expression that makes no sense matches nothing and is logged as a warning, as in Salt;
+it never raises.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import logging
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+log = logging.getLogger(__name__)
+
+DELIMITER = ":"
+_OPERATORS = frozenset({"and", "or", "not", "(", ")"})
+_ENGINES = {
+    "G": "grain",
+    "P": "grain_pcre",
+    "I": "pillar",
+    "J": "pillar_pcre",
+    "L": "list",
+    "S": "ipcidr",
+    "E": "pcre",
+    "M": "managing_minion",
+}
+_TARGET = re.compile(r"(?:(?P<engine>[GPIJLNSERTM])(?P<delimiter>(?<=[GPIJ]).)?@)?(?P<pattern>.+)$")
+_WITHOUT_COUNTERPART = frozenset({"range", "data", "resource"})
+
+
+class Matcher:
+    """Matches targets against one machine: its id and nodegroups (from ``opts``), its grains, its pillar."""
+
+    def __init__(self, opts: Mapping[str, Any], grains: Mapping[str, Any], pillar: Mapping[str, Any]) -> None:
+        self._id: str = opts.get("id", "")
+        self._nodegroups: Mapping[str, Any] = opts.get("nodegroups") or {}
+        self._grains = grains
+        self._pillar = pillar
+        self._kinds: dict[str, Callable[..., bool]] = {
+            "compound": self.compound,
+            "glob": self.glob,
+            "pcre": self.pcre,
+            "grain": self.grain,
+            "grain_pcre": self.grain_pcre,
+            "pillar": self.pillar,
+            "pillar_pcre": self.pillar_pcre,
+            "pillar_exact": self.pillar_exact,
+            "list": self.list,
+            "nodegroup": self.nodegroup,
+            "ipcidr": self.ipcidr,
+            "managing_minion": self.managing_minion,
+        }
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The names `match` accepts, those that never match here included."""
+        return frozenset(self._kinds) | _WITHOUT_COUNTERPART
+
+    def match(self, kind: str, expr: Any, **options: Any) -> bool:
+        """Whether ``expr`` of the given kind means this machine; ``delimiter`` is taken by grain and pillar kinds.
+
+        Raises KeyError for a kind that is not among `kinds`.
+        """
+        if kind in _WITHOUT_COUNTERPART:
+            log.warning("Targets of kind %r need a Salt master and never match: %s", kind, expr)
+            return False
+        return self._kinds[kind](expr, **options)
+
+    def glob(self, expr: Any) -> bool:
+        """Shell pattern over the id."""
+        return isinstance(expr, str) and fnmatch.fnmatch(self._id, expr)
+
+    def pcre(self, expr: str) -> bool:
+        """Regular expression that matches the id from its start."""
+        try:
+            return re.match(expr, self._id) is not None
+        except (re.error, TypeError) as error:
+            log.warning("Invalid regular expression %r in target: %s", expr, error)
+            return False
+
+    def list(self, expr: str | Sequence[str]) -> bool:
+        """Comma-separated ids, or a sequence of them."""
+        ids = expr.split(",") if isinstance(expr, str) else expr
+        return self._id in ids
+
+    def managing_minion(self, expr: str) -> bool:
+        """Exactly the id."""
+        return self._id == expr
+
+    def grain(self, expr: str, delimiter: str = DELIMITER) -> bool:
+        """``key:glob``, nested keys with the delimiter."""
+        return self._in_data(self._grains, "grains", expr, delimiter, _glob_match)
+
+    def grain_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
+        """``key:regex``."""
+        return self._in_data(self._grains, "grains pcre", expr, delimiter, _regex_match)
+
+    def pillar(self, expr: str, delimiter: str = DELIMITER) -> bool:
+        """``key:glob`` over the pillar."""
+        return self._in_data(self._pillar, "pillar", expr, delimiter, _glob_match)
+
+    def pillar_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
+        """``key:regex`` over the pillar."""
+        return self._in_data(self._pillar, "pillar pcre", expr, delimiter, _regex_match)
+
+    def pillar_exact(self, expr: str, delimiter: str = DELIMITER) -> bool:
+        """``key:value`` over the pillar, the value taken literally (but for upper and lower case)."""
+        return self._in_data(self._pillar, "pillar", expr, delimiter, _equal_match)
+
+    @staticmethod
+    def _in_data(data: Mapping[str, Any], what: str, expr: str, delimiter: str, leaf: _Leaf) -> bool:
+        if not isinstance(expr, str) or delimiter not in expr:
+            log.warning("Got insufficient arguments for %s match: %s", what, expr)
+            return False
+        return subdict_match(data, expr, delimiter, leaf)
+
+    def nodegroup(self, expr: str) -> bool:
+        """Name of a nodegroup of the configuration."""
+        return expr in self._nodegroups and self.compound(self._nodegroup_words(expr, frozenset()))
+
+    def ipcidr(self, expr: str) -> bool:
+        """Address or network, IPv4 or IPv6, of any interface (grains ``ipv4`` and ``ipv6``)."""
+        try:
+            network = ipaddress.ip_network(expr)
+        except ValueError:
+            log.warning("Invalid IP/CIDR target: %s", expr)
+            return False
+        addresses = self._grains.get(f"ipv{network.version}") or ()
+        return any(_is_within(address, network) for address in addresses)
+
+    def compound(self, expr: str | Sequence[str]) -> bool:
+        """Boolean expression over the other kinds: ``G@os:Debian and not ( web* or L@a,b )``."""
+        if not isinstance(expr, str | list | tuple):
+            log.warning("Compound target is neither text nor a list: %r", expr)
+            return False
+        words = expr.split() if isinstance(expr, str) else [str(word) for word in expr]
+        terms: list[str | bool] = []
+        for word in self._expanded(words):
+            if word in _OPERATORS:
+                if word == "not" and terms and terms[-1] not in ("and", "or", "("):
+                    terms.append("and")
+                terms.append(word)
+                continue
+            matched = self._term(word)
+            if matched is None:
+                log.warning("Unrecognized target engine in %r of compound target %r", word, expr)
+                return False
+            terms.append(matched)
+        verdict = _evaluate(terms)
+        if verdict is None:
+            log.warning("Invalid compound target: %s", expr)
+        return bool(verdict)
+
+    def _term(self, word: str) -> bool | None:
+        """Match one word; None if it names an engine there is none for."""
+        parts = _TARGET.match(word)
+        if parts is None or not parts["engine"]:
+            return self.glob(word)
+        kind = _ENGINES.get(parts["engine"])
+        if kind is None:
+            return None
+        options = {"delimiter": parts["delimiter"]} if parts["delimiter"] else {}
+        return self._kinds[kind](parts["pattern"], **options)
+
+    def _expanded(self, words: Sequence[str]) -> Sequence[str]:
+        """Put the words of nodegroups in the place of ``N@name``."""
+        expanded: list[str] = []
+        for word in words:
+            expanded += self._nodegroup_words(word[2:], frozenset()) if word.startswith("N@") else [word]
+        return expanded
+
+    def _nodegroup_words(self, name: str, within: frozenset[str]) -> Sequence[str]:
+        """Return the words of a nodegroup, nested ones expanded, in parentheses; [] for one that makes no sense."""
+        definition = self._nodegroups.get(name)
+        if name in within or not isinstance(definition, str | list | tuple):
+            reason = "contains itself" if name in within else "is not defined as text or a list"
+            log.warning("Failed nodegroup expansion: nodegroup %r %s", name, reason)
+            return []
+        words = definition.split() if isinstance(definition, str) else [str(word) for word in definition]
+        if is_list_of_ids := _as_single_target(words):
+            return [is_list_of_ids]
+        expanded: list[str] = []
+        for word in words:
+            expanded += self._nodegroup_words(word[2:], within | {name}) if word.startswith("N@") else [word]
+        return ["(", *expanded, ")"] if expanded else []
+
+
+def _as_single_target(words: Sequence[str]) -> str:
+    """Return the one target that a nodegroup without operators and engines means: ids (L@), or a regex (E@)."""
+    if _OPERATORS & set(words) or any("*" in word or re.match(r"[A-Z]@", word) for word in words):
+        return ""
+    is_regex = any(character in word for word in words for character in "([{\\?}])")
+    return f"{'E' if is_regex else 'L'}@{','.join(words)}"
+
+
+def _is_within(address: str, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    try:
+        return ipaddress.ip_address(address) in network
+    except ValueError:
+        return False
+
+
+class _Partial(NamedTuple):
+    value: bool
+    rest: int
+
+
+def _evaluate(terms: Sequence[str | bool]) -> bool | None:
+    """Evaluate with Python's precedence (not, and, or); None if the expression is malformed."""
+    whole = _alternatives(terms, 0)
+    return whole.value if whole is not None and whole.rest == len(terms) else None
+
+
+def _alternatives(terms: Sequence[str | bool], start: int) -> _Partial | None:
+    value, rest = False, start - 1
+    while rest < start or (rest < len(terms) and terms[rest] == "or"):
+        part = _conjunction(terms, rest + 1)
+        if part is None:
+            return None
+        value, rest = value or part.value, part.rest
+    return _Partial(value, rest)
+
+
+def _conjunction(terms: Sequence[str | bool], start: int) -> _Partial | None:
+    value, rest = True, start - 1
+    while rest < start or (rest < len(terms) and terms[rest] == "and"):
+        part = _factor(terms, rest + 1)
+        if part is None:
+            return None
+        value, rest = value and part.value, part.rest
+    return _Partial(value, rest)
+
+
+def _factor(terms: Sequence[str | bool], start: int) -> _Partial | None:
+    if start >= len(terms):
+        return None
+    term = terms[start]
+    if isinstance(term, bool):
+        return _Partial(term, start + 1)
+    if term == "not":
+        part = _factor(terms, start + 1)
+        return part and _Partial(not part.value, part.rest)
+    if term == "(":
+        inner = _alternatives(terms, start + 1)
+        if inner is not None and inner.rest < len(terms) and terms[inner.rest] == ")":
+            return _Partial(inner.value, inner.rest + 1)
+    return None
+
+
+if TYPE_CHECKING:
+    _Leaf = Callable[[Any, str], bool]
+
+
+def _glob_match(value: Any, pattern: str) -> bool:
+    return fnmatch.fnmatch(str(value).lower(), pattern.lower())
+
+
+def _regex_match(value: Any, pattern: str) -> bool:
+    try:
+        return re.match(pattern.lower(), str(value).lower()) is not None
+    except re.error:
+        log.warning("Invalid regular expression %r in target", pattern)
+        return False
+
+
+def _equal_match(value: Any, pattern: str) -> bool:
+    return str(value).lower() == pattern.lower()
+
+
+_MISSING = object()
+
+
+def traverse(data: Any, key: str, default: Any = None, delimiter: str = DELIMITER) -> Any:
+    """Walk nested data along ``a:b:0``: keys of mappings (also ``1`` for the number 1), indexes of lists.
+
+    A name that meets a list is looked up in the mappings of that list. Returns ``default`` when the way ends.
+    """
+    place = data
+    for part in key.split(delimiter):
+        place = _step_in_list(place, part) if isinstance(place, list) else _step_in_mapping(place, part)
+        if place is _MISSING:
+            return default
+    return place
+
+
+def _step_in_mapping(place: Any, part: str) -> Any:
+    try:
+        return place[part]
+    except KeyError:
+        typed = _typed_key(part)
+        return _MISSING if typed == part else place.get(typed, _MISSING)
+    except (TypeError, IndexError):
+        return _MISSING
+
+
+def _step_in_list(place: Sequence[Any], part: str) -> Any:
+    is_index = part.lstrip("-").isdigit()
+    wanted = int(part) if is_index else part
+    for item in place:
+        if isinstance(item, dict) and wanted in item:
+            return item[wanted]
+    return place[int(part)] if is_index and -len(place) <= int(part) < len(place) else _MISSING
+
+
+def _typed_key(part: str) -> Any:
+    """Return the number or truth value that YAML reads in ``part``, else ``part``."""
+    import yaml  # noqa: PLC0415 - only for keys that are not there as text
+
+    try:
+        typed = yaml.safe_load(part)
+    except yaml.YAMLError:
+        return part
+    return typed if isinstance(typed, bool | int | float) or typed is None else part
+
+
+def subdict_match(data: Mapping[str, Any], expr: str, delimiter: str = DELIMITER, leaf: _Leaf = _glob_match) -> bool:
+    """Whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
+
+    The deepest reading is tried first. The pattern may match a value, a member of a list, or a key of a mapping;
+    ``*`` stands for any key on the way. Upper and lower case are the same.
+    """
+    parts = expr.split(delimiter)
+    for index in range(len(parts) - 1, 0, -1):
+        key, pattern = delimiter.join(parts[:index]), delimiter.join(parts[index:])
+        if key == "*":
+            found: Any = data
+            pattern = expr
+        else:
+            found = traverse(data, key, {}, delimiter)
+        if _any_match(found, pattern, delimiter, leaf):
+            return True
+    return False
+
+
+def _any_match(found: Any, pattern: str, delimiter: str, leaf: _Leaf) -> bool:
+    if isinstance(found, dict):
+        return bool(found) and _matches_mapping(found, pattern, delimiter, leaf)
+    if isinstance(found, list | tuple):
+        return any(
+            (isinstance(member, dict) and _matches_mapping(member, pattern, delimiter, leaf)) or leaf(member, pattern)
+            for member in found
+        )
+    return leaf(found, pattern)
+
+
+def _matches_mapping(mapping: Mapping[str, Any], pattern: str, delimiter: str, leaf: _Leaf) -> bool:
+    deep = pattern.startswith("*" + delimiter)
+    if deep:
+        pattern = pattern[1 + len(delimiter) :]
+    if pattern == "*" or pattern in mapping or any(leaf(key, pattern) for key in mapping):
+        return True
+    if subdict_match(mapping, pattern, delimiter, leaf):
+        return True
+    return deep and any(_matches_below(value, pattern, delimiter, leaf) for value in mapping.values())
+
+
+def _matches_below(value: Any, pattern: str, delimiter: str, leaf: _Leaf) -> bool:
+    if isinstance(value, dict):
+        return _matches_mapping(value, pattern, delimiter, leaf)
+    if isinstance(value, list):
+        return any(leaf(item, pattern) for item in value)
+    return leaf(value, pattern)

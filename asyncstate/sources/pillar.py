@@ -1,0 +1,353 @@
+"""Pillar: data for this machine, rendered from its own roots and its own top file.
+
+Follows Salt's pillar compiler for a masterless minion, texts included. Everything that is wrong is gathered into one
+PillarError, each mistake with file and line; no half-rendered pillar is ever returned.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.errors import Issue, PillarError, RenderError
+from asyncstate.sources.fileclient import SlsFile
+from asyncstate.sources.matchers import Matcher
+from asyncstate.sources.pillar_merge import merge
+from asyncstate.sources.topfile import top_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.topfile import Render, Rendered
+
+log = logging.getLogger(__name__)
+
+FAILED = "Pillar failed to render with the following messages:"
+NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."
+_TOP_FAILED = "Error encountered while rendering pillar top file."
+_NOT_SUPPORTED = {
+    "ext_pillar": "external pillars are not run",
+    "decrypt_pillar": "pillar keys are not decrypted; let the SLS say #!yaml|gpg instead",
+}
+
+
+def compile_pillar(
+    opts: Mapping[str, Any],
+    grains: Mapping[str, Any],
+    fileclient: FileClient,
+    render: Render,
+    override: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the pillar of this machine with ``override`` (the command line's) merged on top.
+
+    ``fileclient`` serves ``pillar_roots``. ``render`` decides what templates see as ``pillar`` (in Salt not the
+    override: it is laid over the finished pillar); the names in its ``extra`` are the ``defaults`` of an include.
+    Raises PillarError: its first issue is Salt's headline, one issue a mistake follows.
+    """
+    if override is not None and not isinstance(override, dict):
+        raise PillarError([Issue(NOT_A_DICTIONARY)])
+    for option, consequence in _NOT_SUPPORTED.items():
+        if opts.get(option):
+            log.warning("Option %s is set, but %s", option, consequence)
+    compiler = _Compiler(opts, grains, fileclient, render, override or {})
+    pillar = compiler.compile()
+    if compiler.issues:
+        raise PillarError([Issue(FAILED), *compiler.issues])
+    return pillar
+
+
+class _Target(NamedTuple):
+    """One target of the merged tops: how to match it, what it gives."""
+
+    kind: str
+    names: list[str]
+    order: int
+
+
+class _Source(NamedTuple):
+    """An SLS that rendered: where it is, for messages about its content."""
+
+    file: SlsFile
+    rendered: Rendered
+
+    def issue(self, message: str, key: Any = None, hint: str = "") -> Issue:
+        line = self.rendered.line_of(key) if key is not None else 1
+        return Issue(message, self.file.path, line, hint)
+
+
+class _Compiler:
+    def __init__(
+        self,
+        opts: Mapping[str, Any],
+        grains: Mapping[str, Any],
+        fileclient: FileClient,
+        render: Render,
+        override: dict[str, Any],
+    ) -> None:
+        self._opts = opts
+        self._fileclient = fileclient
+        self._render = render
+        self._override = override
+        self._matcher = Matcher(opts, grains, {})  # no pillar exists yet that a pillar target could mean
+        self._env = opts.get("pillarenv") or None
+        self._missing_is_fine: set[tuple[str, str]] = set()
+        self.issues: list[Issue] = []
+
+    def compile(self) -> dict[str, Any]:
+        targets = self._merged_tops()
+        names = self._matches(targets)
+        top_issues, self.issues = self.issues, []
+        pillar: dict[str, Any] = {}
+        for env in self._in_env_order(names):
+            rendered: dict[str, dict[str, Any] | None] = {}
+            for sls in self._expanded(names[env], env):
+                data = self._sls(sls, env, rendered)
+                if data is not None:
+                    pillar = self._merge(pillar, data)
+        self.issues += top_issues  # Salt reports the top's mistakes last
+        if self._opts.get("pillar_opts"):
+            pillar["master"] = {key: value for key, value in self._opts.items() if key != "pillar"}
+        return self._merge(pillar, copy.deepcopy(self._override))
+
+    def _merge(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+        return merge(
+            first,
+            second,
+            self._opts.get("pillar_source_merging_strategy") or "smart",
+            self._opts.get("renderer") or "yaml",
+            bool(self._opts.get("pillar_merge_lists")),
+        )
+
+    # -- tops ------------------------------------------------------------------------------------------------------
+
+    def _environments(self) -> list[str]:
+        """Return the pillar environments; ``__env__`` stands for the one that is asked for."""
+        asked = self._env or self._opts.get("saltenv") or "base"
+        return list(dict.fromkeys(["base", *(asked if env == "__env__" else env for env in self._fileclient.envs())]))
+
+    def _top_environments(self) -> list[str]:
+        known = self._environments()
+        if self._env:
+            return [self._env] if self._fileclient.roots(self._env) else []
+        if self._opts.get("pillar_source_merging_strategy") == "none":
+            only = self._opts.get("saltenv") or "base"
+            return [only] if only in known else []
+        return known
+
+    def _merged_tops(self) -> dict[str, dict[Any, _Target]]:
+        """Read every top and its includes; a later one replaces what an earlier one says about the same target."""
+        targets: dict[str, dict[Any, _Target]] = {}
+        for env in self._top_environments():
+            path = self._fileclient.find(top_path(self._opts), env)
+            if path is None:
+                continue
+            top = self._top(SlsFile("", env, path, top_path(self._opts)), "Primary Top file")
+            if top is None:
+                continue
+            self._take_over(top, targets)
+            for sls in self._top_includes(top):
+                file = self._fileclient.sls_file(sls, env)
+                if file is None:
+                    log.warning("%s: there is no SLS %r to include in environment %r", path, sls, env)
+                elif included := self._top(file, f"Top file {sls}"):
+                    self._take_over(included, targets)
+        return targets
+
+    def _top(self, file: SlsFile, what: str) -> _Source | None:
+        try:
+            rendered = self._render(file, {})
+        except RenderError as error:
+            message = f"Rendering {what} failed, render error:\n{error.message}"
+            self.issues.append(Issue(message, error.file or file.path, error.line))
+            return None
+        source = _Source(file, rendered)
+        if not rendered.data:
+            return None
+        if not isinstance(rendered.data, dict):
+            self.issues.append(source.issue(_TOP_FAILED, hint="A top file is a mapping of environments."))
+            return None
+        return source
+
+    def _top_includes(self, top: _Source) -> list[str]:
+        include = top.rendered.data.get("include") or []
+        if isinstance(include, list):
+            return list(dict.fromkeys(str(sls) for sls in include))
+        self.issues.append(top.issue(_TOP_FAILED, "include", "The include of a top file is a list."))
+        return []
+
+    def _take_over(self, top: _Source, targets: dict[str, dict[Any, _Target]]) -> None:
+        for env, body in top.rendered.data.items():
+            if env == "include":
+                continue
+            if not isinstance(body, dict):
+                if body != []:
+                    self.issues.append(top.issue(_TOP_FAILED, env, f"Environment {env!r} is a mapping of targets."))
+                continue
+            for target, items in body.items():
+                if isinstance(items, list):
+                    targets.setdefault(env, {})[target] = self._target(env, items)
+                else:
+                    hint = f"Target {target!r} in environment {env!r} is a list of SLS names."
+                    self.issues.append(top.issue(_TOP_FAILED, env, hint))
+
+    def _target(self, env: str, items: list[Any]) -> _Target:
+        kind, order = "compound", 0
+        names = list(dict.fromkeys(item for item in items if isinstance(item, str)))
+        for item in items:
+            if isinstance(item, dict):
+                kind = item.get("match", kind)
+                order = _order(item.get("order", order))
+                if item.get("ignore_missing"):
+                    self._missing_is_fine.update((env, name) for name in names)
+        return _Target(kind, names, order)
+
+    def _matches(self, targets: dict[str, dict[Any, _Target]]) -> dict[str, list[str]]:
+        """Return the SLS names of each environment that are meant for this machine, each once."""
+        found: dict[str, dict[str, None]] = {}
+        for env, body in targets.items():
+            if self._env and env != self._env:
+                continue
+            for expr, target in sorted(body.items(), key=lambda entry: entry[1].order):
+                if not isinstance(target.kind, str) or target.kind not in self._matcher.kinds:
+                    hint = f"Unknown match type {target.kind!r} for target {expr!r} in environment {env!r}"
+                    self.issues.append(Issue(_TOP_FAILED, hint=hint))
+                elif self._matcher.match(target.kind, expr):
+                    found.setdefault(env, {}).update(dict.fromkeys(target.names))
+        return {env: list(names) for env, names in found.items()}
+
+    def _in_env_order(self, names: Mapping[str, Any]) -> list[str]:
+        ordered = [env for env in self._opts.get("env_order") or () if env in names]
+        return list(dict.fromkeys([*ordered, *names]))
+
+    def _expanded(self, names: list[str], env: str) -> list[str]:
+        if env not in self._environments():
+            self.issues += [Issue(f"No matching pillar environment for environment '{env}' found") for _ in names]
+            return []
+        return self._fileclient.expand(names, env)
+
+    # -- SLS -------------------------------------------------------------------------------------------------------
+
+    def _sls(
+        self,
+        sls: str,
+        env: str,
+        done: dict[str, dict[str, Any] | None],
+        defaults: dict[str, Any] | None = None,
+        included_by: _Source | None = None,
+    ) -> dict[str, Any] | None:
+        """Return the data of one SLS with what it includes; None if there is none. Mistakes go to ``issues``.
+
+        ``done`` holds the SLS of this environment that are rendered already: includes take them from there, which also
+        ends circles.
+        """
+        file = self._fileclient.sls_file(sls, env)
+        if file is None:
+            self._report_missing(sls, env, included_by)
+            return None
+        done[sls] = None
+        try:
+            rendered = self._render(file, dict(defaults or {}))
+        except RenderError as error:
+            self.issues.append(self._render_issue(sls, file, error))
+            return None
+        source = _Source(file, rendered)
+        data = rendered.data
+        if not data:
+            return None
+        if not isinstance(data, dict):
+            self.issues.append(source.issue(f"SLS '{sls}' does not render to a dictionary"))
+            return None
+        done[sls] = data = {key: value for key, value in data.items() if key != "include"}
+        if "include" not in rendered.data:
+            return data
+        return self._with_includes(sls, data, source, done)
+
+    def _report_missing(self, sls: str, env: str, included_by: _Source | None) -> None:
+        if (env, sls) in self._missing_is_fine or not self._fileclient.roots(env):
+            log.debug("Pillar SLS %r in environment %r is missing and not needed", sls, env)
+            return
+        message = f"Specified SLS '{sls}' in environment '{env}' is not available on the salt master"
+        self.issues.append(included_by.issue(message, "include") if included_by else Issue(message))
+
+    def _render_issue(self, sls: str, file: SlsFile, error: RenderError) -> Issue:
+        where = (error.file or file.path, error.line)
+        if self._opts.get("pillar_safe_render_error", True):
+            message = f"Rendering SLS '{sls}' failed. Please see master log for details."
+            return Issue(message, *where, error.message.partition("\n")[0])  # further lines may quote secrets
+        return Issue(f"Rendering SLS '{sls}' failed, render error:\n{error.message}", *where)
+
+    def _with_includes(
+        self, sls: str, data: dict[str, Any], source: _Source, done: dict[str, dict[str, Any] | None]
+    ) -> dict[str, Any]:
+        """Merge what ``source`` includes below its own data (above it with ``pillar_includes_override_sls``)."""
+        items = source.rendered.data["include"]
+        if not isinstance(items, list):
+            message = f"Include Declaration in SLS '{sls}' is not formed as a list"
+            self.issues.append(source.issue(message, "include"))
+            return data
+        included: list[dict[str, Any]] = []
+        for item in items:
+            include = self._include(item, source)
+            if include is None:
+                continue
+            for name in self._included_names(include.name, sls, source):
+                if name not in done:
+                    found = self._sls(name, source.file.saltenv, done, include.defaults, source)
+                else:
+                    found = done[name]
+                if found:
+                    included.append(_nested(include.key, found))
+        parts = [data, *included] if self._opts.get("pillar_includes_override_sls") else [*included, data]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = self._merge(whole, part)
+        return whole
+
+    def _include(self, item: Any, source: _Source) -> _Include | None:
+        if isinstance(item, str):
+            return _Include(item, {}, "")
+        if isinstance(item, dict) and len(item) == 1:
+            name, options = next(iter(item.items()))
+            options = options or {}
+            defaults = options.get("defaults") or {} if isinstance(options, dict) else None
+            if isinstance(name, str) and isinstance(defaults, dict):
+                return _Include(name, defaults, str(options.get("key") or ""))
+        message = f"Include Declaration in SLS '{source.file.sls}' holds something that is no include: {item!r}"
+        hint = "An include is a name, or {name: {defaults: {…}, key: …}}."
+        self.issues.append(source.issue(message, "include", hint))
+        return None
+
+    def _included_names(self, name: str, sls: str, source: _Source) -> list[str]:
+        env = source.file.saltenv
+        dotted = name.lstrip(".").replace("/", ".")
+        if not name.startswith("."):
+            return self._fileclient.expand([dotted], env)
+        package = sls.split(".")
+        if not source.file.relpath.endswith("init.sls"):
+            package.pop()
+        absolute = ".".join([*package, name[1:]])
+        # Salt looks a relative name up from the root as well, and merges both
+        from_root = [found for found in self._fileclient.expand([dotted], env) if self._fileclient.sls_file(found, env)]
+        return list(dict.fromkeys([*from_root, *self._fileclient.expand([absolute], env)]))
+
+
+class _Include(NamedTuple):
+    name: str
+    defaults: dict[str, Any]
+    key: str
+
+
+def _nested(key: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Put ``data`` under ``x:y``."""
+    for part in reversed(key.split(":")) if key else ():
+        data = {part: data}
+    return data
+
+
+def _order(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 0

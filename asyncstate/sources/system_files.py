@@ -1,0 +1,37 @@
+"""Reading the small text files in which a Linux system describes itself."""
+
+from __future__ import annotations
+
+import os
+
+
+def read_text(root: str, path: str) -> str:
+    """Return the content of a file below ``root``, "" if it is not there or may not be read."""
+    try:
+        with open(os.path.join(root, path), "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def list_names(root: str, path: str) -> list[str]:
+    """Return the sorted names in a directory below ``root``, [] if there is none."""
+    try:
+        return sorted(os.listdir(os.path.join(root, path)))
+    except OSError:
+        return []
+
+
+def which(program: str) -> str | None:
+    """Return the executable that ``program`` names on the search path, or None.
+
+    The system's own directories are searched even when PATH leaves them out, as it often does for cron jobs.
+    """
+    if os.path.isabs(program):
+        return program if os.access(program, os.X_OK) else None
+    directories = [*os.environ.get("PATH", "").split(os.pathsep), "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+    for directory in dict.fromkeys(directories):
+        path = os.path.join(directory, program)
+        if directory and os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return None

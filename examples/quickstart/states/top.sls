@@ -1,0 +1,4 @@
+base:
+  '*':
+    - webapp
+    - webapp.tuning

@@ -1,0 +1,133 @@
+"""Copies of what a file held before: ``backup: minion``, and editing them back."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from typing import Any
+
+from asyncstate.dunders import __opts__
+from asyncstate.errors import CommandExecutionError
+
+from .atomic import Access, replace_content
+from .paths import expand
+
+_STAMP = "_%a_%b_%d_%H:%M:%S_%f_%Y"
+_SHOWN = "%a %b %d %Y %H:%M:%S.%f"
+
+
+def backup_mode(backup: str | bool | None) -> str:
+    """Return where a state's backup goes: its own word, else the option ``backup_mode``."""
+    return str(backup or __opts__.get("backup_mode") or "")
+
+
+def backup_root() -> str:
+    """Return the directory all backups are below."""
+    cache = __opts__.get("cachedir")
+    if not cache:
+        raise CommandExecutionError("A backup needs the option cachedir")
+    return os.path.join(cache, "file_backup")
+
+
+def backup_minion(path: str) -> None:
+    """Copy a file, with owner and mode, below ``cachedir/file_backup``, under its own path and a time stamp."""
+    found = os.stat(path)
+    now = time.time()
+    stamp = time.strftime("%a_%b_%d_%H:%M:%S", time.localtime(now))
+    year = time.strftime("%Y", time.localtime(now))
+    folder = os.path.join(backup_root(), os.path.dirname(os.path.abspath(path)).lstrip("/"))
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    target = os.path.join(folder, f"{os.path.basename(path)}_{stamp}_{int(now % 1 * 1e6):06d}_{year}")
+    replace_content(target, None, path, Access(found.st_uid, found.st_gid, found.st_mode & 0o7777))
+
+
+def backup_if_asked(path: str, backup: str | bool | None) -> None:
+    """Keep a copy of an existing file if the state or the configuration wants one."""
+    if backup_mode(backup) in {"minion", "both"} and os.path.exists(path):
+        backup_minion(path)
+
+
+def copy_beside(path: str, backup: str) -> None:
+    """Keep what an edited file held as ``path`` + ``backup``, with its owner and mode."""
+    found = os.stat(path)
+    replace_content(f"{path}{backup}", None, path, Access(found.st_uid, found.st_gid, found.st_mode & 0o7777))
+
+
+def list_backups(path: str, limit: int | None = None) -> dict[int, dict[str, Any]]:
+    """Return the backups of a file, newest first, numbered from 0: ``Backup Time``, ``Size``, ``Location``."""
+    path = expand(path)
+    folder, name = os.path.split(path)
+    stored = os.path.join(backup_root(), folder.lstrip("/"))
+    return _numbered(_stamped(stored, name), limit)
+
+
+def list_backups_dir(path: str, limit: int | None = None) -> dict[str, dict[int, dict[str, Any]]]:
+    """Return the backups of every file in a directory (end it with a slash), by file name."""
+    stored = os.path.join(backup_root(), os.path.dirname(expand(path)).lstrip("/"))
+    if not os.path.isdir(stored):
+        return {}
+    names = {name.split("_")[0] for name in os.listdir(stored)}
+    return {name: _numbered(_stamped(stored, name), limit) for name in sorted(names)}
+
+
+def _stamped(folder: str, name: str) -> dict[datetime, str]:
+    found: dict[datetime, str] = {}
+    for entry in os.listdir(folder) if os.path.isdir(folder) else ():
+        location = os.path.join(folder, entry)
+        if entry.startswith(f"{name}_") and os.path.isfile(location):
+            try:
+                # the stamps in the names are local time
+                found[datetime.strptime(entry[len(name) :], _STAMP)] = location  # noqa: DTZ007
+            except ValueError:
+                continue  # a file of a longer name
+    return found
+
+
+def _numbered(found: dict[datetime, str], limit: int | None) -> dict[int, dict[str, Any]]:
+    newest = sorted(found, reverse=True)[: None if limit is None else int(limit)]
+    return {
+        number: {
+            "Backup Time": moment.strftime(_SHOWN),
+            "Size": os.stat(found[moment]).st_size,
+            "Location": found[moment],
+        }
+        for number, moment in enumerate(newest)
+    }
+
+
+def restore_backup(path: str, backup_id: int | str) -> dict[str, Any]:
+    """Put a backup back, after backing up what is there now. Returns ``result`` and ``comment``."""
+    path = expand(path)
+    chosen = _chosen(path, backup_id)
+    if isinstance(chosen, str):
+        return {"result": False, "comment": chosen}
+    location = chosen["Location"]
+    try:
+        if os.path.exists(path):
+            backup_minion(path)
+        replace_content(path, None, location)
+    except OSError as error:
+        return {"result": False, "comment": f"Unable to restore {location} to {path}: {error}"}
+    return {"result": True, "comment": f"Successfully restored {location} to {path}"}
+
+
+def delete_backup(path: str, backup_id: int | str) -> dict[str, Any]:
+    """Remove one backup of a file. Returns ``result`` and ``comment``."""
+    chosen = _chosen(expand(path), backup_id)
+    if isinstance(chosen, str):
+        return {"result": False, "comment": chosen}
+    location = chosen["Location"]
+    try:
+        os.remove(location)
+    except OSError as error:
+        return {"result": False, "comment": f"Unable to remove {location}: {error}"}
+    return {"result": True, "comment": f"Successfully removed {location}"}
+
+
+def _chosen(path: str, backup_id: int | str) -> dict[str, Any] | str:
+    """Return the backup with that number, or the sentence that says there is none."""
+    if not str(backup_id).isdecimal():
+        return f"Invalid backup_id '{backup_id}'"
+    found = list_backups(path).get(int(backup_id))
+    return found if found is not None else f"backup_id '{backup_id}' does not exist for {path}"

@@ -1,0 +1,289 @@
+"""Editing a file in one step: what it held is kept beside it if asked, owner and mode stay."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .atomic import edit_target, replace_content
+from .backups import copy_beside
+from .diffs import is_text, lines_of, unified
+from .paths import expand
+from .patterns import compiled, read_text, regex_flags
+
+if TYPE_CHECKING:
+    import re
+
+
+def replace(
+    path: str,
+    pattern: Any,
+    repl: Any,
+    count: int = 0,
+    flags: Any = 8,
+    bufsize: Any = 1,
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    not_found_content: Any = None,
+    backup: Any = ".bak",
+    dry_run: bool = False,
+    search_only: bool = False,
+    show_changes: bool = True,
+    ignore_if_missing: bool = False,
+    preserve_inode: bool = True,
+    backslash_literal: bool = False,
+    encoding: str | None = None,
+) -> Any:
+    """Replace what matches a regular expression. Returns the diff, or with ``show_changes: False`` whether it changed.
+
+    ``append_if_not_found`` / ``prepend_if_not_found`` add a line (``not_found_content``, else ``repl``) where neither
+    the pattern nor that line is there. The file is always replaced at one stroke: ``preserve_inode`` and ``bufsize`` change
+    nothing. ``search_only`` only tells whether anything matches.
+    """
+    given = expand(path)
+    path = edit_target(os.path.abspath(given))
+    if not os.path.exists(path):
+        if ignore_if_missing:
+            return False
+        raise InvocationError(f"File not found: {path}")
+    if encoding is None and not is_text(path):
+        raise InvocationError(f"Cannot perform string replacements on a binary file: {path}")
+    if search_only and (append_if_not_found or prepend_if_not_found):
+        raise InvocationError("search_only cannot be used with append/prepend_if_not_found")
+    if append_if_not_found and prepend_if_not_found:
+        raise InvocationError("Only one of append and prepend_if_not_found is permitted")
+    regex = compiled(pattern, flags)
+    old, codec = _load(path, encoding)
+    if search_only:
+        return regex.search(old) is not None
+    literal = str(repl)
+    try:
+        new, hits = regex.subn(literal.replace("\\", "\\\\") if backslash_literal else literal, old, count)
+    except (IndexError, ValueError) as error:  # re.error for a bad group, too
+        raise CommandExecutionError(f"Invalid replacement {literal!r}: {error}") from error
+    if not hits and (append_if_not_found or prepend_if_not_found):
+        line = literal if not_found_content is None else str(not_found_content)
+        if not _has_line(old, line, regex_flags(flags)):
+            new = f"{line}\n{new}" if prepend_if_not_found else f"{_ended(new)}{line}\n"
+    if new != old and not dry_run:
+        if backup:
+            copy_beside(path, backup)
+            _link_backup(given, path, backup)
+        replace_content(path, new.encode(codec))
+    if show_changes:
+        return unified(_lines(old), _lines(new))
+    return new != old
+
+
+def _load(path: str, encoding: str | None) -> tuple[str, str]:
+    """Return a file's text and the encoding to write it back with."""
+    if encoding is None:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        try:
+            return data.decode("utf-8"), "utf-8"
+        except UnicodeDecodeError:
+            return data.decode("latin-1"), "latin-1"
+    try:
+        with open(path, encoding=encoding, newline="") as text:
+            return text.read(), encoding
+    except (UnicodeError, LookupError) as error:
+        raise CommandExecutionError(f"Unable to open file '{path}'. Exception: {error}") from error
+
+
+def _has_line(text: str, line: str, flags: re.RegexFlag) -> bool:
+    import re as regex  # noqa: PLC0415 - the name is taken by the annotation above
+
+    return regex.search(rf"^{regex.escape(line)}($|(?=\r\n))", text, flags) is not None
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def _link_backup(given: str, path: str, backup: str) -> None:
+    """Where a link was edited through, a link to the backup stands beside it."""
+    if os.path.islink(given):
+        beside = f"{given}{backup}"
+        if os.path.lexists(beside):
+            os.remove(beside)
+        os.symlink(f"{os.readlink(given)}{backup}", beside)
+
+
+def search(
+    path: str,
+    pattern: Any,
+    flags: Any = 8,
+    bufsize: Any = 1,
+    ignore_if_missing: bool = False,
+    multiline: bool = False,
+) -> bool:
+    """Tell whether a regular expression matches anywhere in a file."""
+    combined = regex_flags(flags) | (regex_flags("MULTILINE") if multiline else 0)
+    found = replace(
+        path,
+        pattern,
+        "",
+        flags=combined,
+        dry_run=True,
+        search_only=True,
+        show_changes=False,
+        ignore_if_missing=ignore_if_missing,
+    )
+    return bool(found)
+
+
+def comment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+    """Comment out the lines that match: see `comment_line`."""
+    return comment_line(path, regex, char, True, backup)
+
+
+def uncomment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
+    """Comment in the lines that match after their comment sign: see `comment_line`."""
+    return comment_line(path, regex, char, False, backup)
+
+
+def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, backup: Any = ".bak") -> Any:
+    """Put ``char`` before each line that begins with a match of ``regex``, or take it away.
+
+    Returns the diff of those lines, False if there is none.
+    """
+    import re  # noqa: PLC0415 - beside the pattern it builds
+
+    end = "$" if regex.endswith("$") else ""
+    core = regex.lstrip("^").rstrip("$")
+    pattern = compiled(
+        f"{'^' if regex.startswith('^') else ''}({core}){end}" if cmnt else rf"^{re.escape(char)}\s*({core}){end}", 0
+    )
+    path = edit_target(os.path.abspath(expand(path)))
+    if not os.path.isfile(path):
+        raise InvocationError(f"File not found: {path}")
+    if not is_text(path):
+        raise InvocationError(f"Cannot perform string replacements on a binary file: {path}")
+    old, codec = _load(path, None)
+    before, after, result = [], [], []
+    for line in lines_of(old.encode()):
+        edited = line
+        if pattern.match(line):
+            edited = f"{char}{line}" if cmnt else line.lstrip(char)
+            before.append(line)
+            after.append(edited)
+        result.append(edited)
+    if not before:
+        return False
+    if backup:
+        copy_beside(path, backup)
+    replace_content(path, "".join(result).encode(codec))
+    return unified(before, after)
+
+
+def append(path: str, *args: Any, **kwargs: Any) -> str:
+    """Add lines at the end of an existing file, on lines of their own. ``args`` may be a keyword, too."""
+    lines = _arguments(args, kwargs)
+    path = edit_target(os.path.abspath(expand(path)))
+    old, codec = _load(path, None)
+    _store(path, _ended(old) + "".join(f"{line}\n" for line in lines), codec)
+    return f'Wrote {len(lines)} lines to "{path}"'
+
+
+def prepend(path: str, *args: Any, **kwargs: Any) -> str:
+    """Add lines at the beginning of a file, which is made if it is missing. ``args`` may be a keyword, too."""
+    lines = _arguments(args, kwargs)
+    path = edit_target(os.path.abspath(expand(path)))
+    old, codec = _load(path, None) if os.path.exists(path) else ("", "utf-8")
+    _store(path, "".join(f"{line}\n" for line in lines) + old, codec)
+    return f'Prepended {len(lines)} lines to "{path}"'
+
+
+def write(path: str, *args: Any, **kwargs: Any) -> str:
+    """Make these lines the content of a file. ``args`` may be a keyword, too."""
+    lines = _arguments(args, kwargs)
+    path = edit_target(os.path.abspath(expand(path)))
+    _store(path, "".join(f"{line}\n" for line in lines), "utf-8")
+    return f'Wrote {len(lines)} lines to "{path}"'
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    if "args" in kwargs:
+        given = kwargs["args"]
+        return list(given) if isinstance(given, list) else [given]
+    return list(args)
+
+
+def _store(path: str, text: str, codec: str) -> None:
+    try:
+        data = text.encode(codec)
+    except UnicodeEncodeError:  # new text that a Latin-1 file has no letters for
+        data = text.encode()
+    replace_content(path, data)
+
+
+def read(path: str, binary: bool = False) -> Any:
+    """Return what a file holds: text, or bytes if ``binary``."""
+    path = expand(path)
+    if binary:
+        with open(path, "rb") as stream:
+            return stream.read()
+    return read_text(path)
+
+
+def seek_read(path: str, size: int, offset: int) -> bytes:
+    """Return ``size`` bytes of a file from ``offset``."""
+    with open(expand(path), "rb") as stream:
+        stream.seek(int(offset))
+        return stream.read(int(size))
+
+
+def seek_write(path: str, data: bytes | str, offset: int) -> int:
+    """Write bytes into a file at ``offset``, in place. Returns how many."""
+    raw = data.encode() if isinstance(data, str) else data
+    descriptor = os.open(edit_target(expand(path)), os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        written = os.pwrite(descriptor, raw, int(offset))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return written
+
+
+def truncate(path: str, length: int) -> None:
+    """Cut a file to ``length`` bytes, in place."""
+    descriptor = os.open(edit_target(expand(path)), os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.ftruncate(descriptor, int(length))
+    finally:
+        os.close(descriptor)
+
+
+def psed(
+    path: str,
+    before: Any,
+    after: Any,
+    limit: str = "",
+    backup: str = ".bak",
+    flags: str = "gMS",
+    escape_all: bool = False,
+    multi: bool = False,
+) -> None:
+    """Replace ``before`` by ``after`` as sed would; ``limit`` takes only what follows its first match."""
+    import re  # noqa: PLC0415 - beside the pattern it builds
+
+    path = edit_target(os.path.abspath(expand(path)))
+    text, codec = _load(path, None)
+    head, tail = "", text
+    if limit:
+        match = re.search(re.escape(limit) if escape_all else limit, text)
+        if match is None:
+            return
+        head, tail = text[: match.end()], text[match.end() :]
+    letters = regex_flags([letter for letter in flags if letter != "g"])
+    pattern = re.compile(re.escape(str(before)) if escape_all else str(before), letters)
+    if backup:
+        copy_beside(path, backup)
+    _store(path, head + pattern.sub(str(after), tail, count=0 if "g" in flags else 1), codec)

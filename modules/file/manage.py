@@ -1,0 +1,578 @@
+"""Putting a managed file in place, and foretelling what that would change."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from typing import Any
+
+from asyncstate.dunders import __opts__
+from asyncstate.errors import CommandExecutionError
+
+from .atomic import KEEP, Access, Replacement, copy_attributes, merged, trusted_target
+from .attributes import attribute_difference, check_attributes
+from .backups import backup_if_asked
+from .diffs import Leniency, content_diff, diff_or_note
+from .hashes import get_hash, verify_signature
+from .modes import directory_mode, mode_text, normalize_mode
+from .paths import expand
+from .perms import Row, Wanted, check_perms, makedirs_, status
+from .selinux import check_context, context_difference
+from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
+from .urls import redact
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 1 << 20
+
+
+class Content:
+    """What a file is to hold: bytes, or the path of a file to copy, read as a whole only if a diff needs it."""
+
+    __slots__ = ("data", "path")
+
+    def __init__(self, data: bytes | None, path: str = "") -> None:
+        self.data = data
+        self.path = path
+
+    @classmethod
+    def of(cls, contents: Any, path: str, encoding: str | None = None, errors: str = "strict") -> Content | None:
+        """Return the content a state asks for, None if it asks for none."""
+        if contents is None:
+            return cls(None, path) if path else None
+        if isinstance(contents, bytes):
+            return cls(contents)
+        return cls(str(contents).encode(encoding or "utf-8", errors))
+
+    def read(self) -> bytes:
+        """Return all of it."""
+        return self.data if self.data is not None else _read(self.path)
+
+    def is_that_of(self, path: str, found: os.stat_result) -> bool:
+        """Tell whether the file ``path`` holds this already."""
+        if self.data is not None:
+            return found.st_size == len(self.data) and _read(path) == self.data
+        if found.st_size != os.stat(self.path).st_size:
+            return False
+        with open(path, "rb") as present, open(self.path, "rb") as wanted:
+            while chunk := present.read(_CHUNK):
+                if chunk != wanted.read(_CHUNK):
+                    return False
+        return True
+
+    def write_to(self, new: Replacement) -> None:
+        """Write it into a file under construction."""
+        if self.data is not None:
+            new.write(self.data)
+        else:
+            new.copy_from(self.path)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def _failed(ret: Row, comment: str) -> Row:
+    ret["result"] = False
+    ret["comment"] = comment
+    return ret
+
+
+def manage_file(
+    name: str,
+    sfn: str,
+    ret: Row | None,
+    source: Any,
+    source_sum: dict[str, str] | None,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: Any,
+    saltenv: str,
+    backup: Any,
+    makedirs: bool = False,
+    template: str | None = None,
+    show_changes: bool = True,
+    contents: Any = None,
+    dir_mode: Any = None,
+    follow_symlinks: bool = True,
+    skip_verify: bool = False,
+    keep_mode: bool = False,
+    encoding: str | None = None,
+    encoding_errors: str = "strict",
+    seuser: str | None = None,
+    serole: str | None = None,
+    setype: str | None = None,
+    serange: str | None = None,
+    verify_ssl: bool = True,
+    use_etag: bool = False,
+    signature: Any = None,
+    source_hash_sig: Any = None,
+    signed_by_any: Any = None,
+    signed_by_all: Any = None,
+    keyring: str | None = None,
+    gnupghome: str | None = None,
+    ignore_ordering: bool = False,
+    ignore_whitespace: bool = False,
+    ignore_comment_characters: Any = None,
+    new_file_diff: bool = False,
+    sig_backend: str = "gpg",
+    **kwargs: Any,
+) -> Row:
+    """Put a file in place: content (``contents``, or that of the file ``sfn``), owner and mode at one stroke.
+
+    ``sfn`` and ``source_sum`` come from `get_managed`; if ``sfn`` is empty, ``source`` is fetched. Returns the row,
+    with ``changes`` (``diff``, ``user``, ``group``, ``mode``, ``attrs``, ``selinux``, ``new``).
+    """
+    name = expand(name)
+    ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
+    if source and not sfn:
+        sfn = local_copy(source, saltenv, verify_ssl=verify_ssl, use_etag=use_etag)
+        if not sfn:
+            return _failed(ret, f"Source file '{source}' not found")
+    if source and keep_mode:
+        mode = source_mode(source, saltenv) or mode
+    if __opts__["test"]:
+        return _foretell(
+            name, ret, sfn, source, source_sum, user, group, mode, attrs, saltenv, contents, follow_symlinks
+        )
+    content = Content.of(contents, sfn, encoding, encoding_errors)
+    wanted = Wanted(user, group, mode)
+    must_match = (source_sum or {}) if source and not skip_verify and not use_etag else {}
+    lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
+    verify = None
+    if signature:
+        verify = {
+            "signature": None if signature is True else signature,
+            "signed_by_any": signed_by_any,
+            "signed_by_all": signed_by_all,
+            "keyring": keyring,
+            "gnupghome": gnupghome,
+            "sig_backend": sig_backend,
+            "saltenv": saltenv,
+        }
+    job = _Placement(name, ret, content, wanted, source, must_match, verify, backup, lenient)
+    try:
+        found = os.lstat(name)
+    except OSError:
+        found = None
+    try:
+        if found is not None and (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            job.update(follow_symlinks=follow_symlinks, show_changes=show_changes)
+        else:
+            job.create(makedirs=makedirs, dir_mode=dir_mode, full_diff=new_file_diff)
+        if ret["result"] is not False:
+            _extras(name, ret, attrs, {"user": seuser, "role": serole, "type": setype, "range": serange})
+            job.conclude()
+    except OSError as error:
+        return _failed(ret, f"Failed to commit change: {error}")
+    finally:
+        drop_rendered(sfn)
+    return ret
+
+
+def _foretell(
+    name: str,
+    ret: Row,
+    sfn: str,
+    source: Any,
+    source_sum: Any,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: Any,
+    saltenv: str,
+    contents: Any,
+    follow_symlinks: bool,
+) -> Row:
+    """Return the row of a dry run."""
+    ret["changes"].update(
+        check_file_meta(
+            name,
+            sfn,
+            source,
+            source_sum,
+            user,
+            group,
+            mode,
+            attrs,
+            saltenv,
+            contents,
+            follow_symlinks=follow_symlinks,
+        )
+    )
+    if ret["changes"]:
+        ret["result"] = None
+        ret["comment"] = f"File {name} not updated"
+    else:
+        ret["comment"] = f"File {name} is in the correct state"
+    return ret
+
+
+def _extras(name: str, ret: Row, attrs: Any, context: dict[str, str | None]) -> None:
+    """Set extended attributes and SELinux context, where they are asked for."""
+    notes: list[str] = []
+    if attrs is not None:
+        check_attributes(name, ret, attrs, notes)
+    if any(context.values()):
+        check_context(name, ret, notes, **context)
+    if notes:
+        ret["comment"] = "; ".join([ret["comment"], *notes] if ret["comment"] else notes)
+
+
+class _Placement:
+    """One file on its way: what `manage_file` knows about it."""
+
+    def __init__(
+        self,
+        name: str,
+        ret: Row,
+        content: Content | None,
+        wanted: Wanted,
+        source: Any,
+        must_match: dict[str, str],
+        verify: dict[str, Any] | None,
+        backup: Any,
+        lenient: Leniency,
+    ) -> None:
+        self.name = name
+        self.ret = ret
+        self.content = content
+        self.wanted = wanted
+        self.source = source
+        self.must_match = must_match
+        self.verify = verify
+        self.backup = backup
+        self.lenient = lenient
+        self.significant = False
+
+    def update(self, *, follow_symlinks: bool, show_changes: bool) -> None:
+        """Bring an existing file, or the link that stands in its place, to what is wanted."""
+        path = self.name
+        replaces_link = False
+        if os.path.islink(path):
+            if follow_symlinks:
+                path = trusted_target(path)
+            else:
+                replaces_link = self.content is not None
+        try:
+            found = os.stat(path) if follow_symlinks or replaces_link else os.lstat(path)
+        except FileNotFoundError:
+            found = None
+        if self.content is not None and (replaces_link or found is None or not self.content.is_that_of(path, found)):
+            if not self._is_genuine(updating=not replaces_link):
+                return
+            self._note_difference(path, found, replaces_link=replaces_link, show_changes=show_changes)
+            if found is not None:
+                backup_if_asked(path, self.backup)
+            self._replace(path, found)
+        elif found is None or self.wanted.differences(found):
+            earlier = self.ret["comment"]
+            check_perms(
+                self.name,
+                self.ret,
+                self.wanted.user,
+                self.wanted.group,
+                self.wanted.mode,
+                follow_symlinks=follow_symlinks,
+            )
+            if self.ret["result"] is not False:
+                self.ret["comment"] = earlier
+
+    def _note_difference(
+        self, path: str, found: os.stat_result | None, *, replaces_link: bool, show_changes: bool
+    ) -> None:
+        if replaces_link and self.source:
+            self.ret["changes"]["diff"] = "Replace symbolic link with regular file"
+            self.significant = True
+            return
+        content = self.content.read() if self.content is not None else b""
+        old = _read(path) if found is not None else b""
+        difference = diff_or_note(old, content, show_changes=show_changes, template=True)
+        self.ret["changes"]["diff"] = difference or "Replace symbolic link with regular file"
+        self.significant = not self.lenient or self.lenient.significant(old, content)
+
+    def _replace(self, path: str, found: os.stat_result | None) -> None:
+        """Write content, owner and mode at one stroke; what the state leaves open stays as it was."""
+        changes = self.wanted.differences(found) if found is not None else {}
+        with Replacement(path, 0o600 if found is not None else 0o666) as new:
+            if self.content is not None:
+                self.content.write_to(new)
+            if found is not None:
+                new.give(merged(KEEP, found, os.fstat(new.fd)))
+                copy_attributes(path, new.fd)
+            else:
+                changes = self.wanted.differences(os.fstat(new.fd))
+            self._give(new, changes)
+            new.commit()
+
+    def _give(self, new: Replacement, changes: Row) -> None:
+        """Set owner and mode of the new file as far as this process may, and report it."""
+        access = self.wanted.access(changes)
+        if changes.keys() & {"user", "group"} and access.mode == -1:
+            access = access._replace(mode=stat.S_IMODE(os.fstat(new.fd).st_mode))
+        try:
+            if access != KEEP:
+                new.give(access)
+        except PermissionError:
+            if access.mode != -1:
+                new.give(Access(mode=access.mode))
+        left = self.wanted.differences(os.fstat(new.fd)) if changes else {}
+        notes = [f"Failed to change {key} to {value}" for key, value in left.items()]
+        if notes:
+            self.ret["result"] = False
+            self.ret["comment"] = "; ".join([self.ret["comment"], *notes] if self.ret["comment"] else notes)
+        self.ret["changes"].update({key: value for key, value in changes.items() if key not in left})
+
+    def create(self, *, makedirs: bool, dir_mode: Any, full_diff: bool) -> None:
+        """Make a file that is not there yet."""
+        if not self._is_genuine(updating=False):
+            return
+        folder = os.path.dirname(self.name)
+        if not os.path.isdir(folder):
+            if not makedirs:
+                _failed(self.ret, "Parent directory not present")
+                return
+            if dir_mode is None and self.wanted.mode is not None:
+                dir_mode = directory_mode(self.wanted.mode)
+            makedirs_(self.name, self.wanted.user, self.wanted.group, dir_mode)
+        changes = self.ret["changes"]
+        if self.content is None:
+            changes["new"] = f"file {self.name} created"
+            self.ret["comment"] = "Empty file"
+        else:
+            changes["diff"] = content_diff(b"", self.content.read()) if full_diff else "New file"
+            self.significant = True
+        with Replacement(self.name, 0o600 if self.wanted.mode is not None else 0o666) as new:
+            if self.content is not None:
+                self.content.write_to(new)
+            made = os.fstat(new.fd)
+            differences = self.wanted.differences(made)
+            if self.content is not None and self.content.data is None and self.wanted.mode is None:
+                # Salt copies a source into a private file and then sets the mode the umask leaves: that is a change
+                default = mode_text(made.st_mode)
+                if default != "0600":
+                    changes["mode"] = default
+            self._give(new, differences)
+            new.commit()
+
+    def _is_genuine(self, *, updating: bool) -> bool:
+        """Compare a source with the hash, and the signature, it must have."""
+        if self.content is None or self.content.data is not None:
+            return True
+        expected = self.must_match.get("hsum", "").lower()
+        if expected:
+            kind = self.must_match["hash_type"]
+            actual = get_hash(self.content.path, kind)
+            if actual != expected:
+                subject = redact(str(self.source)) if updating else self.name
+                hint = (
+                    ". If the 'source_hash' value refers to a remote file with multiple possible matches, "
+                    "then it may be necessary to set 'source_hash_name'."
+                )
+                _failed(
+                    self.ret,
+                    f"Specified {kind} checksum for {subject} ({expected}) does not match actual checksum ({actual})"
+                    + (hint if updating else ""),
+                )
+                return False
+        if self.verify is not None:
+            try:
+                verify_signature(self.content.path, **self.verify)
+            except CommandExecutionError as error:
+                _failed(self.ret, f"Failed checking new file's signature: {error}")
+                return False
+        return True
+
+    def conclude(self) -> None:
+        """Say in one sentence what happened."""
+        if self.ret["changes"]:
+            if not self.ret["comment"]:
+                self.ret["comment"] = f"File {self.name} updated"
+            if self.lenient and not self.significant:
+                self.ret["skip_req"] = True
+        else:
+            self.ret["comment"] = f"File {self.name} is in the correct state"
+
+
+def check_file_meta(
+    name: str,
+    sfn: str,
+    source: Any,
+    source_sum: dict[str, str] | None,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: Any,
+    saltenv: str,
+    contents: Any = None,
+    seuser: str | None = None,
+    serole: str | None = None,
+    setype: str | None = None,
+    serange: str | None = None,
+    verify_ssl: bool = True,
+    follow_symlinks: bool = False,
+    ignore_ordering: bool = False,
+    ignore_whitespace: bool = False,
+    ignore_comment_characters: Any = None,
+    new_file_diff: bool = False,
+) -> Any:
+    """Return the changes `manage_file` would make: ``newfile``, or ``diff``, ``user``, ``group``, ``mode`` and so on.
+
+    With one of the ``ignore_…``: whether anything significant differs, and those changes.
+    """
+    lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
+    changes: Row = {}
+    significant = False
+    try:
+        found: os.stat_result | None = status(name, follow_symlinks)
+    except CommandExecutionError:
+        found = None
+    if found is None and not new_file_diff:
+        return (True, {"newfile": name}) if lenient else {"newfile": name}
+    if contents is None and source and not sfn:
+        sfn = local_copy(source, saltenv, verify_ssl=verify_ssl)
+    content = Content.of(contents, sfn)
+    if content is not None:
+        readable = os.path.isfile(name)
+        if found is None or not readable or not content.is_that_of(name, os.stat(name)):
+            old, new = _read(name) if readable else b"", content.read()
+            changes["diff"] = diff_or_note(old, new, show_changes=True, template=True)
+            significant = not lenient or lenient.significant(old, new)
+            if not changes["diff"]:
+                del changes["diff"]
+    if found is not None:
+        changes.update(Wanted(user, group, mode).differences(found))
+        if attrs and any(attribute_difference(name, attrs) or ()):
+            changes["attrs"] = attrs
+        context = {"user": seuser, "role": serole, "type": setype, "range": serange}
+        if any(context.values()):
+            difference = context_difference(name, context)
+            if difference and difference[1]:
+                changes["selinux"] = difference[1]
+    return (significant, changes) if lenient else changes
+
+
+def check_managed_changes(
+    name: str,
+    source: Any,
+    source_hash: Any,
+    source_hash_name: str | None,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: Any,
+    template: str | None,
+    context: Any,
+    defaults: Any,
+    saltenv: str,
+    contents: Any = None,
+    skip_verify: bool = False,
+    keep_mode: bool = False,
+    seuser: str | None = None,
+    serole: str | None = None,
+    setype: str | None = None,
+    serange: str | None = None,
+    verify_ssl: bool = True,
+    follow_symlinks: bool = False,
+    ignore_ordering: bool = False,
+    ignore_whitespace: bool = False,
+    ignore_comment_characters: Any = None,
+    new_file_diff: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Return what a ``file.managed`` would change, or ``(False, why it would fail)``."""
+    source, source_hash = source_list(source, source_hash, saltenv)
+    sfn = ""
+    source_sum: dict[str, str] = {}
+    try:
+        if contents is None:
+            sfn, source_sum, problem = get_managed(
+                name,
+                template,
+                source,
+                source_hash,
+                source_hash_name,
+                user,
+                group,
+                mode,
+                attrs,
+                saltenv,
+                context,
+                defaults,
+                skip_verify,
+                verify_ssl=verify_ssl,
+                **kwargs,
+            )
+            if problem:
+                return False, problem
+            if source and keep_mode:
+                mode = source_mode(source, saltenv) or mode
+        return check_file_meta(
+            name,
+            sfn,
+            source,
+            source_sum,
+            user,
+            group,
+            normalize_mode(mode),
+            attrs,
+            saltenv,
+            contents,
+            seuser=seuser,
+            serole=serole,
+            setype=setype,
+            serange=serange,
+            follow_symlinks=follow_symlinks,
+            ignore_ordering=ignore_ordering,
+            ignore_whitespace=ignore_whitespace,
+            ignore_comment_characters=ignore_comment_characters,
+            new_file_diff=new_file_diff,
+        )
+    finally:
+        drop_rendered(sfn)
+
+
+def check_managed(
+    name: str,
+    source: Any,
+    source_hash: Any,
+    source_hash_name: str | None,
+    user: Any,
+    group: Any,
+    mode: Any,
+    attrs: Any,
+    template: str | None,
+    context: Any,
+    defaults: Any,
+    saltenv: str,
+    contents: Any = None,
+    skip_verify: bool = False,
+    **kwargs: Any,
+) -> tuple[bool | None, str]:
+    """Return whether a file is as managed (True), would change (None) or can't be managed (False), and a sentence."""
+    changes = check_managed_changes(
+        name,
+        source,
+        source_hash,
+        source_hash_name,
+        user,
+        group,
+        mode,
+        attrs,
+        template,
+        context,
+        defaults,
+        saltenv,
+        contents,
+        skip_verify,
+        **kwargs,
+    )
+    if isinstance(changes, tuple):
+        return False, str(changes[1])
+    if changes:
+        listed = "".join(f"{key}: {value}\n" for key, value in changes.items())
+        return None, f"The following values are set to be changed:\n{listed}"
+    return True, f"The file {name} is in the correct state"

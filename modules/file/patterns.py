@@ -1,0 +1,96 @@
+"""Regular expressions as states write them: flags by number or name, and searching files with them."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .diffs import decode
+from .paths import expand
+
+
+def regex_flags(flags: Any) -> re.RegexFlag:
+    """Return flags given as a number, a name, or a list of names (``MULTILINE``, ``IGNORECASE``, …)."""
+    if isinstance(flags, int):
+        return re.RegexFlag(flags)
+    names = [flags] if isinstance(flags, str) else flags
+    if not isinstance(names, Iterable) or isinstance(names, Mapping):
+        raise CommandExecutionError(
+            f'Invalid re flags: "{flags}", must be given either as a single flag string, a list of strings, '
+            "as an integer, or as an re flag"
+        )
+    combined = re.RegexFlag(0)
+    for name in names:
+        flag = getattr(re.RegexFlag, str(name).upper(), None)
+        if not flag:
+            raise CommandExecutionError(f"Invalid re flag given: {name}")
+        combined |= flag
+    return combined
+
+
+def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
+    """Compile a pattern; CommandExecutionError says what is wrong with it."""
+    try:
+        return re.compile(str(pattern), regex_flags(flags))
+    except re.error as error:
+        raise CommandExecutionError(f"Invalid regular expression {pattern!r}: {error}") from error
+
+
+def read_text(path: str) -> str:
+    """Return a file as text, its newlines as they are."""
+    with open(path, "rb") as stream:
+        return decode(stream.read())
+
+
+def contains(path: str, text: Any) -> bool:
+    """Tell whether a file holds ``text``, white space around it apart. False if there is no such file."""
+    path = expand(path)
+    return os.path.exists(path) and str(text).strip() in _readable(path)
+
+
+def contains_regex(path: str, regex: str, lchar: str = "") -> bool:
+    """Tell whether a line of a file matches; ``lchar`` are characters to drop from its beginning."""
+    path = expand(path)
+    if not os.path.exists(path):
+        return False
+    pattern = compiled(regex, 0)
+    lines = _readable(path).splitlines(keepends=True)
+    return any(pattern.search(line.lstrip(lchar) if lchar else line) for line in lines)
+
+
+def contains_glob(path: str, glob_expr: str) -> bool:
+    """Tell whether a file as a whole matches a glob."""
+    path = expand(path)
+    return os.path.exists(path) and fnmatch.fnmatch(_readable(path), glob_expr)
+
+
+def _readable(path: str) -> str:
+    try:
+        return read_text(path)
+    except OSError:
+        return ""
+
+
+def grep(path: str, pattern: str, *opts: str) -> dict[str, Any]:
+    """Run grep on all files that match the glob ``path``, each option an argument; returns the ``cmd.run_all``."""
+    path = expand(path)
+    options: list[str] = []
+    for option in opts:
+        parts = shlex.split(str(option))
+        if len(parts) > 1:
+            raise InvocationError(
+                "Passing multiple command line arguments in a single string is not supported, "
+                f"please pass the following arguments separately: {option}"
+            )
+        options.extend(parts)
+    found = glob.glob(path) or [path]
+    answer: dict[str, Any] = __salt__["cmd.run_all"](["grep", *options, pattern, *found], python_shell=False)
+    return answer

@@ -1,0 +1,96 @@
+"""SELinux contexts of files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+_PARTS = ("user", "role", "type", "range")
+_OPTIONS = {"user": "-u", "role": "-r", "type": "-t", "range": "-l"}
+
+
+def restorecon(path: str, recursive: bool = False) -> bool:
+    """Give ``path`` the context the policy has for it; False if restorecon failed."""
+    return not __salt__["cmd.retcode"](["restorecon", "-FR" if recursive else "-F", path], python_shell=False)
+
+
+def get_selinux_context(path: str) -> str:
+    """Return ``user:role:type:range`` of ``path``, or a sentence if there is none."""
+    answer = __salt__["cmd.run_all"](["stat", "-c", "%C", path], python_shell=False, ignore_retcode=True)
+    if answer["retcode"] == 0:
+        return str(answer["stdout"])
+    return f"No selinux context information is available for {path}"
+
+
+def set_selinux_context(
+    path: str,
+    user: str | None = None,
+    role: str | None = None,
+    type: str | None = None,
+    range: str | None = None,
+    persist: bool = False,
+) -> str | bool:
+    """Set parts of the context and return the whole; False if nothing was asked for or chcon failed.
+
+    ``persist`` also writes it into the policy.
+    """
+    wanted = {key: value for key, value in zip(_PARTS, (user, role, type, range), strict=True) if value}
+    if not wanted:
+        return False
+    if persist:
+        added = __salt__["selinux.fcontext_add_policy"](path, sel_type=type, sel_user=user, sel_level=range)
+        if added.get("retcode") != 0:
+            raise CommandExecutionError(f"Problem setting fcontext: {added}")
+    command = ["chcon"]
+    for key, value in wanted.items():
+        command += [_OPTIONS[key], value]
+    if __salt__["cmd.retcode"]([*command, path], python_shell=False):
+        return False
+    return get_selinux_context(path)
+
+
+def context_difference(name: str, wanted: dict[str, str | None]) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return the parts of the context that differ, as they are and as they are wanted; None if there is no context."""
+    present = get_selinux_context(name).split(":", 3)
+    if len(present) != len(_PARTS):
+        return None
+    now = dict(zip(_PARTS, present, strict=True))
+    new = {key: value for key, value in wanted.items() if value and value != now[key]}
+    return {key: now[key] for key in new}, new
+
+
+def check_context(name: str, ret: dict[str, Any], notes: list[str], **wanted: str | None) -> None:
+    """Set the parts ``user``, ``role``, ``type``, ``range`` that are asked for; report into ``ret`` and ``notes``."""
+    difference = context_difference(name, wanted)
+    if difference is None:
+        ret["result"] = False
+        notes.append("Failed to get selinux attributes")
+        return
+    old, new = difference
+    if not new:
+        return
+    report = {"Old": _describe(old), "New": _describe(new)}
+    if __opts__["test"]:
+        notes.append(f"File {name} selinux context to be updated")
+        ret["result"] = None
+        ret["changes"]["selinux"] = report
+        return
+    if "type" not in new:
+        new = {**new, "type": get_selinux_context(name).split(":", 3)[2]}
+    set_selinux_context(name, **new, persist=True)
+    left = context_difference(name, wanted)
+    if left is None:
+        ret["result"] = False
+        notes.append("Failed to set selinux attributes")
+        return
+    notes.append(f"The file {name} is set to be changed")
+    for key in left[1]:
+        notes.append(f"Unable to update se{key} context")
+        ret["result"] = False
+    ret["changes"]["selinux"] = report
+
+
+def _describe(parts: dict[str, str]) -> str:
+    return " ".join(f"{key.title()}: {parts[key]}" for key in _PARTS if key in parts)

@@ -1,0 +1,185 @@
+"""Copying, moving, removing and touching."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from typing import Any
+
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .atomic import Access, Replacement, replace_content, trusted_target
+from .paths import absolute, expand
+from .perms import give, pinned
+
+log = logging.getLogger(__name__)
+
+
+def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
+    """Make an empty file if there is none, and set its times (seconds since the epoch; now if not given)."""
+    name = expand(name)
+    now = time.time()
+    try:
+        times = None
+        if atime is not None or mtime is not None:
+            times = (_seconds(atime, now), _seconds(mtime, now))
+        if not os.path.exists(name):
+            with Replacement(trusted_target(name), 0o666) as new:
+                if times:
+                    os.utime(new.fd, times)
+                new.commit()
+        else:
+            with pinned(name, follow_symlinks=True) as same:
+                os.utime(same, times)
+    except (TypeError, ValueError) as error:
+        raise InvocationError("atime and mtime must be integers") from error
+    except OSError as error:
+        raise CommandExecutionError(error.strerror) from error
+    return os.path.exists(name)
+
+
+def _seconds(value: Any, default: float) -> float:
+    return default if value is None else float(value)
+
+
+def remove(path: str, **kwargs: Any) -> bool:
+    """Remove a file, a link (never what it points to) or a whole directory. False if there was nothing."""
+    path = expand(path)
+    if not os.path.isabs(path):
+        raise InvocationError(f"File path must be absolute: {path}")
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.remove(path)
+        else:
+            return False
+    except OSError as error:
+        raise CommandExecutionError(f"Could not remove '{path}': {error}") from error
+    return True
+
+
+def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
+    """Remove an empty directory; with ``recurse`` also all empty ones below it, ``older_than`` so many days.
+
+    Returns whether all of it worked; with ``verbose``: ``{"deleted", "errors", "result"}``.
+    """
+    path = absolute(path)
+    if not os.path.isdir(path):
+        raise InvocationError(f"A valid directory was not specified: {path}")
+    limit = _age_limit(older_than)
+    deleted: list[str] = []
+    errors: list[list[str]] = []
+    candidates = []
+    if recurse:
+        for folder, folders, _ in os.walk(path, topdown=False):
+            candidates += [os.path.join(folder, name) for name in folders]
+    for candidate in [*candidates, path]:
+        if limit is not None and os.path.getmtime(candidate) >= limit:
+            continue
+        try:
+            os.rmdir(candidate)
+            deleted.append(candidate)
+        except OSError as error:
+            errors.append([candidate, str(error)])
+            log.warning("Could not remove '%s': %s", candidate, error)
+    result = not errors
+    return {"deleted": deleted, "errors": errors, "result": result} if verbose else result
+
+
+def _age_limit(older_than: Any) -> float | None:
+    if not older_than:
+        return None
+    try:
+        return time.time() - int(older_than) * 86400
+    except (TypeError, ValueError):
+        log.warning("Unable to set 'older_than' to %r. Defaulting to 0 days.", older_than)
+        return None
+
+
+def rename(src: str, dst: str) -> bool:
+    """Rename within a file system; what stands at ``dst`` is replaced."""
+    src, dst = absolute(src), expand(dst)
+    try:
+        os.rename(src, dst)
+    except OSError as error:
+        raise CommandExecutionError(f"Could not rename '{src}' to '{dst}'") from error
+    return True
+
+
+def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
+    """Move, across file systems too unless that is disallowed."""
+    if disallow_copy_and_unlink:
+        return rename(src, dst)
+    src = absolute(src, "Source path must be absolute.")
+    dst = absolute(dst, "Destination path must be absolute.")
+    try:
+        shutil.move(src, dst)
+    except OSError as error:
+        raise CommandExecutionError(f"Unable to move '{src}' to '{dst}': {error}") from error
+    return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
+
+
+def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = False) -> bool:
+    """Copy a file with owner and mode, or with ``recurse`` a directory; ``remove_existing`` clears the destination."""
+    src, dst = absolute(src), expand(dst)
+    if not os.path.exists(src):
+        raise CommandExecutionError(f"No such file or directory '{src}'")
+    found = os.stat(src)
+    access = Access(found.st_uid, found.st_gid, found.st_mode & 0o7777)
+    try:
+        if os.path.isdir(dst) or os.path.isdir(src):
+            if not recurse:
+                raise InvocationError("Cannot copy overwriting a directory without recurse flag set to true!")
+            if remove_existing and os.path.exists(dst):
+                shutil.rmtree(dst)
+            shutil.copytree(src, dst, symlinks=True, dirs_exist_ok=True)
+            give(dst, access, follow_symlinks=False)
+        else:
+            replace_content(trusted_target(dst), None, src, access)
+    except OSError as error:
+        raise CommandExecutionError(f"Could not copy '{src}' to '{dst}'") from error
+    return True
+
+
+def link(src: str, path: str) -> bool:
+    """Give the file ``src`` a second name."""
+    src = absolute(src)
+    try:
+        os.link(src, path)
+    except OSError as error:
+        raise CommandExecutionError(f"Could not create '{path}': {error}") from error
+    return True
+
+
+def symlink(src: str, path: str, force: bool = False, atomic: bool = False, follow_symlinks: bool = True) -> bool:
+    """Make ``path`` a link to ``src``. What stands there is replaced only with ``force`` or ``atomic``."""
+    path = expand(path)
+    if not os.path.isabs(path):
+        raise InvocationError(f"Link path must be absolute: {path}")
+    if os.path.islink(path):
+        if os.path.normpath(os.readlink(path)) == os.path.normpath(src):
+            return True
+        if not force and not atomic:
+            raise CommandExecutionError(f"Found existing symlink: {path}")
+    elif os.path.lexists(path) and not force and not atomic:
+        raise CommandExecutionError(f"Existing path is not a symlink: {path}")
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
+    try:
+        if not os.path.lexists(path):
+            os.symlink(src, path)
+            return True
+        if force and os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        os.symlink(src, temporary)
+        try:
+            os.replace(temporary, path)
+        except OSError:
+            os.remove(temporary)
+            raise
+    except OSError as error:
+        raise CommandExecutionError(f"Could not create '{path}'") from error
+    return True

@@ -1,0 +1,250 @@
+"""The ``grains`` execution module: reading grains, and writing the static ones.
+
+Static grains are kept in the file ``grains`` beside the configuration file, as Salt does (in /etc/salt/grains if only
+that exists). A change holds for the rest of the run at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from asyncstate.dunders import __grains__, __opts__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from . import _atomic_text, _merging, _traversal
+
+__func_alias__ = {"set_": "set"}
+
+_SYSTEM_GRAINS = "/etc/salt/grains"
+_HOST_NAMES = ("fqdn", "id", "host", "localhost", "nodename")
+_writing = threading.Lock()
+
+
+def get(key: str, default: Any = "", delimiter: str = ":", ordered: bool = True) -> Any:
+    """Return the value under a colon path, or ``default``."""
+    return _traversal.traverse(__grains__, key, default, delimiter)
+
+
+fetch = get
+
+
+def has_value(key: str) -> bool:
+    """Return whether there is anything under a colon path."""
+    return _traversal.traverse(__grains__, key, _traversal.MISSING) is not _traversal.MISSING
+
+
+def equals(key: str, value: Any) -> bool:
+    """Return whether the value under a colon path reads like ``value``."""
+    return str(value) == str(get(key))
+
+
+def items(sanitize: bool = False) -> dict[str, Any]:
+    """Return all grains; ``sanitize`` hides what identifies the machine."""
+    return _sanitized(dict(__grains__)) if sanitize else dict(__grains__)
+
+
+def item(*args: str, default: Any = "", delimiter: str = ":", sanitize: bool = False, **_: Any) -> dict[str, Any]:
+    """Return the values under several colon paths."""
+    found = {key: get(key, default, delimiter) for key in args}
+    return _sanitized(found) if sanitize else found
+
+
+def ls() -> list[str]:
+    """Return the names of all grains."""
+    return sorted(__grains__)
+
+
+def filter_by(
+    lookup_dict: Mapping[Any, Any],
+    grain: str = "os_family",
+    merge: Mapping[Any, Any] | None = None,
+    default: str = "default",
+    base: str | None = None,
+) -> Any:
+    """Return the entry of ``lookup_dict`` whose key (a shell pattern) matches a grain, else the entry ``default``.
+
+    ``base`` names an entry it is laid over, ``merge`` is laid over it.
+    """
+    return _merging.filter_by(lookup_dict, _merging.lookup_value(__grains__, grain), merge, default, base)
+
+
+def setvals(grains: Mapping[str, Any], destructive: bool = False, refresh_pillar: bool = True) -> Mapping[str, Any]:
+    """Set several static grains and return them. ``destructive`` removes those whose value is None.
+
+    CommandExecutionError if the file cannot be read or written.
+    """
+    if not isinstance(grains, Mapping):
+        raise InvocationError("setvals grains must be a dictionary.")
+    path = _grains_file()
+    with _writing:
+        stored = _read(path)
+        for key, value in grains.items():
+            if value is None and destructive:
+                stored.pop(key, None)
+            else:
+                stored[key] = value
+        _write(path, stored)
+        for key, value in grains.items():
+            if value is None and destructive:
+                __grains__.pop(key, None)
+            else:
+                __grains__[key] = value
+    return grains
+
+
+def setval(key: str, val: Any, destructive: bool = False, refresh_pillar: bool = True) -> Mapping[str, Any]:
+    """Set one static grain, by its name and not a path, and return it."""
+    return setvals({key: val}, destructive, refresh_pillar)
+
+
+def append(key: str, val: Any, convert: bool = False, delimiter: str = ":") -> Any:
+    """Append to a list grain; ``convert`` makes a list of another value first. Returns the grain, or why not."""
+    values = _merging.fresh(get(key, [], delimiter))
+    if convert and not isinstance(values, list):
+        values = [] if values is None else [values]
+    if not isinstance(values, list):
+        return f"The key {key} is not a valid list"
+    if val in values:
+        return f"The val {val} was already in the list {key}"
+    values.extend(val if isinstance(val, list) else [val])
+    return setval(*_from_root(key, values, delimiter))
+
+
+def remove(key: str, val: Any, delimiter: str = ":") -> Any:
+    """Remove a value from a list grain. Returns the grain, or why not."""
+    values = _merging.fresh(get(key, [], delimiter))
+    if not isinstance(values, list):
+        return f"The key {key} is not a valid list"
+    if val not in values:
+        return f"The val {val} was not in the list {key}"
+    values.remove(val)
+    return setval(*_from_root(key, values, delimiter))
+
+
+def delkey(key: str, force: bool = False) -> dict[str, Any]:
+    """Remove a grain, by its colon path."""
+    return set_(key, None, force=force, destructive=True)
+
+
+def delval(key: str, destructive: bool = False, force: bool = False) -> dict[str, Any]:
+    """Set a grain to None, by its colon path, or remove it with ``destructive``."""
+    return set_(key, None, force=force, destructive=destructive)
+
+
+def set_(
+    key: str, val: Any = "", force: bool = False, destructive: bool = False, delimiter: str = ":"
+) -> dict[str, Any]:
+    """Set what is under a colon path, and return ``result``, ``comment`` and ``changes``.
+
+    A list or mapping is only replaced, or put in the place of something else, with ``force``. ``destructive`` removes a
+    key whose new value is None.
+    """
+    row: dict[str, Any] = {"comment": "", "changes": {}, "result": True}
+    present = get(key, _traversal.MISSING, delimiter)
+    exists = present is not _traversal.MISSING
+    if exists and present == val and (val is not None or not destructive):
+        return {**row, "comment": "Grain is already set"}
+    if present is not None and not force:
+        if isinstance(present, (dict, list)):
+            return _refused(f"The key '{key}' exists but is a dict or a list. Use 'force=True' to overwrite.")
+        if isinstance(val, (dict, list)) and exists:
+            return _refused(
+                f"The key '{key}' exists and the given value is a dict or a list. Use 'force=True' to overwrite."
+            )
+    value = val
+    while delimiter in key:
+        key, _, step = key.rpartition(delimiter)
+        above = _merging.fresh(get(key, {}, delimiter))
+        if isinstance(above, dict):
+            if value is None and destructive:
+                above.pop(step, None)
+            else:
+                above[step] = value
+        elif isinstance(above, list):
+            _put_into_list(above, step, value)
+        elif above == step or force:
+            above = {step: value}
+        else:
+            return _refused(
+                f"The key '{key}' value is '{above}', which is different from the provided key '{step}'. "
+                "Use 'force=True' to overwrite."
+            )
+        value = above
+    try:
+        row["changes"] = setval(key, value, destructive)
+    except CommandExecutionError as error:
+        return _refused(str(error))
+    return row
+
+
+def _refused(comment: str) -> dict[str, Any]:
+    return {"comment": comment, "changes": {}, "result": False}
+
+
+def _from_root(key: str, value: Any, delimiter: str) -> tuple[str, Any]:
+    """Return the top-level grain of a path, and its value with ``value`` put in its place."""
+    while delimiter in key:
+        key, _, step = key.rpartition(delimiter)
+        above = _merging.fresh(get(key, {}, delimiter))
+        value = {**above, step: value} if isinstance(above, dict) else above
+    return key, value
+
+
+def _put_into_list(items: list[Any], step: str, value: Any) -> None:
+    done = False
+    for index, present in enumerate(items):
+        if present == step:
+            items[index] = {step: value}
+            done = True
+        elif isinstance(present, dict) and step in present:
+            present[step] = value
+            done = True
+    if not done:
+        items.append({step: value})
+
+
+def _grains_file() -> str:
+    beside = os.path.join(os.path.dirname(__opts__.get("conf_file") or _SYSTEM_GRAINS), "grains")
+    if not os.path.isfile(beside) and os.path.isfile(_SYSTEM_GRAINS):
+        return _SYSTEM_GRAINS
+    return beside
+
+
+def _read(path: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - only who writes grains needs it
+
+    try:
+        with open(path, "rb") as file:
+            stored = yaml.safe_load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, yaml.YAMLError) as error:
+        raise CommandExecutionError(f"Unable to read existing grains file: {error}") from error
+    return stored if isinstance(stored, dict) else {}
+
+
+def _write(path: str, stored: dict[str, Any]) -> None:
+    import yaml  # noqa: PLC0415 - only who writes grains needs it
+
+    try:
+        text = yaml.safe_dump(_merging.fresh(stored), default_flow_style=False, allow_unicode=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _atomic_text.replace_text(path, text)
+    except (OSError, yaml.YAMLError) as error:
+        raise CommandExecutionError(f"Unable to write to grains file at {path}: {error}") from error
+
+
+def _sanitized(grains: dict[str, Any]) -> dict[str, Any]:
+    for key in grains:
+        if key in _HOST_NAMES:
+            grains[key] = "MINION.DOMAINNAME" if key in {"fqdn", "id"} else "MINION"
+    if "domain" in grains:
+        grains["domain"] = "DOMAINNAME"
+    if "serialnumber" in grains:
+        serial = grains["serialnumber"]
+        shown = int(len(serial) * 0.75)
+        grains["serialnumber"] = serial[:shown] + "X" * (len(serial) - shown)
+    return grains

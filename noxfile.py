@@ -1,0 +1,78 @@
+"""What can be checked, one session each: ``.venv/bin/nox -l`` lists them, ``.venv/bin/nox -s full`` runs them all.
+
+Sessions run in the environment nox itself runs in (``make test`` makes it, from the lock files); only ``docs`` has one
+of its own.
+"""
+
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "tests"]
+
+BIN = Path(sys.executable).parent
+SOURCES = ["asyncstate", "states", "modules"]
+CORE = ["asyncstate/model/*", "asyncstate/compile/*", "asyncstate/run/*"]
+
+
+def python(session: nox.Session, *args: str) -> None:
+    """Run a module of the environment nox runs in."""
+    session.run(sys.executable, "-m", *args, external=True)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, and the direction of imports."""
+    python(session, "ruff", "check", ".")
+    python(session, "ruff", "format", "--check", ".")
+    session.run(str(BIN / "lint-imports"), external=True)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """The whole package and every plugin under mypy's strict rules."""
+    python(session, "mypy", *SOURCES)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests; arguments after ``--`` go to pytest."""
+    python(session, "pytest", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the tests, and see that every branch of what decides order and verdicts is taken (95 % at least)."""
+    python(session, "coverage", "run", "-m", "pytest", *session.posargs)
+    python(session, "coverage", "report", "--skip-covered")
+    python(session, "coverage", "report", f"--include={','.join(CORE)}", "--fail-under=95", "--format=total")
+
+
+@nox.session
+def packaging(session: nox.Session) -> None:
+    """Install the wheel, the sdist and the checkout into clean environments, and apply a tree from ``/`` with each."""
+    session.run(".ci/packaging", external=True)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run the benchmarks; ``SALT_CALL`` names a salt-call to compare with."""
+    for script in ("compile", "dispatch", "apply"):
+        session.run(sys.executable, f"benchmarks/{script}.py", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="virtualenv")
+def docs(session: nox.Session) -> None:
+    """Build the site; a broken link is an error."""
+    session.install("--require-hashes", "--no-deps", "-r", "requirements/docs.txt", "-r", "requirements/runtime.txt")
+    session.run("mkdocs", "build", "--strict")
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Everything above, and the slow tests."""
+    for name in ("lint", "types", "coverage", "packaging", "bench", "docs"):
+        session.notify(name, ("-m", "slow or not slow") if name == "coverage" else ())

@@ -1,0 +1,319 @@
+"""The ``cmd`` states: run a command or a script, with Salt 3008's arguments and rows.
+
+A command is read by a shell (``shell``, else the grain of that name). ``stateful: True`` lets it report its own
+changes, as JSON or as a last line of ``name=value`` pairs; ``stateful: [{test_name: COMMAND}]`` names what a dry run
+executes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
+
+Row = dict[str, Any]
+
+_ABSOLUTE_PATH = re.compile(r"""(?<![\w./:~$}\]*+-])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
+_PROGRAM_FOLDERS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/")
+_NOT_SHARED = ("/dev/", "/proc/")
+
+_PASSED_ON = (
+    "bg",
+    "clean_env",
+    "env",
+    "group",
+    "hide_output",
+    "ignore_retcode",
+    "output_encoding",
+    "output_loglevel",
+    "prepend_path",
+    "redirect_stderr",
+    "reset_system_locale",
+    "rstrip",
+    "runas",
+    "stdin",
+    "stdin_raw_newlines",
+    "success_retcodes",
+    "success_stderr",
+    "success_stdout",
+    "template",
+)
+"""Arguments of ``cmd.run`` that go to the execution module as they are."""
+
+
+def run(
+    name: str,
+    cwd: str | None = None,
+    root: str | None = None,
+    runas: str | None = None,
+    shell: str | None = None,
+    env: Any = None,
+    stateful: Any = False,
+    hide_output: bool = False,
+    timeout: float | None = None,
+    ignore_timeout: bool = False,
+    **kwargs: Any,
+) -> Row:
+    """Run the command ``name``; the changes are its pid, retcode, stdout and stderr.
+
+    Fails when the exit status is neither 0 nor in ``success_retcodes``. ``ignore_timeout`` makes a command that was
+    ended after ``timeout`` seconds a success. ``bg: True`` does not wait for it. ``root`` runs it in that tree.
+    """
+    test_name = _test_command(stateful)
+    stateful = stateful is True or isinstance(stateful, list)
+    command = test_name if __opts__["test"] and test_name else name
+    if env is not None and not isinstance(env, (list, dict)):
+        return _row(name, "Invalidly-formatted 'env' parameter. See documentation.")
+    if __opts__["test"] and not test_name:
+        row = _row(name, f'Command "{name}" would have been executed', result=None, changes={"cmd": name})
+        return _reinterpreted(row) if stateful else row
+    if cwd and not os.path.isdir(cwd):
+        return _row(name, f'Desired working directory "{cwd}" is not available')
+    arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
+    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output)
+    if root:
+        arguments["root"] = root
+    function = "cmd.run_chroot" if root else "cmd.run_all"
+    try:
+        done = __salt__[function](cmd=command, timeout=timeout, python_shell=True, **arguments)
+    except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
+        return _row(name, str(error))
+    row = _row(name, f'Command "{command}" run', result=not done["retcode"], changes=done)
+    if ignore_timeout and done["retcode"] == 1 and "Timed out after" in done["stdout"]:
+        done["retcode"] = 0
+        row["result"] = True
+    return _settle(row, done, stateful=stateful)
+
+
+def script(
+    name: str,
+    source: str | None = None,
+    template: str | None = None,
+    cwd: str | None = None,
+    runas: str | None = None,
+    shell: str | None = None,
+    env: Any = None,
+    stateful: Any = False,
+    timeout: float | None = None,
+    hide_output: bool = False,
+    defaults: Mapping[str, Any] | None = None,
+    context: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Fetch a script from ``source`` (else ``name``), render it if ``template`` is given, and run it.
+
+    Its arguments are ``args``, or what follows the first word of ``name``. ``context`` overlays ``defaults``.
+    """
+    test_name = _test_command(stateful)
+    stateful = stateful is True or isinstance(stateful, list)
+    if __opts__["test"] and test_name:
+        name = test_name
+    if env is not None and not isinstance(env, (list, dict)):
+        return _row(name, "Invalidly-formatted 'env' parameter. See documentation.")
+    for option, value in (("context", context), ("defaults", defaults)):
+        if value and not isinstance(value, Mapping):
+            return _row(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
+    if __opts__["test"] and not test_name:
+        row = _row(name, f"Command '{name}' would have been executed", result=None)
+        return _reinterpreted(row) if stateful else row
+    if cwd and not os.path.isdir(cwd):
+        return _row(name, f'Desired working directory "{cwd}" is not available')
+    arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
+    if not arguments.get("args") and len(name.split()) > 1:
+        arguments["args"] = name.split(" ", 1)[1]
+    arguments.update(
+        runas=runas,
+        shell=_shell(shell),
+        env=env,
+        cwd=cwd,
+        template=template,
+        timeout=timeout,
+        hide_output=hide_output,
+        context={**(defaults or {}), **(context or {})},
+        saltenv=str(__env__),
+    )
+    source = name if source is None else source
+    try:
+        done = __salt__["cmd.script"](source, python_shell=True, **arguments)
+    except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
+        return _row(name, str(error))
+    comment = f"Command '{name}' run"
+    if done.get("cache_error"):
+        comment = f"Unable to cache script {source} from saltenv '{__env__}'"
+    row = _row(name, comment, result=not done["retcode"], changes=done)
+    return _settle(row, done, stateful=stateful)
+
+
+def call(
+    name: str, func: Callable[..., Any], args: Any = (), kws: Mapping[str, Any] | None = None, **kwargs: Any
+) -> Row:
+    """Call a Python function; for states that are written in Python.
+
+    A returned dict updates the row. Anything else is ``retval`` in the changes, and its truth (None counts as true)
+    is the result.
+    """
+    value = func(*args, **(kws or {}))
+    if isinstance(value, dict):
+        return {**_row(name, ""), **value}
+    comment = value if isinstance(value, str) else ""
+    return _row(name, comment, result=value is None or bool(value), changes={"retval": value})
+
+
+async def wait(name: str, **kwargs: Any) -> Row:
+    """Do nothing: only a watched state that changed makes the command run. Takes the arguments of `run`."""
+    return _row(name, "", result=True)
+
+
+async def watch(name: str, **kwargs: Any) -> Row:
+    """Do as `wait` does, for those who took the requisite's name for the function's."""
+    return _row(name, "", result=True)
+
+
+async def wait_script(name: str, **kwargs: Any) -> Row:
+    """Do nothing: only a watched state that changed makes the script run. Takes the arguments of `script`."""
+    return _row(name, "", result=True)
+
+
+async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
+    """Do nothing: only a watched state that changed makes the call. Takes the arguments of `call`."""
+    return _row(name, "", result=True)
+
+
+def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
+    """Answer a watch: run what the state would have run."""
+    if sfun in {"wait", "run", "watch", "wait_script", "script"}:
+        answer = script if sfun in {"wait_script", "script"} else run
+        if kwargs.get("stateful"):
+            del kwargs["stateful"]
+            return _reinterpreted(answer(name, **kwargs))
+        return answer(name, **kwargs)
+    if sfun in {"wait_call", "call"}:
+        if kwargs.get("func"):
+            return call(name, kwargs.pop("func"), **kwargs)
+        return _row(name, f"cmd.{sfun} needs a named parameter func")
+    return _row(name, f"cmd.{sfun} does not work with the watch requisite, please use cmd.wait or cmd.wait_script")
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
+    """Name what a command touches, as far as its words tell; ``unknown`` when they tell nothing.
+
+    It reads the environment, its program, its working directory and what its conditions name; every other absolute
+    path counts as written, and so does ``creates``.
+    """
+    command = str(low.get("name", ""))
+    reads = _paths(" ".join(_condition_commands(low)))
+    if low.get("cwd"):
+        reads.append(str(low["cwd"]))
+    first = command.split(maxsplit=1)[0] if command.strip() else ""
+    writes: list[str] = []
+    for path in _paths(command):
+        (reads if path == first or path.startswith(_PROGRAM_FOLDERS) else writes).append(path)
+    creates = low.get("creates") or []
+    writes.extend(str(path) for path in ([creates] if isinstance(creates, str) else creates))
+    footprint: dict[str, Any] = {
+        "reads": ["environ:process", *_path_names(reads)],
+        "writes": _path_names(writes),
+        "unknown": not reads and not writes,
+    }
+    if isinstance(low.get("runas"), str):
+        footprint["reads"].append(f"user:{low['runas']}")
+    return footprint
+
+
+def _row(name: str, comment: str, *, result: bool | None = False, changes: Any = None) -> Row:
+    return {"name": name, "changes": {} if changes is None else changes, "result": result, "comment": comment}
+
+
+def _shell(shell: str | None) -> str | None:
+    return shell or __grains__.get("shell")
+
+
+def _test_command(stateful: Any) -> str | None:
+    """Return the command of a dry run, if ``stateful`` names one."""
+    first = stateful[0] if isinstance(stateful, list) and stateful else None
+    return first.get("test_name") if isinstance(first, dict) else None
+
+
+def _settle(row: Row, done: dict[str, Any], *, stateful: bool) -> Row:
+    if stateful:
+        row = _reinterpreted(row)
+    if __opts__["test"] and done["retcode"] == 0 and row["changes"]:
+        row["result"] = None
+    return row
+
+
+def _reinterpreted(row: Row) -> Row:
+    """Turn what the command printed into the comment and the changes it reports."""
+    done = row["changes"]
+    row["changes"], row["comment"] = {}, ""
+    output = done.get("stdout")
+    if not output:
+        row["comment"] = done.get("stderr") or ""
+        return row
+    end = 0
+    try:
+        data = json.loads(output)
+    except ValueError:
+        # Where the report is the only line, rfind gives -1 and all but the last character is kept, as in Salt.
+        end = output.rstrip().rfind("\n")
+        data = _pairs(output[end + 1 :])
+        if data is None:
+            row["changes"] = dict(done)
+            return _fail(row, "Failed parsing script output! Stdout must be JSON or a line of name=value pairs.")
+    else:
+        if not isinstance(data, dict):
+            return _fail(row, "script JSON output must be a JSON object (e.g., {})!")
+    row["comment"] = data.pop("comment", row["comment"])
+    if _is_true(data.get("changed", "no")):
+        row["changes"] = {**done, **data}
+        row["changes"]["stdout"] = row["changes"]["stdout"][:end]
+    return row
+
+
+def _pairs(line: str) -> dict[str, Any] | None:
+    """Read ``name=value`` words quoted as in a shell; None if that is not what the line is."""
+    try:
+        words = [word.split("=") for word in shlex.split(line)]
+    except ValueError:
+        return None
+    return {word[0]: word[1] for word in words} if all(len(word) == 2 for word in words) else None
+
+
+def _is_true(value: Any) -> bool:
+    text = str(value).lower()
+    if value and text in {"true", "yes", "1"}:
+        return True
+    if text in {"false", "no", "0"}:
+        return False
+    raise ValueError(f"Failed parsing boolean value: {value}")
+
+
+def _fail(row: Row, comment: str) -> Row:
+    row["comment"] = comment
+    row["result"] = False
+    return row
+
+
+def _condition_commands(low: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+    for condition in ("unless", "onlyif"):
+        value = low.get(condition)
+        found.extend(item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
+    return found
+
+
+def _paths(text: str) -> list[str]:
+    return [path for path in _ABSOLUTE_PATH.findall(text) if not path.startswith(_NOT_SHARED)]
+
+
+def _path_names(paths: list[str]) -> list[str]:
+    """Return resource names, each once; a path written with a slash at its end is a tree."""
+    return list(
+        dict.fromkeys(f"path:{path.rstrip('/')}/**" if path.endswith("/") else f"path:{path}" for path in paths)
+    )

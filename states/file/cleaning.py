@@ -1,0 +1,88 @@
+"""``clean: True``: which files of a directory other states manage, and removing the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from typing import Any
+
+from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
+from asyncstate.errors import CommandExecutionError
+
+from .rows import is_dry_run
+
+
+def is_included(path: str, include_pat: Any, exclude_pat: Any) -> bool:
+    """Tell whether a path matches one of ``include_pat`` (if any) and none of ``exclude_pat``.
+
+    A pattern is a glob, or with ``E@`` before it a regular expression.
+    """
+    if include_pat and not _matches(path, include_pat):
+        return False
+    return not (exclude_pat and _matches(path, exclude_pat))
+
+
+def _matches(path: str, patterns: Any) -> bool:
+    for pattern in patterns if isinstance(patterns, list) else [patterns]:
+        text = str(pattern)
+        if re.search(text[2:], path) if text.startswith("E@") else fnmatch.fnmatch(path, text):
+            return True
+    return False
+
+
+def required_files(name: str, require: Any) -> list[str]:
+    """Return what the file states in ``require`` manage: their files, and all below their directories inside ``name``."""
+    from .tree import recursed_paths  # noqa: PLC0415 - the two need each other
+
+    keep: set[str] = set()
+    wanted = {item["file"] for item in require if isinstance(item, dict) and "file" in item} if isinstance(
+        require, list
+    ) else set()
+    for low in __lowstate__ if wanted else ():
+        path = low.get("name")
+        if path not in wanted and low.get("__id__") not in wanted:
+            continue
+        if not isinstance(path, str) or not os.path.isdir(path):
+            keep.add(str(path))
+        elif _is_inside(path, name):
+            keep.update(recursed_paths(low) if low.get("fun") == "recurse" else _everything(path))
+    return sorted(keep)
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return not os.path.relpath(os.path.abspath(path), os.path.abspath(directory)).startswith(os.pardir)
+
+
+def _everything(path: str) -> set[str]:
+    found = {path}
+    for root, dirs, files in os.walk(path):
+        found.update(os.path.join(root, name) for name in [*dirs, *files])
+    return found
+
+
+def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
+    """Remove what is in ``root`` but not in ``keep`` nor excluded; a dry run only names it. Returns the paths."""
+    kept = {root}
+    for path in keep:
+        if os.path.isabs(path):
+            path = os.path.abspath(path)
+            while path not in kept and path != os.path.dirname(path):
+                kept.add(path)
+                path = os.path.dirname(path)
+    removed = []
+    for folder, dirs, files in os.walk(root):
+        check_cancelled()
+        for name in [*dirs, *files]:
+            path = os.path.join(folder, name)
+            if path in kept or not is_included(os.path.relpath(path, root), None, exclude_pat):
+                continue
+            removed.append(path)
+            if not is_dry_run():
+                _remove(path)
+    return removed
+
+
+def _remove(path: str) -> None:
+    if not __salt__["file.remove"](path) and os.path.lexists(path):
+        raise CommandExecutionError(f"Could not remove '{path}'")

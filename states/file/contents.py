@@ -1,0 +1,83 @@
+"""The text a managed file is to hold when the state says it itself: contents, contents_pillar, contents_grains."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__
+
+from .rows import string_list
+
+_MISSING = object()
+
+
+class ContentsError(Exception):
+    """The contents can't be had; the text is the row's comment."""
+
+
+def requested_contents(
+    contents: Any,
+    contents_pillar: Any,
+    contents_grains: Any,
+    *,
+    delimiter: str = ":",
+    newline: bool = True,
+    allow_empty: bool = True,
+    template: str | None = None,
+    context: Any = None,
+    defaults: Any = None,
+) -> str | bytes | None:
+    """Return the contents ready to be written, rendered if there is a ``template``; None if the state names none."""
+    if contents_pillar is not None:
+        wanted, origin = _lookup("pillar.get", "Pillar", contents_pillar, delimiter), f"contents_pillar {contents_pillar}"
+    elif contents_grains is not None:
+        wanted, origin = _lookup("grains.get", "Grain", contents_grains, delimiter), f"contents_grains {contents_grains}"
+    elif contents is not None:
+        wanted, origin = contents, "'contents'"
+    else:
+        return None
+    if not allow_empty and not wanted:
+        raise ContentsError(
+            f"{origin} value would result in empty contents. Set allow_empty to True to allow the managed file to be empty."
+        )
+    text = _as_lines(wanted, newline=newline, binary=not template)
+    if not template or isinstance(text, bytes):
+        return text
+    rendered = __salt__["file.apply_template_on_contents"](
+        text, template=template, context=context, defaults=defaults, saltenv=str(__env__)
+    )
+    if not isinstance(rendered, str):
+        raise ContentsError(rendered.get("comment") or "Error while applying template on contents")
+    return rendered
+
+
+def _lookup(function: str, kind: str, keys: Any, delimiter: str) -> Any:
+    values = []
+    for key in keys if isinstance(keys, list) else [keys]:
+        value = __salt__[function](key, _MISSING, delimiter=delimiter)
+        if value is _MISSING:
+            raise ContentsError(f"{kind} {key} does not exist")
+        values.append(value)
+    return os.linesep.join(map(str, values)) if isinstance(keys, list) else values[0]
+
+
+def _as_lines(wanted: Any, *, newline: bool, binary: bool) -> str | bytes:
+    """Return text with one kind of line ending, and one at its end if ``newline``; bytes that are no text as they are."""
+    try:
+        parts = string_list(wanted)
+    except UnicodeDecodeError:
+        if not binary:
+            raise ContentsError(
+                "Contents specified by contents/contents_pillar/contents_grains appears to be binary data, and as will "
+                "not be able to be treated as a Jinja template."
+            ) from None
+        return bytes(wanted)
+    if not parts:
+        raise ContentsError(
+            "Contents specified by contents/contents_pillar/contents_grains is not a string or list of strings, and "
+            "is not binary data. SLS is likely malformed."
+        )
+    lines = [line.rstrip("\r") for part in parts for line in part.splitlines()]
+    text = "\n".join(lines) + ("\n" if lines else "")
+    return text if newline else text.rstrip("\n").rstrip("\r")

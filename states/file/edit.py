@@ -1,0 +1,265 @@
+"""Edits within a file: replace, line, comment, uncomment, blockreplace."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
+
+from . import texts
+from .accumulators import accumulated_for_this_state
+from .managed import managed
+from .rows import Row, expand, failed, file_problem, is_dry_run, new_row, warn_needless_hash
+from .sources import paired, rendered_texts
+
+
+def replace(
+    name: str,
+    pattern: Any,
+    repl: Any,
+    count: int = 0,
+    flags: Any = 8,
+    bufsize: Any = 1,
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    not_found_content: Any = None,
+    backup: Any = ".bak",
+    show_changes: bool = True,
+    ignore_if_missing: bool = False,
+    backslash_literal: bool = False,
+    encoding: str | None = None,
+) -> Row:
+    """Replace what matches the regular expression ``pattern`` by ``repl``, ``count`` times at most (0: always).
+
+    ``backup`` is the suffix of a copy kept beside the file, False for none.
+    """
+    name = expand(name)
+    ret = new_row(name)
+    if not name:
+        return failed(ret, "Must provide name to file.replace")
+    problem = file_problem(name)
+    if problem:
+        if ignore_if_missing and "file not found" in problem:
+            ret["comment"] = "No changes needed to be made"
+            return ret
+        return failed(ret, problem)
+    try:
+        changes = __salt__["file.replace"](
+            name,
+            pattern,
+            repl,
+            count=count,
+            flags=flags,
+            bufsize=bufsize,
+            append_if_not_found=append_if_not_found,
+            prepend_if_not_found=prepend_if_not_found,
+            not_found_content=not_found_content,
+            backup=backup,
+            dry_run=is_dry_run(),
+            show_changes=show_changes,
+            ignore_if_missing=ignore_if_missing,
+            backslash_literal=backslash_literal,
+            encoding=encoding,
+        )
+    except (CommandExecutionError, InvocationError, OSError) as error:
+        return failed(ret, str(error))
+    return _changed(ret, changes, "Changes would have been made")
+
+
+def _changed(ret: Row, changes: Any, foretold: str) -> Row:
+    """Finish a row with the diff an edit returned, if any."""
+    ret["result"] = True
+    if not changes:
+        ret["comment"] = "No changes needed to be made"
+        return ret
+    ret["changes"]["diff"] = changes
+    if is_dry_run():
+        ret["result"] = None
+        ret["comment"] = foretold
+    else:
+        ret["comment"] = "Changes were made"
+    return ret
+
+
+def line(
+    name: str,
+    content: Any = None,
+    match: Any = None,
+    mode: str | None = None,
+    location: str | None = None,
+    before: str | None = None,
+    after: str | None = None,
+    show_changes: bool = True,
+    backup: bool = False,
+    quiet: bool = False,
+    indent: bool = True,
+    create: bool = False,
+    user: Any = None,
+    group: Any = None,
+    file_mode: Any = None,
+) -> Row:
+    """Insert, ensure, replace or delete (``mode``) one line; ``create`` makes the file if it is missing."""
+    name = expand(name)
+    ret = new_row(name)
+    if not name:
+        return failed(ret, "Must provide name to file.line")
+    managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
+    problem = file_problem(name)
+    if problem:
+        return failed(ret, problem)
+    if mode is None:
+        return failed(ret, "Mode was not defined. How to process the file?")
+    if mode.lower() != "delete" and content is None:
+        return failed(ret, "Content can only be empty if mode is ['delete']")
+    try:
+        changes = __salt__["file.line"](
+            name,
+            content,
+            match=match,
+            mode=mode.lower(),
+            location=location,
+            before=before,
+            after=after,
+            show_changes=show_changes,
+            backup=backup,
+            quiet=quiet,
+            indent=indent,
+        )
+    except (CommandExecutionError, OSError, UnicodeError) as error:
+        return failed(ret, str(error))
+    return _changed(ret, changes, "Changes would be made")
+
+
+def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore_missing: bool = False) -> Row:
+    """Put ``char`` before every line that matches ``regex``."""
+    name = expand(name)
+    ret = new_row(name, result=False)
+    if not name:
+        return failed(ret, "Must provide name to file.comment")
+    problem = file_problem(name)
+    if problem:
+        return failed(ret, problem)
+    core = re.sub(r"^(\(\?[iLmsux]\))?\^?(.*?)\$?$", r"\2", regex)
+    commented = re.escape(char) + core
+    try:
+        if not _finds(name, rf"^(?!\s*{re.escape(char)})\s*{core}"):
+            if _finds(name, commented):
+                ret["comment"] = "Pattern already commented"
+            elif ignore_missing:
+                ret["comment"] = "Pattern not found and ignore_missing set to True"
+            else:
+                return failed(ret, f"{core}: Pattern not found")
+            ret["result"] = True
+            return ret
+        return _toggled(ret, regex, char, backup, commented, verb="Comment")
+    except (AsyncStateError, OSError) as error:
+        return failed(ret, str(error))
+
+
+def uncomment(name: str, regex: str, char: str = "#", backup: Any = ".bak") -> Row:
+    """Take ``char`` away from before every line that matches ``regex`` after it."""
+    name = expand(name)
+    ret = new_row(name, result=False)
+    if not name:
+        return failed(ret, "Must provide name to file.uncomment")
+    problem = file_problem(name)
+    if problem:
+        return failed(ret, problem)
+    core = regex.lstrip("^")
+    plain = f"^[ \t]*{core}"
+    try:
+        if not _finds(name, f"{re.escape(char)}[ \t]*{core}"):
+            if not _finds(name, plain):
+                return failed(ret, f"{regex}: Pattern not found")
+            ret["comment"] = "Pattern already uncommented"
+            ret["result"] = True
+            return ret
+        return _toggled(ret, regex, char, backup, plain, verb="Uncomment")
+    except (AsyncStateError, OSError) as error:
+        return failed(ret, str(error))
+
+
+def _finds(name: str, pattern: str) -> bool:
+    return bool(__salt__["file.search"](name, pattern, multiline=True))
+
+
+def _toggled(ret: Row, regex: str, char: str, backup: Any, expected: str, *, verb: str) -> Row:
+    """Comment the lines out or in and look whether ``expected`` is there then."""
+    name = ret["name"]
+    if is_dry_run():
+        ret["changes"][name] = "updated"
+        ret["comment"] = f"File {name} is set to be updated"
+        ret["result"] = None
+        return ret
+    old = texts.read(name)
+    __salt__["file.comment_line"](name, regex, char, verb == "Comment", backup)
+    new = texts.read(name)
+    ret["result"] = _finds(name, expected)
+    if old != new:
+        ret["changes"]["diff"] = texts.shown(texts.lines(old), texts.lines(new), new)
+    ret["comment"] = (
+        f"{verb}ed lines successfully" if ret["result"] else f"Expected {verb.lower()}ed lines not found"
+    )
+    return ret
+
+
+def blockreplace(
+    name: str,
+    marker_start: str = "#-- start managed zone --",
+    marker_end: str = "#-- end managed zone --",
+    source: Any = None,
+    source_hash: Any = None,
+    template: str | None = "jinja",
+    sources: Any = None,
+    source_hashes: Any = None,
+    defaults: Any = None,
+    context: Any = None,
+    content: str = "",
+    append_if_not_found: bool = False,
+    prepend_if_not_found: bool = False,
+    backup: Any = ".bak",
+    show_changes: bool = True,
+    append_newline: bool | None = None,
+    insert_before_match: str | None = None,
+    insert_after_match: str | None = None,
+) -> Row:
+    """Make ``content``, then accumulated text, then rendered sources, what stands between two marker lines."""
+    name = expand(name)
+    ret = new_row(name, result=False)
+    if not name:
+        return failed(ret, "Must provide name to file.blockreplace")
+    warn_needless_hash(source, source_hash)
+    try:
+        pairs = paired(source, source_hash, sources, source_hashes)
+    except CommandExecutionError as error:
+        return failed(ret, str(error))
+    problem = file_problem(name)
+    if problem:
+        return failed(ret, problem)
+    text = str(content)
+    for collected in accumulated_for_this_state(name):
+        text = f"{text}\n{collected}" if text else str(collected)
+    try:
+        text += "".join(rendered_texts(pairs, template, context, defaults))
+    except CommandExecutionError as error:
+        return failed(ret, str(error))
+    try:
+        changes = __salt__["file.blockreplace"](
+            name,
+            marker_start,
+            marker_end,
+            content=text,
+            append_if_not_found=append_if_not_found,
+            prepend_if_not_found=prepend_if_not_found,
+            insert_before_match=insert_before_match,
+            insert_after_match=insert_after_match,
+            backup=backup,
+            dry_run=is_dry_run(),
+            show_changes=show_changes,
+            append_newline=append_newline,
+        )
+    except (CommandExecutionError, InvocationError, OSError, UnicodeError) as error:
+        return failed(ret, f"Encountered error managing block: {error}. See the log for details.")
+    return _changed(ret, changes, "Changes would be made")

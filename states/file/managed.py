@@ -1,0 +1,393 @@
+"""``file.managed``: content, owner and mode of one file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from asyncstate.dunders import __env__, __grains__, __salt__
+from asyncstate.errors import AsyncStateError, RunCancelled
+
+from .accumulators import accumulated_for
+from .contents import ContentsError, requested_contents
+from .rows import (
+    Row,
+    expand,
+    failed,
+    is_dry_run,
+    is_remote,
+    missing_accounts,
+    normalize_mode,
+    owner_of,
+    warn_needless_hash,
+)
+
+log = logging.getLogger(__name__)
+
+_NOTE = "\nNote: No changes made, actual changes may\nbe different due to other states."
+
+
+def managed(
+    name: str,
+    source: Any = None,
+    source_hash: Any = "",
+    source_hash_name: str | None = None,
+    keep_source: bool = True,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = None,
+    attrs: Any = None,
+    template: str | None = None,
+    makedirs: bool = False,
+    dir_mode: Any = None,
+    context: Any = None,
+    replace: bool = True,
+    defaults: Any = None,
+    backup: Any = "",
+    show_changes: bool = True,
+    create: bool = True,
+    contents: Any = None,
+    tmp_dir: str | None = None,
+    tmp_ext: str = "",
+    contents_pillar: Any = None,
+    contents_grains: Any = None,
+    contents_newline: bool = True,
+    contents_delimiter: str = ":",
+    encoding: str | None = None,
+    encoding_errors: str = "strict",
+    allow_empty: bool = True,
+    follow_symlinks: bool = True,
+    check_cmd: str | None = None,
+    skip_verify: bool = False,
+    selinux: Any = None,
+    win_owner: Any = None,
+    win_perms: Any = None,
+    win_deny_perms: Any = None,
+    win_inheritance: bool = True,
+    win_perms_reset: bool = False,
+    verify_ssl: bool = True,
+    use_etag: bool = False,
+    signature: Any = None,
+    source_hash_sig: Any = None,
+    signed_by_any: Any = None,
+    signed_by_all: Any = None,
+    keyring: str | None = None,
+    gnupghome: str | None = None,
+    ignore_ordering: bool = False,
+    ignore_whitespace: bool = False,
+    ignore_comment_characters: Any = None,
+    new_file_diff: bool = False,
+    sig_backend: str = "gpg",
+    **kwargs: Any,
+) -> Row:
+    """Make a file have the content, owner, group and mode given; what is not given is left as it is.
+
+    The content is that of ``source`` (``salt://``, a path, a URL, or a list of which the first that exists is taken),
+    ``contents``, ``contents_pillar`` or ``contents_grains``; with ``template`` it is rendered, with ``context`` over
+    ``defaults``, and further arguments, as variables. ``mode: keep`` takes the mode of the source. ``check_cmd`` is run
+    with a private copy of the new file, which is put in place only if the command succeeds. ``replace: False`` leaves
+    existing content alone, ``create: False`` a missing file missing. ``show_diff`` is an old name of ``show_changes``.
+    """
+    kwargs.pop("env", None)
+    show_changes = kwargs.pop("show_diff", show_changes)
+    name = expand(name)
+    ret: Row = {"changes": {}, "comment": "", "name": name, "result": True}
+    if not name:
+        return failed(ret, "Destination file name is required")
+    keep_mode = isinstance(mode, str) and mode.lower() == "keep"
+    mode = None if keep_mode else normalize_mode(mode)
+    problem = _conflict(source, contents, contents_pillar, contents_grains, keep_mode=keep_mode)
+    if problem:
+        return failed(ret, problem)
+    warn_needless_hash(source, source_hash)
+    if "file_mode" in kwargs:
+        ret["warnings"] = [
+            "The 'file_mode' argument will be ignored.  Please use 'mode' instead to set file permissions."
+        ]
+    try:
+        contents = requested_contents(
+            contents,
+            contents_pillar,
+            contents_grains,
+            delimiter=contents_delimiter,
+            newline=contents_newline,
+            allow_empty=allow_empty,
+            template=template,
+            context=context,
+            defaults=defaults,
+        )
+    except ContentsError as error:
+        return failed(ret, str(error))
+    replace = replace and bool(source or contents is not None)
+    user = owner_of(kwargs, user)
+    if not create and not os.path.isfile(name):
+        ret["comment"] = f"File {name} is not present and is not set for creation"
+        return ret
+    problem = _misplaced(name, user, group, context, defaults)
+    if problem:
+        return failed(ret, problem)
+    context = dict(context or {})
+    labels = _selinux_labels(selinux)
+    trust = {
+        "source_hash_sig": source_hash_sig,
+        "signed_by_any": signed_by_any,
+        "signed_by_all": signed_by_all,
+        "keyring": keyring,
+        "gnupghome": gnupghome,
+        "sig_backend": sig_backend,
+    }
+    lenient = {
+        "ignore_ordering": ignore_ordering,
+        "ignore_whitespace": ignore_whitespace,
+        "ignore_comment_characters": ignore_comment_characters,
+    }
+    exists = os.path.exists(name)
+    try:
+        if isinstance(source, list) and (replace or not exists):
+            source, source_hash = __salt__["file.source_list"](source, source_hash, str(__env__))
+        if replace and exists and contents is None and not template and not skip_verify and source_hash:
+            replace = not _has_hash(name, source, source_hash, source_hash_name, verify_ssl=verify_ssl, **trust)
+        if not replace and exists:
+            return _permissions_only(name, ret, user, group, mode, attrs, follow_symlinks, labels)
+        collected = accumulated_for(name)
+        if collected:
+            context["accumulator"] = collected
+        if is_dry_run():
+            changes = __salt__["file.check_managed_changes"](
+                name,
+                source,
+                source_hash,
+                source_hash_name,
+                user,
+                group,
+                mode,
+                attrs,
+                template,
+                context,
+                defaults,
+                str(__env__),
+                contents,
+                skip_verify,
+                keep_mode,
+                verify_ssl=verify_ssl,
+                follow_symlinks=follow_symlinks,
+                new_file_diff=new_file_diff,
+                **labels,
+                **trust,
+                **lenient,
+                **kwargs,
+            )
+            return _foretold(ret, name, changes, show_changes=show_changes, lenient=any(lenient.values()))
+        sfn, source_sum, problem = "", {}, ""
+        if source and contents is None:
+            sfn, source_sum, problem = __salt__["file.get_managed"](
+                name,
+                template,
+                source,
+                source_hash,
+                source_hash_name,
+                user,
+                group,
+                mode,
+                attrs,
+                str(__env__),
+                context,
+                defaults,
+                skip_verify,
+                verify_ssl=verify_ssl,
+                use_etag=use_etag,
+                **trust,
+                **kwargs,
+            )
+        if problem:
+            return failed(ret, f"Unable to manage file: {problem}")
+        placement: dict[str, Any] = {
+            "sfn": sfn,
+            "source": source,
+            "source_sum": source_sum,
+            "user": user,
+            "group": group,
+            "mode": mode,
+            "attrs": attrs,
+            "saltenv": str(__env__),
+            "template": template,
+            "show_changes": show_changes,
+            "contents": contents,
+            "skip_verify": skip_verify,
+            "keep_mode": keep_mode,
+            "encoding": encoding,
+            "encoding_errors": encoding_errors,
+            "use_etag": use_etag,
+            "signature": signature,
+            "new_file_diff": new_file_diff,
+            **labels,
+            **trust,
+            **lenient,
+        }
+        if check_cmd:
+            refusal = _refused(name, check_cmd, tmp_dir, tmp_ext, placement)
+            if refusal is not None:
+                ret.update(refusal)
+                return ret
+        row: Row = __salt__["file.manage_file"](
+            name,
+            ret=ret,
+            backup=backup,
+            makedirs=makedirs,
+            dir_mode=dir_mode,
+            follow_symlinks=follow_symlinks,
+            **placement,
+        )
+        if not keep_source:
+            _forget(source)
+        return row
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError, UnicodeError, LookupError) as error:
+        ret["changes"] = {}
+        return failed(ret, f"Unable to manage file: {error}")
+
+
+def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode: bool) -> str:
+    """Return which arguments exclude each other, "" if none do."""
+    count = (contents is not None) + (pillar is not None) + (grains is not None)
+    if source and count:
+        return "'source' cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'"
+    if keep_mode and count:
+        return (
+            "Mode preservation cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'"
+        )
+    if count > 1:
+        return "Only one of 'contents', 'contents_pillar', and 'contents_grains' is permitted"
+    return ""
+
+
+def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any) -> str:
+    """Return why nothing can be managed there, or so, "" if it can."""
+    problem = missing_accounts(user, group) if user or group else ""
+    if problem:
+        return problem
+    if not os.path.isabs(name):
+        return f"Specified file {name} is not an absolute path"
+    if os.path.isdir(name):
+        return f"Specified target {name} is a directory"
+    if context is not None and not isinstance(context, dict):
+        return "Context must be formed as a dict"
+    if defaults and not isinstance(defaults, dict):
+        return "Defaults must be formed as a dict"
+    return ""
+
+
+def _selinux_labels(selinux: Any) -> dict[str, Any]:
+    return {key: selinux[key] for key in ("seuser", "serole", "setype", "serange") if key in selinux} if selinux else {}
+
+
+def _has_hash(name: str, source: Any, source_hash: Any, source_hash_name: str | None, **options: Any) -> bool:
+    """Tell whether a file has the hash its remote source must have: then nothing needs to be fetched."""
+    if not source or not is_remote(source):
+        return False
+    try:
+        wanted = __salt__["file.get_source_sum"](
+            name, source, source_hash, source_hash_name, str(__env__), **options
+        )
+        return bool(__salt__["file.get_hash"](name, wanted["hash_type"]) == wanted["hsum"])
+    except (AsyncStateError, OSError) as error:
+        log.warning("Failed checking existing file's hash against specified source_hash: %s", error)
+        return False
+
+
+def _permissions_only(
+    name: str, ret: Row, user: Any, group: Any, mode: Any, attrs: Any, follow_symlinks: bool, labels: dict[str, Any]
+) -> Row:
+    ret, before = __salt__["file.check_perms"](name, ret, user, group, mode, attrs, follow_symlinks, **labels)
+    if is_dry_run():
+        if mode and mode != before["lmode"]:
+            ret["comment"] = (
+                f"File {name} will be updated with permissions {mode} from its current state of {before['lmode']}"
+            )
+        else:
+            ret["comment"] = f"File {name} not updated"
+    elif not ret["changes"] and ret["result"]:
+        ret["comment"] = f"File {name} exists with proper permissions. No changes made."
+    return ret
+
+
+def _foretold(ret: Row, name: str, changes: Any, *, show_changes: bool, lenient: bool) -> Row:
+    """Return the row of a dry run from what would change, or from ``(False, why it would fail)``."""
+    significant = True
+    if isinstance(changes, tuple):
+        if not isinstance(changes[1], dict):
+            ret["result"], ret["comment"] = changes
+            return ret
+        significant, changes = changes
+    ret["changes"] = changes
+    if changes:
+        ret["result"] = None
+        ret["comment"] = f"The file {name} is set to be changed{_NOTE}"
+        if "diff" in changes and not show_changes:
+            changes["diff"] = "<show_changes=False>"
+        if lenient and not significant:
+            ret["skip_req"] = True
+    else:
+        ret["comment"] = f"The file {name} is in the correct state"
+    return ret
+
+
+def _refused(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
+    """Run ``check_cmd`` on a private copy of the new file, if it would change. Return what to say if that fails."""
+    changes = __salt__["file.check_file_meta"](
+        name,
+        placement["sfn"],
+        placement["source"],
+        placement["source_sum"],
+        placement["user"],
+        placement["group"],
+        placement["mode"],
+        placement["attrs"],
+        placement["saltenv"],
+        placement["contents"],
+        follow_symlinks=True,
+    )
+    if not changes:
+        return None
+    descriptor, copy = tempfile.mkstemp(suffix=tmp_ext, dir=tmp_dir)
+    os.close(descriptor)
+    try:
+        # the copy of a rendered template must outlive this trial: it is given as contents
+        trial = {**placement, "signature": None}
+        if placement["contents"] is None and placement["sfn"]:
+            trial |= {"contents": Path(placement["sfn"]).read_bytes(), "sfn": ""}
+            trial |= {"source": None, "source_sum": {}, "keep_mode": False}
+        __salt__["file.manage_file"](copy, ret=None, backup="", **trial)
+        return mod_run_check_cmd(check_cmd, copy)
+    finally:
+        Path(copy).unlink(missing_ok=True)
+
+
+def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | None:
+    """Run ``cmd filename``; None if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
+
+    A state function with a ``check_cmd`` argument of its own calls this; the run applies no further check to it.
+    """
+    shell = __grains__.get("shell")
+    if shell:
+        check_cmd_opts.setdefault("shell", shell)
+    answer = __salt__["cmd.run_all"](f"{cmd} {shlex.quote(filename)}", **check_cmd_opts)
+    if answer["retcode"] == 0:
+        return None
+    said = [answer[stream] for stream in ("stdout", "stderr") if answer.get(stream)]
+    return {"comment": "\n".join(["check_cmd execution failed", *said]), "skip_watch": True, "result": False}
+
+
+def _forget(source: Any) -> None:
+    """Drop the downloaded copy of a source."""
+    if source and is_remote(source):
+        cached = __salt__["cp.is_cached"](source, str(__env__))
+        if cached:
+            Path(cached).unlink(missing_ok=True)
+
+

@@ -1,0 +1,124 @@
+"""What every file state begins with: its row, and checks of the arguments most of them share."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+log = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+
+
+def new_row(name: str, result: bool | None = True) -> Row:
+    """Return the row of a state that found nothing to do."""
+    return {"name": name, "changes": {}, "result": result, "comment": ""}
+
+
+def failed(ret: Row, comment: str) -> Row:
+    """Make ``ret`` a failed row that says why."""
+    ret["result"] = False
+    ret["comment"] = comment
+    return ret
+
+
+def expand(path: str) -> str:
+    """Replace a leading ``~``."""
+    return os.path.expanduser(path) if path[:1] == "~" else path
+
+
+def is_dry_run() -> bool:
+    """Tell whether this call must change nothing."""
+    return bool(__opts__["test"])
+
+
+def normalize_mode(mode: Any) -> str | None:
+    """Return a mode as Salt compares and reports it: ``"0644"`` for 644, ``"644"``, ``"0o644"``, ``"00644"``."""
+    if mode is None:
+        return None
+    return str(mode).replace("0o", "0").strip("\"'").lstrip("0").zfill(4)
+
+
+def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:
+    """Return ``user``, or what a tree wrongly calls ``owner``."""
+    if not user and "owner" in kwargs:
+        log.warning('Use of argument owner found, "owner" is invalid, please use "user"')
+        return kwargs["owner"]
+    return user
+
+
+def missing_accounts(user: Any, group: Any) -> str:
+    """Return what is wrong with an owner; "" if nothing, and in a dry run: an earlier state may be about to make it."""
+    problem = ""
+    if user and __salt__["file.user_to_uid"](user) == "":
+        problem = f"User {user} is not available "
+    if group and __salt__["file.group_to_gid"](group) == "":
+        problem += f"Group {group} is not available"
+    if problem and is_dry_run():
+        log.warning("%s", problem)
+        return ""
+    return problem
+
+
+def default_owner(user: Any, group: Any) -> tuple[Any, Any]:
+    """Fill an owner that is not given with the user of this run, a group with the primary group of the user."""
+    if user is None:
+        user = __opts__.get("user") or pwd.getpwuid(os.geteuid()).pw_name
+    if group is None:
+        uid = __salt__["file.user_to_uid"](user)
+        try:
+            gid = pwd.getpwuid(uid).pw_gid if isinstance(uid, int) else 0
+        except KeyError:
+            gid = 0
+        group = __salt__["file.gid_to_group"](gid)
+    return user, group
+
+
+def preflight(name: str, user: Any, group: Any, *more: str) -> str:
+    """Return all that is wrong with a link's owner and paths as one text, "" if nothing is."""
+    problems = []
+    if __salt__["file.user_to_uid"](user) == "":
+        problems.append(f"User {user} does not exist")
+    if __salt__["file.group_to_gid"](group) == "":
+        problems.append(f"Group {group} does not exist")
+    if not os.path.isabs(name):
+        problems.append(f"Specified file {name} is not an absolute path")
+    problems += [problem for problem in more if problem]
+    return ". ".join(problems) + ("." if len(problems) > 1 else "")
+
+
+def file_problem(name: str) -> str:
+    """Return why there is no file to edit at ``name``, "" if there is one."""
+    if not os.path.isabs(name):
+        return f"Specified file {name} is not an absolute path"
+    if not os.path.exists(name):
+        return f"{name}: file not found"
+    return ""
+
+
+def string_list(value: Any) -> list[str]:
+    """Return text given as a string, bytes, a list or a single value as a list. UnicodeDecodeError for other bytes."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, bytes):
+        return [value.decode()]
+    if isinstance(value, Iterable) and not isinstance(value, Mapping):
+        return [str(item) for item in value]
+    return [str(value)]
+
+
+def is_remote(source: Any) -> bool:
+    """Tell whether a source, or one of a list, comes over the network: only there a ``source_hash`` is needed."""
+    sources = [source] if isinstance(source, str) else source
+    return any(str(item).lower().startswith(("http:", "https:", "ftp:")) for item in sources)
+
+
+def warn_needless_hash(source: Any, source_hash: Any) -> None:
+    """Say that a hash is ignored for a source that isn't fetched."""
+    if source is not None and source_hash and not is_remote(source):
+        log.info("source_hash is only needed with 'http', 'https' or 'ftp'")

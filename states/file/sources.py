@@ -1,0 +1,55 @@
+"""Text that an edit takes from files instead of from its own arguments: source, sources and their hashes."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__, current
+from asyncstate.errors import AsyncStateError, CommandExecutionError, LoaderError
+
+from .rows import is_remote
+
+
+def paired(source: Any, source_hash: Any, sources: Any, source_hashes: Any) -> list[tuple[Any, Any]]:
+    """Return every source with its hash. CommandExecutionError if one and several are given at once."""
+    if source and sources:
+        raise CommandExecutionError("source and sources are mutually exclusive")
+    if source_hash and source_hashes:
+        raise CommandExecutionError("source_hash and source_hashes are mutually exclusive")
+    if source:
+        return [(source, source_hash)]
+    sources = sources or []
+    return list(zip_longest(sources, (source_hashes or [])[: len(sources)]))
+
+
+def rendered_texts(sources: list[tuple[Any, Any]], template: str | None, context: Any, defaults: Any) -> list[str]:
+    """Return the rendered text of every source. CommandExecutionError says which can't be had, and why."""
+    variables = {**(defaults or {}), **(context or {})}
+    return [_rendered(str(source), source_hash, template, variables) for source, source_hash in sources]
+
+
+def _rendered(source: str, source_hash: Any, template: str | None, variables: dict[str, Any]) -> str:
+    saltenv = str(__env__)
+    cached = __salt__["cp.cache_file"](source, saltenv)
+    if not cached:
+        raise CommandExecutionError(f"Failed to load template file {source}")
+    if source_hash and is_remote(source):
+        wanted = __salt__["file.get_source_sum"]("", source, source_hash, None, saltenv)
+        if __salt__["file.get_hash"](cached, wanted["hash_type"]) != wanted["hsum"]:
+            raise CommandExecutionError(f"The checksum of {source} is not {wanted['hsum']}")
+    if not template:
+        text = Path(cached).read_text(encoding="utf-8")
+    else:
+        try:
+            text = current.get().loaders.render_template(
+                Path(cached), template, {"source": source, **variables}, saltenv
+            )
+        except LoaderError as error:
+            raise CommandExecutionError(f"Specified template format {template} is not supported") from error
+        except AsyncStateError as error:
+            raise CommandExecutionError(f"Failed to load template file {source}: {error}") from error
+    if not text:
+        raise CommandExecutionError(f"Failed to read rendered template file {cached} ({source})")
+    return str(text)

@@ -1,0 +1,65 @@
+"""Text of files being edited: reading it, finding pieces of it, showing what changed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+_HEAD = 512
+_TEXT = bytes(range(32, 127)) + b"\n\r\t\f\b"
+_SHARE = 0.30
+
+
+def read(name: str) -> str:
+    """Return a file's text: UTF-8, else Latin-1."""
+    data = Path(name).read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def is_text(text: str) -> bool:
+    """Guess from its beginning whether this is text, as Salt does for the bytes of a file."""
+    head = text[:_HEAD]
+    odd = sum(1 for letter in head if ord(letter) < 128 and letter.encode() not in _TEXT)
+    return "\0" not in head and (not head or odd / len(head) <= _SHARE)
+
+
+def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = True, joint: str = "") -> str:
+    """Return the diff of lines as a row shows it; ``joint`` stands between the lines of the diff."""
+    import difflib  # noqa: PLC0415 - most runs show no diff
+
+    if not is_text(text):
+        return "Replace binary file"
+    return joint.join(difflib.unified_diff(old, new)) if show_changes else "<show_changes=False>"
+
+
+def is_there(text: str, chunk: str) -> bool:
+    """Tell whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
+    words = r"(?:\s+)?"
+    lines = [words + words.join(map(re.escape, _words(line))) + words for line in chunk.splitlines()]
+    return re.search(f"^{''.join(lines)}$", text, re.MULTILINE) is not None
+
+
+def _words(line: str) -> list[str]:
+    """Split at white space, but not within quotes of one kind if the line has only that."""
+    lexer = shlex.shlex(line)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    if "'" in line:
+        lexer.quotes = '"'
+    elif '"' in line:
+        lexer.quotes = "'"
+    try:
+        return list(lexer)
+    except ValueError:  # quotes that don't close
+        return line.split()
+
+
+def lines(text: str) -> list[str]:
+    """Split with line endings kept."""
+    return text.splitlines(keepends=True)
+
+

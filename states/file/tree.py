@@ -1,0 +1,284 @@
+"""``file.recurse``: a whole directory of the file roots."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__, check_cancelled, current
+from asyncstate.errors import CommandExecutionError
+
+from .cleaning import clean_directory, is_included, required_files
+from .directory import directory
+from .links import symlink
+from .managed import managed
+from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, string_list
+
+
+def recurse(
+    name: str,
+    source: Any,
+    keep_source: bool = True,
+    clean: bool = False,
+    require: Any = None,
+    user: Any = None,
+    group: Any = None,
+    dir_mode: Any = None,
+    file_mode: Any = None,
+    sym_mode: Any = None,
+    template: str | None = None,
+    context: Any = None,
+    replace: bool = True,
+    defaults: Any = None,
+    include_empty: bool = False,
+    backup: Any = "",
+    include_pat: Any = None,
+    exclude_pat: Any = None,
+    maxdepth: int | None = None,
+    keep_symlinks: bool = False,
+    force_symlinks: bool = False,
+    win_owner: Any = None,
+    win_perms: Any = None,
+    win_deny_perms: Any = None,
+    win_inheritance: bool = True,
+    merge: bool = False,
+    **kwargs: Any,
+) -> Row:
+    """Make ``name`` hold the files of a ``salt://`` directory, each managed as ``file.managed`` would.
+
+    Of a list of sources the first that exists is taken; with ``merge`` all are, the first wins for each file. ``clean``
+    removes everything else. Empty directories and links are copied with ``include_empty`` and ``keep_symlinks`` only.
+    """
+    kwargs.pop("env", None)
+    name = expand(str(name))
+    ret = new_row(name)
+    if "mode" in kwargs:
+        return failed(
+            ret, "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
+        )
+    user = owner_of(kwargs, user)
+    dir_mode = normalize_mode(dir_mode)
+    keep_mode = isinstance(file_mode, str) and file_mode.lower() == "keep"
+    problem = missing_accounts(user, group) if user or group else ""
+    if problem:
+        return failed(ret, problem)
+    if not os.path.isabs(name):
+        return failed(ret, f"Specified file {name} is not an absolute path")
+    try:
+        sources = existing_sources(source)
+    except CommandExecutionError as error:
+        return failed(ret, f"Recurse failed: {error}")
+    if not os.path.isdir(name):
+        if os.path.exists(name):
+            return failed(ret, f"The path {name} exists and is not a directory")
+        if not is_dry_run():
+            __salt__["file.makedirs_perms"](name=name, user=user, group=group, mode=dir_mode)
+    content = TreeContent(name, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
+    for single in sources if merge else sources[:1]:
+        content.add(single)
+    parts = _Parts(ret, clean=clean)
+    for path in sorted(content.directories):
+        if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):
+            parts.merge(
+                path, directory(path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True)
+            )
+    passed = {key: value for key, value in kwargs.items() if key != "makedirs"}
+    for path, url in sorted(content.files.items()):
+        check_cancelled()
+        if replace and os.path.isdir(path) and not parts.make_way(
+            path, "Replacing directory {} with a file", "Replaced directory with a new file", os.path.isfile
+        ):
+            continue
+        row = managed(
+            path,
+            source=url,
+            keep_source=keep_source,
+            user=user,
+            group=group,
+            mode="keep" if keep_mode else normalize_mode(file_mode),
+            template=template,
+            makedirs=True,
+            replace=replace,
+            context=context,
+            defaults=defaults,
+            backup=backup,
+            **passed,
+        )
+        parts.merge(path, row)
+    for path, target in sorted(content.links.items()):
+        row = symlink(path, target, makedirs=True, force=force_symlinks, user=user, group=group, mode=sym_mode)
+        parts.merge(path, row)
+    if clean:
+        keep = [*content.keep, *required_files(name, require)]
+        parts.cleaned(clean_directory(name, keep, exclude_pat))
+    return parts.conclude()
+
+
+class _Parts:
+    """Puts the rows of a tree's files and directories together into one."""
+
+    def __init__(self, ret: Row, *, clean: bool) -> None:
+        self.ret = ret
+        self.clean = clean
+        self.comments: dict[str, list[str]] = {}
+
+    def merge(self, path: str, row: Row) -> None:
+        """Take over a part's changes; its comment if it is not simply right; the worse of the results."""
+        if row["result"] is False or self.ret["result"] is True:
+            self.ret["result"] = row["result"]
+        if row["result"] is not True and row["comment"]:
+            self.comments.setdefault(path, []).append(row["comment"])
+        if row["changes"]:
+            self.ret["changes"][path] = row["changes"]
+
+    def make_way(self, path: str, would: str, did: str, is_right: Any) -> bool:
+        """With ``clean``, remove what is of the wrong kind. False in a dry run: then nothing more is known."""
+        if not self.clean or not os.path.exists(path) or is_right(path):
+            return True
+        if is_dry_run():
+            self.merge(path, {"changes": {}, "result": None, "comment": would.format(path)})
+            return False
+        __salt__["file.remove"](path)
+        self.merge(path, {"changes": {"diff": did}, "result": True, "comment": ""})
+        return True
+
+    def cleaned(self, removed: list[str]) -> None:
+        """Report what ``clean`` removed, or would."""
+        if not removed:
+            return
+        if is_dry_run():
+            if self.ret["result"]:
+                self.ret["result"] = None
+            self.comments.setdefault("removed", []).extend(removed)
+        else:
+            self.ret["changes"]["removed"] = removed
+
+    def conclude(self) -> Row:
+        """Return the row."""
+        text = "\n".join(f"\n#### {path} ####\n" + "\n".join(said) for path, said in self.comments.items()).strip()
+        self.ret["comment"] = text or f"Recursively updated {self.ret['name']}"
+        if not self.ret["changes"] and self.ret["result"]:
+            self.ret["comment"] = f"The directory {self.ret['name']} is in the correct state"
+        return self.ret
+
+
+def existing_sources(source: Any) -> list[str]:
+    """Return the ``salt://`` directories of ``source`` that exist. CommandExecutionError if there is none."""
+    found = []
+    for url in (single.rstrip("/") for single in string_list(source)):
+        if not url.startswith("salt://"):
+            raise CommandExecutionError(f"Invalid source '{url}' (must be a salt:// URI)")
+        path, saltenv = _split(url)
+        if path in current.get().file_client.list_dirs(saltenv):
+            found.append(url)
+    if not found:
+        raise CommandExecutionError("none of the specified sources were found")
+    return found
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return the path and the environment of ``salt://path?saltenv=env``."""
+    path, _, query = url.removeprefix("salt://").partition("?")
+    _, named, saltenv = query.partition("saltenv=")
+    return path.strip("/"), saltenv if named else str(__env__)
+
+
+class TreeContent:
+    """What a tree is to hold: ``files`` (path: URL), ``directories``, ``links`` (path: target), and all of it in ``keep``."""
+
+    def __init__(
+        self,
+        name: str,
+        keep_symlinks: bool = False,
+        include_pat: Any = None,
+        exclude_pat: Any = None,
+        maxdepth: int | None = None,
+        include_empty: bool = False,
+    ) -> None:
+        self.name = name
+        self.keep_symlinks = keep_symlinks
+        self.include_pat = include_pat
+        self.exclude_pat = exclude_pat
+        self.maxdepth = maxdepth
+        self.include_empty = include_empty
+        self.files: dict[str, str] = {}
+        self.directories: set[str] = set()
+        self.links: dict[str, str] = {}
+        self.keep: set[str] = set()
+        self._ancestors: set[str] = set()
+
+    def add(self, url: str) -> None:
+        """Add what a source has and an earlier one has not."""
+        path, saltenv = _split(url)
+        client = current.get().file_client
+        prefix = f"{path}/"
+        names = [name for name in client.list_files(saltenv) if name.startswith(prefix)]
+        if self.keep_symlinks:
+            names = self._add_links(prefix, client.list_symlinks(saltenv), names)
+        for name in names:
+            place = self._place(name, prefix)
+            if place:
+                self.files[place] = f"salt://{name}?saltenv={saltenv}"
+                self.directories.add(os.path.dirname(place))
+                self._add_ancestors(place)
+                self.keep.add(place)
+        if self.include_empty:
+            for name in client.list_dirs(saltenv):
+                place = self._place(name, prefix, is_directory=True) if name.startswith(prefix) else ""
+                if place:
+                    self.directories.add(place)
+                    self._ancestors.add(place)
+                    self.keep.add(place)
+
+    def _add_ancestors(self, place: str) -> None:
+        folder = os.path.dirname(place)
+        while folder not in self._ancestors and folder != os.path.dirname(folder):
+            self._ancestors.add(folder)
+            folder = os.path.dirname(folder)
+
+    def _add_links(self, prefix: str, links: dict[str, str], names: list[str]) -> list[str]:
+        """Take links as links; return the names that are not reached through one."""
+        for link, target in links.items():
+            if not link.startswith(prefix):
+                continue
+            names = [name for name in names if name != link and not name.startswith(f"{link}/")]
+            place = self._place(link, prefix)
+            if place:
+                self.links[place] = target
+                self.keep.add(place)
+        return names
+
+    def _place(self, name: str, prefix: str, *, is_directory: bool = False) -> str:
+        """Return where a file of the roots goes; "" if it is left out, or its place is taken."""
+        relative = posixpath.relpath(name, prefix)
+        if self.maxdepth is not None and relative.count("/") > self.maxdepth:
+            return ""
+        if relative == "." or not is_included(relative, self.include_pat, self.exclude_pat):
+            return ""
+        place = os.path.join(self.name, relative)
+        folder = place
+        while folder != self.name:
+            if folder in self.files or folder in self.links:
+                return ""
+            folder = os.path.dirname(folder)
+        return "" if place in self._ancestors and not is_directory else place
+
+
+def recursed_paths(low: Row) -> set[str]:
+    """Return all paths that the ``file.recurse`` of a low chunk manages; nothing if its source is missing."""
+    try:
+        sources = existing_sources(low.get("source", []))
+    except CommandExecutionError:
+        return set()
+    content = TreeContent(
+        low["name"],
+        bool(low.get("keep_symlinks")),
+        low.get("include_pat"),
+        low.get("exclude_pat"),
+        low.get("maxdepth"),
+        bool(low.get("include_empty")),
+    )
+    for single in sources if low.get("merge") else sources[:1]:
+        content.add(single)
+    return content.keep

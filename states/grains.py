@@ -1,0 +1,158 @@
+"""The ``grains`` states: static grains of this machine, with Salt's arguments and rows.
+
+Every function takes a path of any depth, ``a:b:c``; ``delimiter`` is what separates it in ``name``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_DELIMITER = ":"
+_MISSING: Any = object()
+
+
+def exists(name: str, delimiter: str = _DELIMITER) -> Row:
+    """Check that a grain is there."""
+    name = _path(name, delimiter)
+    if __salt__["grains.get"](name, _MISSING) is _MISSING:
+        return _row(name, "Grain does not exist", result=False)
+    return _row(name, "Grain exists")
+
+
+def present(name: str, value: Any, delimiter: str = _DELIMITER, force: bool = False) -> Row:
+    """Set a grain. ``force`` allows to replace a list or a mapping, or something else by one."""
+    name = _path(name, delimiter)
+    existing = __salt__["grains.get"](name, _MISSING)
+    if existing == value:
+        return _row(name, "Grain is already set")
+    if __opts__["test"]:
+        if existing is _MISSING:
+            return _row(name, f"Grain {name} is set to be added", result=None, changes={"new": name})
+        changes = {"changed": {name: value}}
+        return _row(name, f"Grain {name} is set to be changed", result=None, changes=changes)
+    row: Row = {**__salt__["grains.set"](name, value, force=force), "name": name}
+    if row["result"] is True and row["changes"]:
+        row["comment"] = f"Set grain {name} to {value}"
+    return row
+
+
+def list_present(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
+    """Make sure that a list grain holds ``value``, or all of a list of values."""
+    name = _path(name, delimiter)
+    grain = __salt__["grains.get"](name)
+    if grain and not isinstance(grain, list):
+        return _row(name, f"Grain {name} is not a valid list", result=False)
+    pending = __context__.setdefault("pending_grains", {}).setdefault(name, [])
+    wanted = value if isinstance(value, list) else [value]
+    known = [item for item in wanted if item in pending or (grain and item in grain)]
+    missing = [item for item in wanted if item not in known]
+    if not missing:
+        where = f"already in grain {name} (or pending)" if grain else f"already pending in grain {name}"
+        return _row(name, f"Value {value} is {where}")
+    pending.extend(missing)
+    if isinstance(value, list):
+        value = missing
+    if __opts__["test"]:
+        comment = (
+            f"Value {value} is set to be appended to grain {name}" if grain else f"Grain {name} is set to be added"
+        )
+        return _row(name, comment, result=None, changes={"new": grain})
+    comment = ""
+    if known:
+        found = f'value found in "{name}" (or pending)' if grain else f'value already pending in "{name}"'
+        comment = f"Removed value {known} from update due to {found}.\n"
+    changed = __salt__["grains.append"](name, value)
+    now = __salt__["grains.get"](name, [])
+    if any(item not in now for item in missing):
+        return _row(name, f"Failed append value {value} to grain {name}", result=False)
+    return _row(name, f"{comment}Append value {value} to grain {name}", changes={"new": changed})
+
+
+def list_absent(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
+    """Make sure that a list grain does not hold ``value``, or any of a list of values."""
+    name = _path(name, delimiter)
+    grain = __salt__["grains.get"](name, None)
+    if not grain:
+        return _row(name, f"Grain {name} does not exist")
+    if not isinstance(grain, list):
+        return _row(name, f"Grain {name} is not a valid list", result=False)
+    row = _row(name, "")
+    comments = []
+    for item in value if isinstance(value, list) else [value]:
+        if item not in grain:
+            comments.append(f"Value {item} is absent from grain {name}")
+            continue
+        if __opts__["test"]:
+            row["result"] = None
+            comments.append(f"Value {item} in grain {name} is set to be deleted")
+        else:
+            __salt__["grains.remove"](name, item)
+            comments.append(f"Value {item} was deleted from grain {name}")
+        row["changes"].setdefault("deleted", []).append(item)
+    row["comment"] = "\n".join(comments)
+    return row
+
+
+def absent(name: str, destructive: bool = False, delimiter: str = _DELIMITER, force: bool = False) -> Row:
+    """Set a grain to None, or with ``destructive`` remove it. ``force`` allows that for lists and mappings."""
+    name = _path(name, delimiter)
+    grain = __salt__["grains.get"](name, _MISSING)
+    if grain is _MISSING:
+        return _row(name, f"Grain {name} does not exist")
+    to_none = {"grain": name, "value": None} if grain is not None else {}
+    changes = {"deleted": name} if destructive is True else to_none
+    if __opts__["test"]:
+        comment = f"Value for grain {name} is set to be deleted (None)" if to_none else ""
+        if destructive is True:
+            comment = f"Grain {name} is set to be deleted"
+        return _row(name, comment, result=None, changes=changes)
+    row: Row = {**__salt__["grains.set"](name, None, destructive=destructive, force=force), "name": name}
+    if row["result"] and changes:
+        row["changes"] = changes
+        row["comment"] = (
+            f"Grain {name} was deleted" if destructive is True else f"Value for grain {name} was set to None"
+        )
+    return row
+
+
+def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIMITER) -> Row:
+    """Append ``value`` to a list grain that exists; ``convert`` makes a list of what is there."""
+    name = _path(name, delimiter)
+    grain = __salt__["grains.get"](name, None)
+    if not grain and name not in __grains__:
+        return _row(name, f"Grain {name} does not exist", result=False)
+    if isinstance(grain, list):
+        if value in grain:
+            return _row(name, f"Value {value} is already in the list for grain {name}")
+        planned = f"Value {value} in grain {name} is set to be added"
+    elif convert is True:
+        planned = f"Grain {name} is set to be converted to list and value {value} will be added"
+    else:
+        return _row(name, f"Grain {name} is not a valid list", result=False)
+    if __opts__["test"]:
+        return _row(name, planned, result=None, changes={"added": value})
+    if isinstance(grain, list):
+        __salt__["grains.append"](name, value)
+    else:
+        __salt__["grains.setval"](name, [value] if grain is None else [grain, value])
+    return _row(name, f"Value {value} was added to grain {name}", changes={"added": value})
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that grains states come one after the other: all of them rewrite one file."""
+    return {"reads": [], "writes": ["grains:static"]}
+
+
+def _row(name: str, comment: str, *, result: bool | None = True, changes: Any = None) -> Row:
+    return {"name": name, "changes": {} if changes is None else changes, "result": result, "comment": comment}
+
+
+def _path(name: str, delimiter: str) -> str:
+    return name.replace(delimiter, _DELIMITER)

@@ -1,0 +1,203 @@
+"""The ``module`` states: call execution functions from an SLS.
+
+Both of Salt's notations are understood. The present one names functions as keys, with a list of arguments each::
+
+    refresh:
+      module.run:
+        - pkg.refresh_db: []
+        - test.echo:
+          - text: done
+
+The old one gives one function as ``name`` and its arguments beside it (``m_name``, ``m_fun`` … where a state argument
+has the name already; ``args`` and ``kwargs`` for the rest). Returners belong to a Salt master and are ignored.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import InvocationError, RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Row = dict[str, Any]
+
+_BOOKKEEPING = frozenset({"name", "__reqs__", "sfun"})
+_TAKEN_NAMES = {name: f"m_{name}" for name in ("name", "fun", "names", "state", "saltenv")}
+"""Parameters of execution functions that a state could not pass under their own name."""
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def run(**kwargs: Any) -> Row:
+    """Call one or several execution functions; their return values are the changes.
+
+    A return value of False, or a dict with ``result: False`` or a ``retcode`` other than 0 at any depth, is a failure.
+    """
+    keys = [key for key in kwargs if key not in _BOOKKEEPING]
+    if keys and all("." in key for key in keys):
+        return _run_functions(kwargs)
+    return _run_one(**kwargs)
+
+
+async def wait(name: str, **kwargs: Any) -> Row:
+    """Do nothing: only a watched state that changed makes the calls. Takes the arguments of `run`."""
+    return {"name": name, "changes": {}, "result": True, "comment": ""}
+
+
+async def watch(name: str, **kwargs: Any) -> Row:
+    """Do as `wait` does, for those who took the requisite's name for the function's."""
+    return {"name": name, "changes": {}, "result": True, "comment": ""}
+
+
+def mod_watch(**kwargs: Any) -> Row:
+    """Answer a watch: make the calls."""
+    return run(**kwargs)
+
+
+def _run_functions(kwargs: dict[str, Any]) -> Row:
+    kwargs.pop("name", None)
+    row: Row = {"name": list(kwargs), "changes": {}, "comment": "", "result": None}
+    functions = [key for key in kwargs if "." in key]
+    missing = [name for name in map(_function_name, functions) if name not in __salt__]
+    waiting = [name for name in map(_function_name, functions) if __opts__["test"] and name not in missing]
+    if missing or waiting:
+        row["comment"] = " ".join(filter(None, (_missing_comment(missing), _waiting_comment(waiting))))
+        row["result"] = False if missing else None
+        return row
+    failures: list[str] = []
+    successes: list[str] = []
+    for function in functions:
+        try:
+            value = _call(__salt__[_function_name(function)], kwargs[function])
+        except TypeError as error:
+            failures.append(f"'{function}' failed: {error}")
+            continue
+        if _succeeded(value):
+            shown = value.get("comment", "Success") if isinstance(value, dict) else value
+            successes.append(f"{function}: {shown}")
+            row["changes"][function] = value
+        elif isinstance(value, dict):
+            failures.append(f"'{function}' failed: {value.get('comment', '(error message N/A)')}")
+        else:
+            failures.append(f"'{function}': {value}")
+    row["comment"] = ", ".join(failures + successes)
+    row["result"] = not failures
+    return row
+
+
+def _function_name(key: str) -> str:
+    """Return the function of a key: ``mod.fun:2`` calls the same function a second time."""
+    return key.partition(":")[0]
+
+
+# "functionTrue" for more than one is what Salt says.
+def _missing_comment(names: list[str]) -> str:
+    return f"Unavailable function{len(names) > 1 or ''}: {', '.join(names)}." if names else ""
+
+
+def _waiting_comment(names: list[str]) -> str:
+    return f"Function{len(names) > 1 or ''} {', '.join(names)} to be executed." if names else ""
+
+
+def _call(function: Callable[..., Any], arguments: Any) -> Any:
+    """Call ``function`` with a list of values and one-key dicts: ``[value, {keyword: value}]``."""
+    if not isinstance(arguments, (list, tuple)):
+        arguments = [] if arguments is None else [arguments]
+    positional = [item for item in arguments if not isinstance(item, dict)]
+    keywords: dict[str, Any] = {}
+    for item in reversed(arguments):
+        if isinstance(item, dict):
+            keywords.update(item)
+    required = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in _POSITIONAL and parameter.default is parameter.empty
+    ]
+    missing = [name for name in required[len(positional) :] if name not in keywords]
+    if missing:
+        raise InvocationError(f"Missing arguments: {', '.join(missing)}")
+    return function(*positional, **keywords)
+
+
+def _run_one(name: str, **kwargs: Any) -> Row:
+    row: Row = {"name": name, "changes": {}, "comment": "", "result": None}
+    if name not in __salt__:
+        row["comment"] = f"Module function {name} is not available"
+        row["result"] = False
+        return row
+    if __opts__["test"]:
+        row["comment"] = f"Module function {name} is set to execute"
+        return row
+    function = __salt__[name]
+    try:
+        positional, keywords = _distribute(function, kwargs)
+    except InvocationError as error:
+        row["comment"] = str(error)
+        row["result"] = False
+        return row
+    try:
+        value = function(*positional, **keywords)
+    except RunCancelled:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the function raises is the comment
+        row["comment"] = f"Module function {name} threw an exception. Exception: {error}"
+        row["result"] = False
+        return row
+    row["changes"] = {"ret": value}
+    row["comment"] = f"Module function {name} executed"
+    row["result"] = _succeeded(value)
+    return row
+
+
+def _distribute(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments for ``function`` that are in ``given``; what it has no parameter for is left out."""
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    missing: list[str] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        key = _key_for(name, given)
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional.extend(_typed(given.get(key, []), list, name, "a list"))
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            keywords.update(_typed(given.get(name, {}), dict, name, "a dict"))
+        elif key in given:
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                keywords[name] = given[key]
+            else:
+                positional.append(given[key])
+        elif parameter.default is parameter.empty:
+            missing.append(_TAKEN_NAMES.get(name, name))
+        elif parameter.kind in _POSITIONAL:
+            positional.append(parameter.default)
+    if missing:
+        raise InvocationError(f"The following arguments are missing: {' '.join(missing)}")
+    return positional, keywords
+
+
+def _key_for(name: str, given: Mapping[str, Any]) -> str:
+    substitute = _TAKEN_NAMES.get(name, name)
+    return substitute if substitute in given or name not in given else name
+
+
+def _typed(value: Any, kind: type, name: str, description: str) -> Any:
+    if not isinstance(value, kind):
+        raise InvocationError(f"'{name}' must be {description}.")
+    return value
+
+
+def _succeeded(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    return _dict_succeeded(value) if isinstance(value, dict) else True
+
+
+def _dict_succeeded(data: Mapping[str, Any]) -> bool:
+    for key, value in data.items():
+        if (key == "result" and value is False) or (key == "retcode" and value != 0):
+            return False
+        if isinstance(value, dict) and not _dict_succeeded(value):
+            return False
+    return True

@@ -1,0 +1,62 @@
+"""Fixtures every test may use. None of them changes anything outside its own test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", derandomize=True, max_examples=60, database=None, **_COMMON)
+settings.register_profile("explore", max_examples=2000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """The root of the source tree."""
+    return ROOT
+
+
+@pytest.fixture
+def loop_guard():
+    """Make a blocking call of this package on the event loop an error, for the time of one test."""
+    from blockbuster import blockbuster_ctx
+
+    with blockbuster_ctx("asyncstate"):
+        yield
+
+
+@pytest.fixture
+def run_cli(tmp_path):
+    """Run the installed command line as a user does, in a process of its own, with its state kept in tmp_path.
+
+    ``run_cli("apply", "web", cwd=…)`` returns the completed process, its output as text.
+    """
+    program = Path(sys.executable).with_name("asyncstate")
+    if not program.is_file():
+        program = Path(shutil.which("asyncstate") or program)
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("ASYNCSTATE_", "COVERAGE_"))}
+    environ |= {
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "xdg"),
+        "ASYNCSTATE_CACHEDIR": str(tmp_path / "cache"),
+        "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
+        "PATH": f"{program.parent}{os.pathsep}{environ.get('PATH', '')}",
+    }
+
+    def run(*arguments: object, cwd: Path | str = "/", timeout: float = 50) -> subprocess.CompletedProcess[str]:
+        command = [str(program), *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    run.environ = environ
+    return run

@@ -1,0 +1,100 @@
+"""A plugin host without files: state functions are registered by name; threads are not used."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+
+from asyncstate.dunders import CallContext, SharedContext, current
+from asyncstate.errors import FunctionNotFound
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+
+
+class InlineWorkers:
+    """Runs "threads" in place."""
+
+    async def run(self, fn, *args):
+        return fn(*args)
+
+
+class FakeLoader:
+    def __init__(self):
+        self.functions = {}
+
+    def get(self, name):
+        if name not in self.functions:
+            raise FunctionNotFound(name, f"'{name}' is not available.")
+        return self.functions[name]
+
+
+class FakeHost:
+    """What `Invoker` and `Engine` need of a PluginHost."""
+
+    def __init__(self, **opts):
+        import threading
+
+        self.opts = {"test": False, **opts}
+        self.salt = {}
+        self.loaders = {"states": FakeLoader()}
+        self.workers = InlineWorkers()
+        self.reloads = 0
+        self.refreshed = []
+        self._context = SharedContext(threading.RLock())
+
+    def state(self, name, func=None):
+        """Register a state function, also as a decorator."""
+        if func is None:
+            return lambda func: self.state(name, func)
+        module = LoadedModule(name.split(".")[0], "fake.py", None)
+        self.loaders["states"].functions[name] = LoadedFunction(name, func, module)
+        return func
+
+    def context(self, **overrides):
+        return CallContext(
+            opts=self.opts, grains={}, pillar={}, context=self._context, salt=self.salt, states={}, utils={}, **overrides
+        )
+
+    def reload(self):
+        self.reloads += 1
+
+    def refresh(self, *, grains, pillar):
+        self.refreshed.append((grains, pillar))
+
+
+def row(name, result=True, changes=None, comment="done", **more):
+    return {"name": name, "result": result, "changes": changes or {}, "comment": comment, **more}
+
+
+def test_mode():
+    """What ``__opts__['test']`` is right now."""
+    return current.get().opts["test"]
+
+
+class _Instant(selectors.DefaultSelector):
+    """Where a loop would wait, virtual time jumps instead."""
+
+    jumped = 0.0
+
+    def select(self, timeout=None):
+        ready = super().select(0)
+        if not ready and timeout:
+            self.jumped += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in which sleeping takes no time but moves the clock."""
+
+    def __init__(self):
+        self._instant = _Instant()
+        super().__init__(self._instant)
+
+    def time(self):
+        return self._instant.jumped
+
+
+def run_virtual(coroutine):
+    """Run a coroutine on a virtual clock; return its result and the virtual seconds it took."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        result = runner.run(coroutine)
+        return result, runner.get_loop().time()

@@ -1,0 +1,350 @@
+"""apply, check and single on a small tree, in processes of their own: outputs, exit codes, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
+
+TREE = {
+    "top.sls": "base:\n  '*':\n    - good\n",
+    "good.sls": "first:\n  test.nop: []\nsecond:\n  test.succeed_with_changes:\n    - require:\n      - test: first\n",
+    "bad.sls": "breaks:\n  test.fail_without_changes: []\nheld:\n  test.nop:\n    - require:\n      - test: breaks\n",
+    "broken.sls": "a:\n  test.nop:\n    - require:\n      - test: missing\n",
+    "slow.sls": "slow:\n  cmd.run:\n    - name: sleep 30\nlater:\n  test.nop:\n    - require:\n      - cmd: slow\n",
+    "pillared.sls": "{{ pillar['name'] }}:\n  test.nop: []\n",
+    "dry.sls": "{{ pillar['where'] }}:\n  file.touch: []\n",
+    "empty.sls": "",
+}
+FIRST = "test_|-first_|-first_|-nop"
+SECOND = "test_|-second_|-second_|-succeed_with_changes"
+ROW_KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    root.mkdir()
+    for name, text in TREE.items():
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.fixture
+def run(tree, run_cli):
+    """Run a command on the tree."""
+    return lambda command, *words: run_cli(command, *words, "--file-root", tree)
+
+
+def masked(text):
+    """Replace what differs from run to run."""
+    text = re.sub(r"\d\d:\d\d:\d\d\.\d+", "HH:MM:SS", text)
+    return re.sub(r"[\d.]+ (ms|s)\b.*", "T", text)
+
+
+def test_human_output_is_salts_with_a_summary(run):
+    done = run("apply", "good", "-j", 1)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert masked(done.stdout).splitlines() == [
+        "local:",
+        "----------",
+        "          ID: first",
+        "    Function: test.nop",
+        "      Result: True",
+        "     Comment: Success!",
+        "     Started: HH:MM:SS",
+        "    Duration: T",
+        "     Changes:",
+        "----------",
+        "          ID: second",
+        "    Function: test.succeed_with_changes",
+        "      Result: True",
+        "     Comment: Success!",
+        "     Started: HH:MM:SS",
+        "    Duration: T",
+        "     Changes:",
+        "              ----------",
+        "              testing:",
+        "                  ----------",
+        "                  new:",
+        "                      Something pretended to change",
+        "                  old:",
+        "                      Unchanged",
+        "",
+        "Summary for local",
+        "------------",
+        "Succeeded: 2 (changed=1)",
+        "Failed:    0",
+        "------------",
+        "Total states run:     2",
+        "Total run time:   T",
+        "Wall time:        T",
+    ]
+
+
+def test_no_sls_is_the_highstate(run):
+    assert list(json.loads(run("apply", "--out", "json").stdout)) == [FIRST, SECOND]
+
+
+def test_json_is_keyed_by_tag_with_salts_keys(run):
+    done = run("apply", "good", "--out", "json")
+    rows = json.loads(done.stdout)
+    assert list(rows) == [FIRST, SECOND]
+    assert all(set(row) >= ROW_KEYS for row in rows.values())
+    assert done.stderr == ""
+
+
+def test_yaml_holds_the_same(run):
+    from asyncstate.render.yaml import load_yaml
+
+    rows = load_yaml(run("apply", "good", "--out", "yaml").stdout, "out")
+    assert list(rows) == [FIRST, SECOND]
+    assert rows[SECOND]["changes"]["testing"]["old"] == "Unchanged"
+
+
+def test_jsonl_is_the_events(run):
+    events = [decode_event(line) for line in run("apply", "good", "--out", "jsonl").stdout.splitlines()]
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert [event.tag for event in events if isinstance(event, ChunkFinished)] == [FIRST, SECOND]
+
+
+def test_a_failed_state_exits_2_and_says_where_it_was_declared(run, tree):
+    done = run("apply", "bad")
+    assert done.returncode == 2
+    assert f"Source: {tree}/bad.sls:2" in done.stdout
+    assert "One or more requisite failed: bad.breaks" in done.stdout
+
+
+def test_compile_errors(run):
+    done = run("apply", "broken", "--out", "json")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    (message,) = json.loads(done.stdout)
+    assert "missing" in message
+    done = run("apply", "broken")
+    assert done.returncode == 1
+    assert done.stdout.startswith("    Data failed to compile:\n----------\n")
+    assert "broken.sls:" in done.stdout
+    assert run("apply", "nowhere", "--out", "json").returncode == 1
+
+
+@pytest.mark.parametrize("form", [("--test",), ("test=True",)])
+def test_a_dry_run_changes_nothing(run, tmp_path, form):
+    where = tmp_path / "touched"
+    done = run("apply", "dry", f"pillar={{where: {where}}}", *form, "--out", "json")
+    (row,) = json.loads(done.stdout).values()
+    assert row["result"] is None
+    assert done.returncode == 0
+    assert not where.exists()
+
+
+def test_test_false_wins_over_the_configuration(run, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("test: true\n")
+    for words, result in (((), None), (("--no-test",), True), (("test=False",), True)):
+        rows = json.loads(run("apply", "good", "--config", config, *words, "--out", "json").stdout)
+        assert rows[SECOND]["result"] is result
+
+
+@pytest.mark.parametrize("words", [("--pillar", '{"name": "x"}'), ("--pillar", "name: x"), ("pillar={'name': 'x'}",)])
+def test_pillar_of_the_command_line(run, words):
+    assert list(json.loads(run("apply", "pillared", *words, "--out", "json").stdout)) == ["test_|-x_|-x_|-nop"]
+
+
+def test_exclude_and_id(run):
+    rows = json.loads(run("apply", "good,bad", "--exclude", "bad", "--out", "json").stdout)
+    assert set(rows) == {FIRST, SECOND}
+    rows = json.loads(run("apply", "bad", "--exclude", "id:held", "--out", "json").stdout)
+    assert [row["__id__"] for row in rows.values()] == ["breaks"]
+    rows = json.loads(run("apply", "good", "--id", "first", "--out", "json").stdout)
+    assert set(rows) == {FIRST}
+
+
+def test_an_empty_tree_is_no_failure_but_a_warning(run):
+    done = run("apply", "empty", "--out", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {})
+    assert "warning: no states: the tree is empty" in done.stderr
+
+
+def test_state_output_comes_from_flag_or_configuration(run, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("state_output: terse\nstate_verbose: false\n")
+    text = run("apply", "good", "--config", config).stdout
+    assert "first" not in text
+    assert "Name: second - Function: test.succeed_with_changes - Result: Changed" in text
+    text = run("apply", "good", "--config", config, "--state-output", "changes", "--state-verbose").stdout
+    assert "Name: first - Function: test.nop - Result: Clean" in text
+    assert "          ID: second" in text
+
+
+def test_profile_junit_and_html(run, tmp_path):
+    junit, page = tmp_path / "junit.xml", tmp_path / "run.html"
+    done = run("apply", "bad", "--profile", "--junit", junit, "--report", page)
+    assert "Slowest states" in done.stdout
+    assert "Critical path:" in done.stdout
+    assert ET.parse(junit).getroot()[0].get("failures") == "2"
+    assert "test.fail_without_changes: breaks" in page.read_text()
+    done = run("apply", "good", "--profile", "--out", "json")
+    assert list(json.loads(done.stdout)) == [FIRST, SECOND]
+    assert "Critical path:" in done.stderr
+
+
+def test_plain_progress_goes_to_standard_error(run):
+    done = run("apply", "good", "-j", 1, "--progress", "plain", "--out", "json")
+    assert [masked(line) for line in done.stderr.splitlines()] == [
+        "[1/2] clean    test.nop: first (T",
+        "[2/2] changed  test.succeed_with_changes: second (T",
+    ]
+    assert json.loads(done.stdout)
+
+
+def test_a_time_out_exits_124(run):
+    began = time.monotonic()
+    done = run("apply", "slow", "--timeout", "0.5", "--out", "json")
+    assert done.returncode == 124
+    assert time.monotonic() - began < 15
+    (row,) = json.loads(done.stdout).values()
+    assert row["result"] is False
+
+
+@pytest.fixture
+def start(tree, tmp_path):
+    """Start an apply and wait until its first state runs."""
+    processes = []
+
+    def begin(*words):
+        ready = tmp_path / "ready"
+        (tree / "slow.sls").write_text(TREE["slow.sls"].replace("sleep 30", f"touch {ready}; sleep {words[0]}"))
+        environ = {**os.environ, "ASYNCSTATE_CACHEDIR": str(tmp_path), "ASYNCSTATE_STATE_DIR": str(tmp_path)}
+        program = Path(sys.executable).with_name("asyncstate")
+        process = subprocess.Popen(
+            [program, "apply", "slow", "--file-root", tree, *words[1:]],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
+            start_new_session=True,
+        )
+        processes.append(process)
+        for _ in range(300):
+            if ready.exists():
+                return process
+            time.sleep(0.05)
+        raise AssertionError(process.communicate(timeout=1))
+
+    yield begin
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_lets_running_states_finish(start, number, code):
+    process = start("1", "--out", "json")
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=20)
+    assert process.returncode == code
+    (row,) = json.loads(out).values()
+    assert (row["__id__"], row["result"]) == ("slow", True)
+    assert f"{number.name}: starting nothing more" in errors
+
+
+def test_the_second_signal_cancels_them(start):
+    process = start("30")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "SIGINT: cancelling what runs" in errors
+    assert "Not started: 1 state" in out
+    assert "test.nop: later" in out
+
+
+def test_a_reader_that_goes_away_leaves_the_exit_code(tree, tmp_path):
+    environ = {**os.environ, "ASYNCSTATE_CACHEDIR": str(tmp_path), "ASYNCSTATE_STATE_DIR": str(tmp_path)}
+    program = Path(sys.executable).with_name("asyncstate")
+    command = [program, "apply", "bad", "--file-root", tree, "--out", "jsonl"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 2
+
+
+def test_on_a_terminal_there_are_colours_and_a_live_display(tree, tmp_path):
+    (tree / "slow.sls").write_text(TREE["slow.sls"].replace("sleep 30", "sleep 1"))
+    environ = {
+        **os.environ,
+        "TERM": "xterm",
+        "ASYNCSTATE_CACHEDIR": str(tmp_path),
+        "ASYNCSTATE_STATE_DIR": str(tmp_path),
+    }
+    environ.pop("NO_COLOR", None)
+    program = Path(sys.executable).with_name("asyncstate")
+    ours, theirs = pty.openpty()
+    command = [program, "apply", "slow", "--file-root", tree]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ) as process:
+        os.close(theirs)
+        screen = b""
+        while select.select([ours], [], [], 15)[0]:
+            try:
+                data = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            screen += data
+        os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b[36m----------" in screen
+    assert b"0/2 states, 1 running" in screen
+    assert b"cmd.run: slow (sleep 1)" in screen
+
+
+# check and single
+
+
+def test_check_counts_what_compiles(run):
+    done = run("check", "good")
+    assert done.returncode == 0
+    assert done.stdout.startswith("OK: 2 states in 1 SLS file, 0 warnings.\n")
+    assert "1 requisite" in done.stdout
+    facts = json.loads(run("check", "good", "--out", "json").stdout)
+    assert (facts["ok"], facts["states"], facts["sls"], facts["warnings"]) == (True, 2, ["good"], [])
+
+
+def test_check_reports_every_mistake(run):
+    done = run("check", "broken")
+    assert done.returncode == 1
+    assert "Data failed to compile:" in done.stdout
+    assert isinstance(json.loads(run("check", "broken", "--out", "json").stdout), list)
+
+
+def test_single(run, tmp_path):
+    done = run("single", "test.configurable_test_state", "name=x", "changes=True", "result=False", "--out", "json")
+    assert done.returncode == 2
+    (tag,) = json.loads(done.stdout)
+    assert tag == "test_|-x_|-x_|-configurable_test_state"
+    done = run("single", "test.nop", "y", "--state-output", "terse")
+    assert "Name: y - Function: test.nop - Result: Clean" in done.stdout
+    done = run("single", "test.succeed_with_changes", "z", "test=True", "--out", "json")
+    assert next(iter(json.loads(done.stdout).values()))["result"] is None
+
+
+def test_single_of_a_function_that_does_not_exist(run):
+    done = run("single", "test.nopp", "x", "--out", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (1, ["Specified state 'test.nopp' was not found"])
+    assert "Did you mean 'test.nop'?" in run("single", "test.nopp", "x").stdout

@@ -1,0 +1,203 @@
+"""Help, completion scripts, usage errors: everything that needs no tree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+from asyncstate import __version__
+from asyncstate.cli import main
+from asyncstate.cli.framework import general_options
+from asyncstate.cli.options import FORMS as OPTION_FORMS
+from asyncstate.cli.overview import COMMANDS, GENERAL_OPTIONS, overview
+from asyncstate.cli.root import root
+from asyncstate.report.human import FORMS
+
+
+def commands():
+    """Yield (words, command) of every command and sub-command."""
+    ctx = click.Context(root, info_name="asyncstate")
+    for name in root.list_commands(ctx):
+        command = root.get_command(ctx, name)
+        if isinstance(command, click.Group):
+            yield from (([name, sub], each) for sub, each in command.commands.items())
+        else:
+            yield [name], command
+
+
+COMMAND_LIST = list(commands())
+NAMES = [" ".join(words) for words, _ in COMMAND_LIST]
+
+
+@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+def test_help_explains_every_option_and_gives_examples(words, command, capsys):
+    assert main([*words, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert all(name in text for name in param.opts)
+            assert param.help
+            assert len(param.help) > 20
+            assert param.help.endswith(".")
+            assert " ".join(param.help.split())[:30] in text
+    assert command.examples
+    for example, explanation in command.examples:
+        assert explanation in text
+        assert " ".join(example.split()) in text
+
+
+@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+def test_examples_name_real_options(words, command):
+    known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} | {"--help"}
+    for example, _ in command.examples:
+        ours = re.split(r" [|>] ", example)[0]
+        assert set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", ours)) <= known
+
+
+def test_the_overview_names_every_command_and_general_option():
+    text = overview()
+    assert all(name in text and line in text for name, (_, line) in COMMANDS.items())
+    listed = " ".join(names for names, _ in GENERAL_OPTIONS)
+    assert all(name in listed for option in general_options() for name in option.opts if name != "--colour")
+
+
+@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+def test_the_overview_line_is_the_first_line_of_the_help(words, command):
+    if len(words) == 1:
+        assert COMMANDS[words[0]][1] == command.help.partition("\n")[0]
+
+
+def test_state_output_offers_every_form():
+    assert OPTION_FORMS == FORMS
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_the_program(flag, capsys):
+    assert main([flag]) == 0
+    assert capsys.readouterr().out == overview() + "\n"
+
+
+def test_no_command_is_an_error_with_help(capsys):
+    assert main([]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == overview() + "\n"
+    assert main(["-l", "debug"]) == 1
+    assert "Missing command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version(flag, capsys):
+    assert main([flag]) == 0
+    assert capsys.readouterr().out == f"asyncstate {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["aply"], "no such command: aply. Did you mean: asyncstate apply"),
+        (["state.apply", "web"], "no such command: state.apply. Salt's state.apply is called: asyncstate apply"),
+        (["test.ping"], "To call an execution module function: asyncstate call test.ping"),
+        (["xyzzy"], "There are: apply, check,"),
+        (["show", "lowstat"], "no such command: show lowstat. Did you mean: asyncstate show lowstate"),
+        (["show", "xyzzy"], "There are: lowstate, highstate,"),
+        (["apply", "--tset"], "No such option"),
+        (["apply", "-j", "0"], "0 is not in the range"),
+        (["apply", "-j", "many"], "'many' is not a valid integer"),
+        (["apply", "--out", "xml"], "'xml' is not one of"),
+        (["apply", "--pillar", "[1]"], "expected a mapping"),
+        (["apply", "--file-root", "/nowhere/at/all"], "/nowhere/at/all is not a directory"),
+        (["apply", "--junit", "/nowhere/at/all.xml"], "/nowhere/at is not a directory"),
+        (["apply", "tset=True"], "tset=True: no such keyword"),
+        (["apply", "test=perhaps"], "expected True or False"),
+        (["show", "sls"], "Missing argument"),
+        (["single", "test.nop", "a", "b"], "only the name may stand without a key; what is 'b'?"),
+        (["single", "test.nop", "a", "name=b"], "the name is given twice"),
+        (["completion", "tcsh"], "'tcsh' is not one of"),
+    ],
+)
+def test_usage_errors_exit_1_and_say_what_to_do(words, message, capsys):
+    assert main(words) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_show_without_a_sub_command_gives_its_help(capsys):
+    assert main(["show"]) == 1
+    assert "lowstate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef asyncstate"), ("fish", "complete --")]
+)
+def test_completion_scripts(shell, sign, capfdbinary):
+    assert main(["completion", shell]) == 0
+    script = capfdbinary.readouterr().out.decode()
+    assert sign in script
+    assert "_ASYNCSTATE_COMPLETE" in script
+
+
+def complete(monkeypatch, capsys, line):
+    monkeypatch.setenv("_ASYNCSTATE_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - (not line.endswith(" "))))
+    with pytest.raises(SystemExit):
+        main(["never", "looked", "at"])
+    return [entry.partition(",")[2] for entry in capsys.readouterr().out.split()]
+
+
+def test_commands_and_options_are_completed(monkeypatch, capsys):
+    assert complete(monkeypatch, capsys, "asyncstate ch") == ["check"]
+    assert complete(monkeypatch, capsys, "asyncstate show g") == ["graph"]
+    assert "--state-output" in complete(monkeypatch, capsys, "asyncstate apply --state-o")
+
+
+def test_sls_names_are_completed_from_the_tree(monkeypatch, capsys, tmp_path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "init.sls").touch()
+    (tmp_path / "web" / "conf.sls").touch()
+    (tmp_path / "db.sls").touch()
+    line = f"asyncstate apply --file-root {tmp_path} we"
+    assert sorted(complete(monkeypatch, capsys, line)) == ["web", "web.conf"]
+
+
+def imported(*words):
+    """Modules that a process imports for one call of the command line."""
+    code = "import sys\nfrom asyncstate.cli import main\nmain(sys.argv[1:])\nsys.stderr.write('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+HEAVY = {
+    "asyncio",
+    "anyio",
+    "jinja2",
+    "structlog",
+    "rich",
+    "yaml",
+    "msgspec",
+    "filelock",
+    "importlib.metadata",
+    "asyncstate.config",
+}
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"]])
+def test_version_and_help_import_next_to_nothing(words):
+    modules = imported(*words)
+    assert not modules & (HEAVY | {"click", "inspect", "logging", "json"})
+
+
+@pytest.mark.parametrize("words", [["apply", "--help"], ["show", "graph", "--help"]])
+def test_help_of_a_command_imports_click_only(words):
+    assert not imported(*words) & HEAVY
+
+
+def test_completion_imports_no_engine():
+    assert not imported("completion", "bash") & (HEAVY - {"msgspec"})

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import click
+import pytest
+
+from asyncstate.cli.salt import (
+    MappingType,
+    exclusion,
+    fold_keywords,
+    keyword,
+    parse_value,
+    sls_names,
+    split_arguments,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("text", "text"),
+        ("5", 5),
+        ("1.5", 1.5),
+        ("yes", True),
+        ("null", None),
+        ("None", None),
+        ("'0644'", "0644"),
+        ("[a, 1]", ["a", 1]),
+        ("{a: {b: 1}}", {"a": {"b": 1}}),
+        ("a: b", "a: b"),
+        ("- a", "- a"),
+        ("", ""),
+        ("   ", "   "),
+        ("---", "---"),
+        ("1_000", "1_000"),
+        ("a # b", "a # b"),
+        ("#", "#"),
+        ("[a] # b", ["a"]),
+        ("line\nline: x", "line\nline: x"),
+        ("{unclosed", "{unclosed"),
+        ("!", "!"),
+    ],
+)
+def test_parse_value_reads_yaml_where_nothing_is_lost(text, value):
+    assert parse_value(text) == value
+    assert type(parse_value(text)) is type(value)
+
+
+def test_keyword():
+    assert keyword("a=b=c") == ("a", "b=c")
+    assert keyword("a=line\nline") == ("a", "line\nline")
+    assert keyword("/path=x") is None
+    assert keyword("plain") is None
+
+
+def test_split_arguments():
+    positional, keywords = split_arguments(["uname -a", "cwd=/", "n=3", "http://x/?a=b"])
+    assert positional == ["uname -a", "http://x/?a=b"]
+    assert keywords == {"cwd": "/", "n": 3}
+
+
+def test_fold_keywords_takes_salts_spelling():
+    options = {"test": None, "exclude": ("id:x",)}
+    words = ["web", "test=True", "pillar={'a': 1}", "saltenv=dev", "exclude=[{'id': y}, z]", "name=kept"]
+    accepted = ("test", "pillar", "saltenv", "exclude")
+    assert fold_keywords(words, options, accepted) == ["web", "name=kept"]
+    assert options == {"test": True, "pillar": {"a": 1}, "saltenv": "dev", "exclude": ("id:x", {"id": "y"}, "z")}
+
+
+@pytest.mark.parametrize("words", [["test=maybe"], ["pillar=[1]"], ["pillar={"]])
+def test_fold_keywords_refuses_nonsense(words):
+    with pytest.raises(click.UsageError):
+        fold_keywords(words, {}, ("test", "pillar"))
+
+
+def test_sls_names_are_split_at_commas():
+    assert sls_names(["web,db", "mail"]) == ["web", "db", "mail"]
+    with pytest.raises(click.UsageError, match="empty"):
+        sls_names(["web,,db"])
+    with pytest.raises(click.UsageError, match="tset=True: no such keyword"):
+        sls_names(["tset=True"])
+
+
+def test_exclusion():
+    assert exclusion("web") == "web"
+    assert exclusion("sls:web") == {"sls": "web"}
+    assert exclusion("id:a:b") == {"id": "a:b"}
+    assert exclusion("other:x") == "other:x"
+    assert exclusion({"id": "x"}) == {"id": "x"}
+
+
+def test_a_mapping_is_json_or_yaml():
+    kind = MappingType()
+    assert kind.convert('{"a": [1, null]}', None, None) == {"a": [1, None]}
+    assert kind.convert("a: yes", None, None) == {"a": True}
+    with pytest.raises(click.BadParameter, match=r"expected a mapping.*got list"):
+        kind.convert("[1]", None, None)
+    with pytest.raises(click.BadParameter, match="neither JSON nor YAML"):
+        kind.convert("{", None, None)
+
+
+def test_a_mapping_in_a_file(tmp_path):
+    kind = MappingType(from_file=True)
+    file = tmp_path / "grains.yaml"
+    file.write_text("os: Debian\n")
+    assert kind.convert(str(file), None, None) == {"os": "Debian"}
+    with pytest.raises(click.BadParameter, match=r"cannot read .*missing: No such file"):
+        kind.convert(str(tmp_path / "missing"), None, None)
+    file.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(click.BadParameter, match="cannot read"):
+        kind.convert(str(file), None, None)

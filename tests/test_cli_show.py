@@ -1,0 +1,138 @@
+"""show, call and doc on a small tree."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+TREE = {
+    "top.sls": "base:\n  '*':\n    - web\n",
+    "web/init.sls": (
+        "include:\n  - base\nconf:\n  test.nop:\n    - name: /etc/conf\n    - require:\n      - test: start\n"
+        "last:\n  test.nop:\n    - require:\n      - sls: base\n"
+    ),
+    "base.sls": "start:\n  test.nop: []\nother:\n  test.nop: []\n",
+    "broken.sls": "a:\n  test.nop:\n    - require:\n      - test: missing\n",
+    "_modules/probe.py": (
+        '"""A module of the tree."""\n\n\ndef echo(value, *, upper=False):\n    """Return ``value``.\n\n    With '
+        '``upper``, in capitals.\n    """\n    return {"value": value.upper() if upper else value}\n\n\n'
+        'def broken():\n    """Divide by zero."""\n    return 1 / 0\n'
+    ),
+    "_modules/refused.py": "def __virtual__():\n    return False, 'needs a moon phase'\n\n\ndef x():\n    pass\n",
+}
+
+
+@pytest.fixture
+def run(tmp_path, run_cli):
+    """Run a command on the tree."""
+    root = tmp_path / "tree"
+    for name, text in TREE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return lambda *words: run_cli(*words, "--file-root", root)
+
+
+def answer(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_lowstate_is_salts_low_data_in_serial_order(run):
+    chunks = answer(run("show", "lowstate", "--out", "json"))
+    assert [chunk["__id__"] for chunk in chunks] == ["start", "other", "conf", "last"]
+    assert chunks[2]["name"] == "/etc/conf"
+    assert chunks[2]["state"] == "test"
+    assert chunks[2]["fun"] == "nop"
+    assert chunks[2]["__sls__"] == "web"
+
+
+def test_lowstate_for_people_numbers_states_and_what_they_wait_for(run):
+    assert run("show", "lowstate", "web").stdout.splitlines() == [
+        "1  test.nop: start             base",
+        "2  test.nop: other             base",
+        "3  test.nop: conf (/etc/conf)  web   after 1",
+        "4  test.nop: last              web   after 1, 2",
+    ]
+
+
+def test_highstate_and_sls(run):
+    high = answer(run("show", "highstate", "--out", "json"))
+    assert set(high) == {"start", "other", "conf", "last"}
+    assert set(answer(run("show", "sls", "base", "--out", "json"))) == {"start", "other"}
+    assert "start:\n" in run("show", "sls", "base").stdout
+
+
+def test_top(run):
+    assert answer(run("show", "top", "--out", "json")) == {"base": ["web"]}
+    assert run("show", "top").stdout == "base:\n    - web\n"
+
+
+def test_graph_in_every_format(run, tmp_path):
+    assert run("show", "graph").stdout.startswith("digraph plan {")
+    assert run("show", "graph", "web", "--format", "mermaid").stdout.startswith("flowchart LR")
+    assert len(answer(run("show", "graph", "--format", "json"))["nodes"]) >= 4
+    picture = tmp_path / "web.svg"
+    assert run("show", "graph", "--format", "svg", "--output", picture).stdout == ""
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+
+
+def test_errors_do_not_mix_with_data(run):
+    done = run("show", "graph", "broken")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Data failed to compile:" in done.stderr
+    done = run("show", "lowstate", "broken", "--out", "json")
+    assert done.returncode == 1
+    assert isinstance(json.loads(done.stdout), list)
+
+
+def test_call(run):
+    assert answer(run("call", "probe.echo", "a b", "upper=True", "--out", "json")) == {"value": "A B"}
+    assert run("call", "probe.echo", "[1, 2]").stdout == "value:\n    - 1\n    - 2\n"
+    assert run("call", "probe.echo", "x", "--out", "yaml").stdout == "value: x\n"
+
+
+def test_call_of_something_that_fails_or_does_not_exist(run):
+    done = run("call", "probe.broken")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "probe.broken raised ZeroDivisionError: division by zero" in done.stderr
+    assert "Traceback" in run("call", "probe.broken", "--debug").stderr
+    done = run("call", "probe.ecko", "x")
+    assert done.returncode == 1
+    assert "Did you mean 'probe.echo'?" in done.stderr
+
+
+def test_doc_of_a_function(run):
+    done = run("doc", "probe.echo")
+    assert done.stdout.splitlines()[1:] == [
+        "  probe.echo(value, *, upper=False)",
+        "",
+        "    Return ``value``.",
+        "",
+        "    With ``upper``, in capitals.",
+        "",
+    ]
+    entry = answer(run("doc", "probe.echo", "--out", "json"))["modules"]["probe.echo"]
+    assert entry["signature"] == "(value, *, upper=False)"
+
+
+def test_doc_of_a_module_and_of_all(run):
+    lines = run("doc", "probe").stdout.splitlines()
+    assert lines[1:3] == ["  probe.broken  Divide by zero.", "  probe.echo    Return ``value``."]
+    text = run("doc").stdout
+    assert "States\n" in text
+    assert "Execution modules\n" in text
+    assert "probe" in text
+
+
+def test_doc_of_nothing_suggests(run):
+    done = run("doc", "prob.echo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing is called 'prob.echo'. Did you mean probe.echo?" in done.stderr
+
+
+def test_doc_why(run):
+    text = run("doc", "--why", "refused").stdout
+    assert "refused.py" in text
+    assert "needs a moon phase" in text

@@ -1,0 +1,217 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from asyncstate.config import Settings, default_files, load_settings
+from asyncstate.errors import ConfigError
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_defaults_are_salts():
+    opts = Settings(id="m").opts()
+    assert opts["file_roots"] == {"base": ["/srv/salt"]}
+    assert opts["pillar_roots"] == {"base": ["/srv/pillar"]}
+    expected = {
+        "renderer": "jinja|yaml", "state_top": "top.sls", "saltenv": None, "test": False, "hash_type": "sha256",
+        "top_file_merging_strategy": "merge", "default_top": "base", "file_client": "local", "__cli": "salt-call",
+        "pillar_source_merging_strategy": "smart", "state_auto_order": True, "root_dir": "/", "id": "m", "local": True,
+    }  # fmt: skip
+    assert {key: opts[key] for key in expected} == expected
+
+
+def test_library_use_resolves_relative_roots(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(file_roots={"base": ["srv/salt"], "dev": "other"})
+    assert settings.file_roots == {"base": [f"{tmp_path}/srv/salt"], "dev": [f"{tmp_path}/other"]}
+    assert settings.concurrency >= 4
+
+
+def test_library_use_with_a_wrong_type():
+    with pytest.raises(ConfigError, match="file_roots: expected a mapping, got text"):
+        Settings(file_roots="srv/salt")
+
+
+def test_missing_root_is_named_with_a_hint(tmp_path):
+    settings = Settings(file_roots={"base": [str(tmp_path / "gone")]})
+    with pytest.raises(ConfigError, match=r"file_roots: environment 'base': .*gone: no such directory. Create it"):
+        settings.validate()
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="file: is not a directory"):
+        Settings(pillar_roots={"base": [str(tmp_path / "file")]}).validate()
+
+
+def test_one_missing_root_among_others_is_a_warning(tmp_path, caplog):
+    Settings(file_roots={"base": [str(tmp_path), "/no/such/root"]}).validate()
+    assert "/no/such/root" in caplog.text
+
+
+def test_roots_that_nobody_configured_may_be_missing(tmp_path):
+    Settings().validate()
+    config = write(tmp_path / "minion", "pillar_roots: {base: [/no/such/pillar]}\n")
+    load_settings([config], environ={}).validate()
+
+
+def test_validate_checks_types_of_a_directly_made_object():
+    settings = Settings(test="maybe")
+    with pytest.raises(ConfigError, match="test: expected true or false, got text"):
+        settings.validate()
+
+
+def test_unknown_options_are_kept_and_visible(tmp_path):
+    config = write(tmp_path / "config.yaml", "id: confminion\nbundle_log: /tmp/log\ncustom_option: {deep: 7}\n")
+    settings = load_settings([config], environ={})
+    assert settings.extra == {"bundle_log": "/tmp/log", "custom_option": {"deep": 7}}
+    opts = settings.opts()
+    assert opts["bundle_log"] == "/tmp/log"
+    assert opts["custom_option"] == {"deep": 7}
+    assert opts["conf_file"] == str(config)
+    assert settings.origins["id"] == f"file {config}"
+
+
+def test_opts_is_a_fresh_copy():
+    settings = Settings(extra={"mine": {"a": [1]}}, nodegroups={"g": ["a"]})
+    opts = settings.opts()
+    opts["mine"]["a"].append(2)
+    opts["nodegroups"]["g"].append("b")
+    assert settings.opts()["mine"] == {"a": [1]}
+    assert settings.nodegroups == {"g": ["a"]}
+
+
+@pytest.mark.parametrize("value", ["true", "false", "[pkg, bundle]", "bundle"])
+def test_state_aggregate_has_three_forms(tmp_path, value):
+    config = write(tmp_path / "config.yaml", f"state_aggregate: {value}\n")
+    aggregate = load_settings([config], environ={}).state_aggregate
+    assert aggregate == {"true": True, "false": False, "bundle": "bundle"}.get(value, ["pkg", "bundle"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("file_roots: 5", "file_roots: expected a mapping, got a whole number"),
+        ("test: perhaps", "test: expected true or false, got text"),
+        ("id: 5", "id: expected text, got a whole number"),
+        ("concurrency: -1", "concurrency: expected a whole number >= 0"),
+        ("implicit_order: maybe", "implicit_order: expected none, footprint or strict, got 'maybe'"),
+        ("lanes: {downloads: 0}", "lanes: expected a whole number >= 1"),
+        ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
+    ],
+)
+def test_wrong_types_name_file_and_option(tmp_path, text, message):
+    config = write(tmp_path / "config.yaml", text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings([config], environ={})
+    assert str(caught.value).startswith(f"{config}: {message}")
+
+
+def test_broken_yaml_names_the_line(tmp_path):
+    config = write(tmp_path / "config.yaml", "id: a\nfile_roots: {base\n")
+    with pytest.raises(ConfigError, match=rf"{config}:3: not valid YAML: "):
+        load_settings([config], environ={})
+
+
+def test_files_that_cannot_be_used(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read the configuration: No such file"):
+        load_settings([tmp_path / "gone.yaml"], environ={})
+    with pytest.raises(ConfigError, match=r"neither config.yaml nor minion"):
+        load_settings([tmp_path], environ={})
+    with pytest.raises(ConfigError, match="expected a mapping of options, got list"):
+        load_settings([write(tmp_path / "list.yaml", "[1]")], environ={})
+    (tmp_path / "latin.yaml").write_bytes(b"id: \xe9")
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        load_settings([tmp_path / "latin.yaml"], environ={})
+
+
+def test_a_salt_configuration_directory(tmp_path):
+    write(tmp_path / "minion", "id: a\nfile_roots: {base: salt}\ngrains: {role: web, deep: {x: 1}}\nfailhard:\n")
+    write(tmp_path / "minion.d/10.conf", "id: b\ngrains: {deep: {y: 2}}\n")
+    write(tmp_path / "minion.d/20.conf", "include: more/*.conf\n")
+    write(tmp_path / "minion.d/more/x.conf", "test: true\ninclude: ../20.conf\n")
+    for given in (tmp_path, tmp_path / "minion"):
+        settings = load_settings([given], environ={})
+        assert (settings.id, settings.test, settings.failhard) == ("b", True, False)
+        assert settings.grains == {"role": "web", "deep": {"x": 1, "y": 2}}
+        assert settings.file_roots == {"base": [str(tmp_path / "salt")]}
+        assert settings.conf_file == str(tmp_path / "minion")
+
+
+def test_precedence_file_environment_flag(tmp_path):
+    config = write(tmp_path / "config.yaml", "id: file\nsaltenv: file\nrenderer: yaml\n")
+    environ = {"ASYNCSTATE_SALTENV": "env", "ASYNCSTATE_RENDERER": "env", "HOME": "/", "ASYNCSTATE_CONFIG": "/x"}
+    settings = load_settings([config], {"renderer": "json", "id": None}, environ)
+    assert (settings.id, settings.saltenv, settings.renderer) == ("file", "env", "json")
+    assert settings.origins["saltenv"] == "environment ASYNCSTATE_SALTENV"
+    assert settings.origins["renderer"] == "flag --renderer"
+
+
+def test_environment_values_are_yaml():
+    environ = {
+        "ASYNCSTATE_FILE_ROOTS": "{base: [/tmp]}",
+        "ASYNCSTATE_TEST": "true",
+        "ASYNCSTATE_ID": "0123",
+        "ASYNCSTATE_MY_OPTION": "[1, 2]",
+    }
+    settings = load_settings(environ=environ)
+    assert settings.file_roots == {"base": ["/tmp"]}
+    assert settings.test is True
+    assert settings.id == "0123"
+    assert settings.extra == {"my_option": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "environ", "message"),
+    [
+        ({"file_root": {}}, {}, "--file-root: there is no option 'file_root'. Did you mean 'file_roots'?"),
+        (
+            {},
+            {"ASYNCSTATE_FAILHRD": "true"},
+            "ASYNCSTATE_FAILHRD: there is no option 'failhrd'. Did you mean 'failhard'?",
+        ),
+    ],
+)
+def test_misspellings_are_refused_with_the_nearest_name(overrides, environ, message):
+    with pytest.raises(ConfigError) as caught:
+        load_settings((), overrides, environ)
+    assert str(caught.value) == message
+
+
+def test_a_near_miss_in_a_file_is_kept_with_a_warning(tmp_path, caplog):
+    config = write(tmp_path / "config.yaml", "pillar_root: {base: [/x]}\n")
+    assert load_settings([config], environ={}).extra == {"pillar_root": {"base": ["/x"]}}
+    assert "Did you mean 'pillar_roots'?" in caplog.text
+
+
+def test_root_dir_goes_before_state_and_cache_directories(tmp_path):
+    settings = Settings(root_dir=str(tmp_path), cachedir="/var/cache/x", state_dir=f"{tmp_path}/already")
+    assert settings.cachedir == f"{tmp_path}/var/cache/x"
+    assert settings.state_dir == f"{tmp_path}/already"
+
+
+def test_roots_with_globs(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / name / "salt").mkdir(parents=True)
+    settings = Settings(file_roots={"base": [f"{tmp_path}/*/salt", f"{tmp_path}/no*"]})
+    assert settings.file_roots["base"] == [f"{tmp_path}/a/salt", f"{tmp_path}/b/salt", f"{tmp_path}/no*"]
+
+
+def test_minion_id_file_beside_the_configuration(tmp_path):
+    config = write(tmp_path / "minion", "")
+    assert load_settings([config], environ={}).id == os.uname().nodename
+    write(tmp_path / "minion_id", "stored.example\n")
+    assert load_settings([config], environ={}).id == "stored.example"
+
+
+def test_pillarenv_from_saltenv():
+    assert Settings(saltenv="dev", pillarenv_from_saltenv=True).pillarenv == "dev"
+    assert Settings(saltenv="dev").pillarenv is None
+
+
+def test_default_files_are_those_that_exist(tmp_path):
+    assert default_files({"XDG_CONFIG_HOME": str(tmp_path)}) == default_files({"HOME": "/nowhere"})
+    mine = write(tmp_path / "asyncstate/config.yaml", "")
+    assert default_files({"XDG_CONFIG_HOME": str(tmp_path)})[-1] == mine

@@ -1,0 +1,336 @@
+"""The documentation names everything there is, nothing that is not, and its examples run."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import click
+import msgspec
+import pytest
+
+from asyncstate.cli.overview import COMMANDS
+from asyncstate.cli.root import root
+from asyncstate.config import Settings
+from asyncstate.model import event as event_module
+from asyncstate.model.event import Event
+
+INTERNAL_SETTINGS = {"extra", "origins"}
+HOOKS = ("mod_",)
+
+
+@pytest.fixture
+def page(checkout):
+    return lambda name: (checkout / "docs" / f"{name}.md").read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+# --- everything there is
+
+
+def commands(group=root, path="asyncstate"):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+
+
+def flags(command):
+    return {
+        flag
+        for parameter in command.get_params(click.Context(command))
+        if isinstance(parameter, click.Option)
+        for flag in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+def test_every_command_is_documented(page):
+    text = page("cli")
+    assert {path for path, _ in commands() if f"`{path}`" not in text} == set()
+    assert len(COMMANDS) >= 7
+
+
+def test_every_flag_is_documented_and_every_documented_flag_exists(page):
+    text = page("cli")
+    existing = {flag for _, command in commands() for flag in flags(command)} | {"--version"}
+    documented = {
+        flag for code in re.findall(r"`([^`\n]+)`", text) for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", code)
+    }
+    assert existing - documented - {"-V"} == set()
+    assert {flag for flag in documented - existing if flag.startswith("--")} == set()
+
+
+def test_every_exit_code_is_documented(page):
+    from asyncstate.model.result import RunReport
+
+    text = page("cli")
+    for cancelled in ("SIGINT", "SIGTERM", "out of time"):
+        assert str(RunReport(rows={}, cancelled=cancelled).exit_code) in text
+
+
+def event_classes():
+    found = [value for value in vars(event_module).values() if isinstance(value, type) and issubclass(value, Event)]
+    return [each for each in found if each is not Event]
+
+
+@pytest.mark.parametrize("kind", event_classes(), ids=lambda kind: kind.__name__)
+def test_every_event_and_its_fields_are_documented(page, kind):
+    tag = kind.__struct_config__.tag
+    rows = [line for line in page("events").splitlines() if line.startswith(f"| `{kind.__name__}` | `{tag}` |")]
+    assert len(rows) == 1
+    common = {field.name for field in msgspec.structs.fields(Event)}
+    own = {field.name for field in msgspec.structs.fields(kind)} - common
+    assert {name for name in own if f"`{name}`" not in rows[0]} == set()
+
+
+def test_the_fields_of_all_events_are_documented(page):
+    text = page("events")
+    assert {field.name for field in msgspec.structs.fields(Event) if f"| `{field.name}` |" not in text} == set()
+
+
+def test_every_setting_is_documented_and_every_documented_setting_exists(page):
+    existing = {field.name for field in msgspec.structs.fields(Settings)} - INTERNAL_SETTINGS
+    documented = re.findall(r"^\| `([a-z_]+)` \|", page("settings"), re.MULTILINE)
+    assert sorted(documented) == sorted(existing)
+
+
+def test_the_documented_defaults_are_the_defaults(page):
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
+    wrong = {}
+    for name, written in re.findall(r"^\| `([a-z_]+)` \| `([^`]*)` \|", page("settings"), re.MULTILINE):
+        default = defaults[name]
+        expected = str(default).lower() if isinstance(default, bool) else str(default)
+        if isinstance(default, (bool, str)) and default != "" and written.replace("\\|", "|") != expected:
+            wrong[name] = (written, default)
+    assert wrong == {}
+
+
+@pytest.fixture
+def bundled_states(tmp_path, monkeypatch):
+    """The names of the bundled state functions, those of other folders left out."""
+    from asyncstate.load.host import PluginHost
+    from asyncstate.sources.fileclient import LocalFileClient
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path))
+    client = LocalFileClient.from_opts(settings.opts())
+    names = PluginHost(settings.opts(), file_client=client).loaders["states"].names()
+    return {name for name in names if not name.partition(".")[2].startswith(HOOKS)}
+
+
+def test_every_bundled_state_is_documented_and_every_documented_state_exists(page, bundled_states):
+    documented = set(re.findall(r"^\| `([a-z_]+\.[a-z_]+)`", page("states"), re.MULTILINE))
+    documented |= set(re.findall(r"^\| .*?, `([a-z_]+\.[a-z_]+)` \|", page("states"), re.MULTILINE))
+    assert bundled_states - documented == set()
+    assert documented - bundled_states == set()
+
+
+# --- nothing that is not
+
+
+def texts(checkout):
+    yield from (checkout / "docs").glob("*.md")
+    yield from (checkout / "examples").glob("*/README.md")
+    yield from (checkout / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md"))
+
+
+def anchors(path):
+    headings = re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w]+", "-", heading.replace("`", "").lower()).strip("-") for heading in headings}
+
+
+def prose(path):
+    """The text without its code blocks."""
+    return re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_links_lead_somewhere(checkout):
+    broken = []
+    for source in texts(checkout):
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", prose(source))):
+            path, _, anchor = target.partition("#")
+            aim = source.parent / path if path else source
+            if not aim.exists() or (anchor and anchor not in anchors(aim)):
+                broken.append((source.name, target))
+    assert broken == []
+
+
+def test_the_architecture_page_names_files_that_exist(checkout):
+    text = (checkout / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)?[a-z_]+\.py)`", text))
+    assert len(named) > 15
+    assert {
+        each for each in named if not any((checkout / base / each).is_file() for base in ("asyncstate", "."))
+    } == set()
+    folders = set(re.findall(r"`([a-z]+)/`", text))
+    assert {
+        each for each in folders if not any((checkout / base / each).is_dir() for base in ("asyncstate", "."))
+    } == set()
+
+
+def test_every_page_is_in_the_navigation(checkout):
+    navigation = (checkout / "mkdocs.yml").read_text().partition("nav:")[2]
+    assert {path.name for path in (checkout / "docs").glob("*.md") if path.name not in navigation} == set()
+
+
+def test_no_text_is_for_its_writers(checkout):
+    found = [(path.name, word) for path in texts(checkout) for word in re.findall(r"TODO|FIXME|XXX", path.read_text())]
+    assert found == []
+
+
+# --- the README's promise
+
+
+def test_the_first_two_shell_blocks_are_the_two_commands(checkout):
+    shell = blocks((checkout / "README.md").read_text(), "(?:shell|bash|sh|console)")
+    assert [block.strip() for block in shell[:2]] == ["make quickstart", "make test"]
+
+
+def test_ci_runs_the_second_command_of_the_readme(checkout):
+    assert re.search(r'^step "tests" make test$', (checkout / ".ci" / "run").read_text(), re.MULTILINE)
+
+
+def test_the_make_targets_exist(checkout):
+    makefile = (checkout / "Makefile").read_text()
+    named = {each for path in texts(checkout) for each in re.findall(r"\bmake ([a-z]+)\b(?=`|\n)", path.read_text())}
+    assert {"quickstart", "test", "help"} <= named
+    assert {each for each in named if not re.search(rf"^{each}:", makefile, re.MULTILINE)} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_quick_start_works_in_a_fresh_copy_and_changes_nothing_twice(checkout, tmp_path):
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=checkout,
+        capture_output=True,
+        check=True,
+    )
+    copy = tmp_path / "copy"
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (checkout / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(checkout / name, copy / name)
+    first = subprocess.run(["make", "quickstart"], cwd=copy, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "Summary for" in first.stdout
+    second = subprocess.run(["make", "quickstart"], cwd=copy, capture_output=True, text=True, check=False)
+    assert second.returncode == 0
+    assert "changed=" not in second.stdout
+
+
+# --- the examples in the texts
+
+
+@pytest.fixture
+def shell(run_cli, tmp_path):
+    """Run lines of a text as one script, stopping at the first that fails; /tmp is a folder of this test."""
+
+    def run(script, cwd):
+        script = script.replace("/tmp/", f"{tmp_path}/")
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=cwd,
+            env=run_cli.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    return run
+
+
+def test_the_tour_of_the_readme(checkout, shell):
+    tour = blocks((checkout / "README.md").read_text(), "bash")
+    assert len(tour) == 1
+    output = shell(tour[0], checkout)
+    assert "webapp-reload" in output
+    assert '"event":"run_finished"' in output
+    assert "graph" in output
+
+
+def test_the_tutorial(page, shell, tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    output = shell("\n".join(blocks(page("tutorial"), "bash")), folder)
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "ada.txt", "edsger.txt", "grace.txt", "greeting.txt", "index",
+    ]  # fmt: skip
+    assert (folder / "out" / "greeting.txt").read_text() == "changed\n"
+    assert "exit code 1" in output
+    assert "-Hello" in output or "+Hello" in output
+
+
+def test_the_programs_of_the_readme_and_the_library_page(checkout, page, tmp_path):
+    tree = tmp_path / "srv" / "salt"
+    tree.mkdir(parents=True)
+    (tree / "web.sls").write_text("greeting:\n  test.nop: []\n")
+    (library,) = blocks(page("library"), "python")
+    (readme,) = blocks((checkout / "README.md").read_text(), "python")
+    ending = "\nimport asyncio\nassert asyncio.run(deploy()) is True\n"
+    for program in (library, readme + ending):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "ChunkFinished(" in done.stdout
+
+
+def test_the_program_of_the_events_page(page, run_cli, tmp_path):
+    (tmp_path / "one.sls").write_text("bad:\n  test.fail_without_changes:\n    - comment: no luck\n")
+    done = run_cli("apply", "one", "--file-root", tmp_path, "--out", "jsonl")
+    (tmp_path / "run.jsonl").write_text(done.stdout)
+    (program,) = blocks(page("events"), "python")
+    read = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert read.returncode == 0, read.stderr
+    assert read.stdout.startswith("test_|-bad_|-bad_|-fail_without_changes ")
+
+
+MARKER_MODULE = """
+import os
+
+def read(name):
+    return open(name).read() if os.path.exists(name) else ""
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+
+def renew(name):
+    os.utime(name)
+"""
+
+
+def test_the_state_of_the_writing_page(page, run_cli, tmp_path):
+    module, *_ = blocks(page("writing-states"), "python")
+    for folder, text in (("_states", module), ("_modules", MARKER_MODULE)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "marker.py").write_text(text)
+    target = tmp_path / "there"
+    (tmp_path / "m.sls").write_text(
+        f"{target}:\n  marker.present:\n    - text: yes sir\n    - watch:\n      - test: other\n"
+        "other:\n  test.succeed_with_changes: []\n"
+    )
+    seen = []
+    for options in (["--test"], [], []):
+        done = run_cli("apply", "m", "--file-root", tmp_path, "--out", "json", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        row = json.loads(done.stdout)[f"marker_|-{target}_|-{target}_|-present"]
+        seen.append((row["result"], sorted(row["changes"])))
+    assert seen == [(None, ["new", "old"]), (True, ["new", "old"]), (True, ["renewed"])]
+
+
+def test_the_states_of_the_concurrency_page_compile(page, run_cli, tmp_path):
+    (states,) = blocks(page("concurrency"), "yaml")
+    (tmp_path / "c.sls").write_text(states)
+    done = run_cli("check", "c", "--file-root", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 states" in done.stdout

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import copy
+import threading
+
+import pytest
+
+from asyncstate import dunders
+from asyncstate.dunders import CallContext, CancelToken, SharedContext, current
+from asyncstate.errors import RunCancelled
+
+
+def make(**overrides):
+    values = {
+        "opts": {"test": False, "id": "m"},
+        "grains": {"os": "Debian"},
+        "pillar": {},
+        "context": SharedContext(threading.RLock()),
+        "salt": {},
+        "states": {},
+        "utils": {},
+    }
+    return CallContext(**{**values, **overrides})
+
+
+@pytest.fixture
+def call():
+    context = make()
+    token = current.set(context)
+    yield context
+    current.reset(token)
+
+
+def test_the_overlay_belongs_to_one_call(call):
+    dunders.__opts__["test"] = True
+    dunders.__opts__["other"] = 1
+    assert dunders.__opts__["test"] is True
+    assert call.base_opts == {"test": False, "id": "m"}
+    assert "other" not in call.derive().opts
+
+
+def test_test_mode_is_laid_over_the_options(call):
+    assert call.derive(test=True).opts == {"test": True, "id": "m"}
+    assert make(opts={"test": True}).test is True
+    assert make(opts={"test": True}, test=False).opts["test"] is False
+
+
+def test_a_part_of_a_call_shares_what_the_call_leaves_behind(call):
+    part = call.cancelled_by(CancelToken())
+    part.opts["x"] = 1
+    part.retcode = 3
+    assert call.opts["x"] == 1
+    assert call.retcode == 3
+    assert call.derive().retcode == 0
+    assert call.cancel is None
+
+
+def test_proxies_behave_like_what_they_stand_for(call):
+    assert dunders.__grains__ == {"os": "Debian"}
+    assert dunders.__grains__.get("nope", 1) == 1
+    assert dict(dunders.__grains__) == {"os": "Debian"}
+    assert "os" in dunders.__grains__
+    assert not dunders.__pillar__
+    assert repr(dunders.__grains__) == "{'os': 'Debian'}"
+    assert copy.deepcopy(dunders.__grains__) == {"os": "Debian"}
+    assert copy.copy(dunders.__grains__) == {"os": "Debian"}
+    dunders.__context__["k"] = 1
+    del dunders.__context__["k"]
+    assert len(dunders.__context__) == 0
+
+
+def test_text_proxies(call):
+    call.env = "dev"
+    assert dunders.__env__ == "dev"
+    assert f"{dunders.__env__:>5}" == "  dev"
+    assert dunders.__env__.upper() == "DEV"
+    assert {"dev": 1}[dunders.__env__] == 1
+    assert not dunders.__sls__
+
+
+def test_outside_any_call():
+    with pytest.raises(LookupError):
+        dunders.__opts__["test"]
+    assert "outside any call" in repr(dunders.__opts__)
+    dunders.check_cancelled()
+
+
+def test_everything_injected_is_a_dunder():
+    assert {"__salt__", "__opts__", "__grains__", "__pillar__", "__context__", "__env__", "__low__"} <= set(
+        dunders.INJECTED
+    )
+    assert all(name.startswith("__") and name.endswith("__") for name in dunders.INJECTED)
+
+
+def test_a_token_calls_back_once_and_keeps_its_first_reason():
+    token, seen = CancelToken(), []
+    token.on_cancel(lambda: seen.append(token.reason))
+    token.cancel("first")
+    token.cancel("second")
+    assert seen == ["first"]
+    with pytest.raises(RunCancelled, match="first"):
+        token.check()
+
+
+def test_a_cancelled_token_calls_back_at_once():
+    token, seen = CancelToken(), []
+    token.cancel("")
+    token.on_cancel(lambda: seen.append(1))
+    assert seen == [1]
+    assert token.reason == "cancelled"
+
+
+def test_what_is_taken_back_is_not_called():
+    token, seen = CancelToken(), []
+    release = token.on_cancel(lambda: seen.append(1))
+    release()
+    token.cancel("x")
+    release()
+    assert seen == []
+
+
+def test_the_same_callback_may_be_registered_twice():
+    token, seen = CancelToken(), []
+
+    def callback():
+        seen.append(1)
+
+    release = token.on_cancel(callback)
+    token.on_cancel(callback)
+    release()
+    token.cancel("x")
+    assert seen == [1]
+
+
+def test_a_failing_callback_does_not_stop_the_others(caplog):
+    token, seen = CancelToken(), []
+
+    def fails():
+        raise ValueError("no")
+
+    token.on_cancel(fails)
+    token.on_cancel(lambda: seen.append(1))
+    token.cancel("x")
+    assert seen == [1]
+    assert "clean-up" in caplog.text
+
+
+def test_registering_while_another_thread_cancels_calls_exactly_once():
+    for _ in range(50):
+        token, seen, start = CancelToken(), [], threading.Barrier(2)
+
+        def cancel(token=token, start=start):
+            start.wait()
+            token.cancel("x")
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        start.wait()
+        token.on_cancel(lambda seen=seen: seen.append(1))
+        thread.join()
+        assert seen == [1]
+
+
+def test_once_makes_a_value_once():
+    shared, made, start = SharedContext(threading.RLock()), [], threading.Barrier(8)
+
+    def factory():
+        made.append(1)
+        return object()
+
+    def ask(results):
+        start.wait()
+        results.append(shared.once("k", factory))
+
+    results = []
+    threads = [threading.Thread(target=ask, args=(results,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert len(set(map(id, results))) == 1
+
+
+def test_check_cancelled_asks_the_current_call(call):
+    dunders.check_cancelled()
+    call.cancel = CancelToken()
+    call.cancel.cancel("over")
+    with pytest.raises(RunCancelled, match="over"):
+        dunders.check_cancelled()

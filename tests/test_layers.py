@@ -1,0 +1,67 @@
+"""Imports only go down; plugins see no more of the package than they may."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN_MAY_IMPORT = ("asyncstate.dunders", "asyncstate.errors", "asyncstate.interfaces")
+
+
+def test_imports_only_go_down(checkout):
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter, "--no-cache"], cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "imports only go down KEPT" in done.stdout
+
+
+def test_every_package_has_a_layer(checkout):
+    contract = (checkout / "pyproject.toml").read_text().partition("[[tool.importlinter.contracts]]")[2]
+    parts = {
+        path.stem
+        for path in (checkout / "asyncstate").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    outside = {"__init__", "_checkout", "_version"}
+    assert {part for part in parts - outside if f"asyncstate.{part}" not in contract} == set()
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "asyncstate":
+            yield from (f"asyncstate.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
+@pytest.mark.parametrize("tree", ["states", "modules"])
+def test_plugins_import_nothing_else_of_ours(checkout, tree):
+    allowed = (*PLUGIN_MAY_IMPORT, "asyncstate.states", "asyncstate.modules")
+    found = {
+        f"{path.relative_to(checkout)}: {name}"
+        for path in (checkout / tree).rglob("*.py")
+        for name in imports_of(path)
+        if name.partition(".")[0] in {"asyncstate", "states", "modules"}
+        and not any(name == each or name.startswith(f"{each}.") for each in allowed)
+    }
+    assert found == set()
+
+
+def test_the_scheduler_has_no_input_or_output(checkout):
+    machine = checkout / "asyncstate" / "run" / "machine.py"
+    tree = ast.parse(machine.read_text())
+    assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Await, ast.AsyncFunctionDef))]
+    assert not {"time", "asyncio", "anyio", "logging", "structlog", "os"} & set(imports_of(machine))
+
+
+def test_no_file_is_too_long(checkout):
+    lengths = {
+        str(path.relative_to(checkout)): len(path.read_text().splitlines())
+        for tree in ("asyncstate", "states", "modules")
+        for path in (checkout / tree).rglob("*.py")
+    }
+    assert {path: length for path, length in lengths.items() if length > 800} == {}

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from contextvars import ContextVar
+
+import pytest
+
+from asyncstate import dunders
+from asyncstate.dunders import CallContext, CancelToken
+from asyncstate.errors import LoaderError, RunCancelled
+from asyncstate.load.threads import WorkerThreads, deliverable
+
+variable: ContextVar[str] = ContextVar("variable", default="unset")
+
+
+def context(**overrides):
+    return CallContext(opts={}, grains={}, pillar={}, context={}, salt={}, states={}, utils={}, **overrides)
+
+
+async def until(condition):
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - it becomes true in a thread
+            await asyncio.sleep(0.002)
+
+
+@pytest.fixture
+def workers():
+    return WorkerThreads()
+
+
+async def test_returns_the_value_of_another_thread(workers):
+    assert await workers.run(threading.get_ident) != threading.get_ident()
+    assert await workers.run(max, 3, 7) == 7
+
+
+async def test_raises_what_the_function_raises(workers):
+    def fails():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await workers.run(fails)
+
+
+@pytest.mark.parametrize(
+    ("raised", "arrives", "text"),
+    [
+        (SystemExit(3), LoaderError, r"the function called sys\.exit\(3\)"),
+        (KeyboardInterrupt(), RunCancelled, "KeyboardInterrupt"),
+        (asyncio.CancelledError("gone"), RunCancelled, "gone"),
+        (GeneratorExit(), RunCancelled, "GeneratorExit"),
+        (StopIteration(), LoaderError, "StopIteration"),
+    ],
+)
+async def test_what_would_end_the_process_arrives_as_an_error(workers, raised, arrives, text):
+    def fails():
+        raise raised
+
+    with pytest.raises(arrives, match=text) as caught:
+        await workers.run(fails)
+    assert caught.value.__cause__ is raised
+
+
+def test_ordinary_errors_are_delivered_as_they_are():
+    error = ValueError()
+    assert deliverable(error) is error
+
+
+async def test_the_context_is_copied(workers):
+    variable.set("of the caller")
+
+    def change():
+        before = variable.get()
+        variable.set("of the thread")
+        return before
+
+    assert await workers.run(change) == "of the caller"
+    assert variable.get() == "of the caller"
+
+
+async def test_sequential_calls_reuse_one_thread(workers):
+    assert len({await workers.run(threading.get_ident) for _ in range(20)}) == 1
+    assert workers.started == 1
+
+
+async def test_the_thread_idle_last_is_used_first(workers):
+    barrier = threading.Barrier(3)
+    await asyncio.gather(*(workers.run(barrier.wait) for _ in range(3)))
+    used = {await workers.run(threading.get_ident) for _ in range(10)}
+    assert len(used) == 1
+
+
+async def test_there_is_no_limit(workers):
+    barrier = threading.Barrier(100)
+    await asyncio.gather(*(workers.run(barrier.wait, 5) for _ in range(100)))
+    assert workers.started == 100
+
+
+async def test_threads_are_daemons_and_named(workers):
+    thread = await workers.run(threading.current_thread)
+    assert thread.daemon
+    assert thread.name == "asyncstate-1"
+
+
+async def test_idle_threads_end():
+    workers = WorkerThreads(idle_seconds=0.02)
+    thread = await workers.run(threading.current_thread)
+    await until(lambda: not thread.is_alive())
+    assert await workers.run(max, 1, 2) == 2
+    assert workers.started == 2
+
+
+async def test_work_given_at_the_moment_of_retirement_is_not_lost():
+    workers = WorkerThreads(idle_seconds=0.0005)
+    for _ in range(200):
+        assert await asyncio.wait_for(workers.run(max, 1, 2), 5) == 2
+        await asyncio.sleep(0.0005)
+
+
+async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
+    seen, release = [], threading.Event()
+
+    def stubborn():
+        token = dunders.current.get().cancel
+        token.on_cancel(lambda: seen.append(token.reason))
+        started.set()
+        release.wait(5)
+        try:
+            dunders.check_cancelled()
+        except RunCancelled as error:
+            seen.append(f"raised {error}")
+
+    started = threading.Event()
+    dunders.current.set(context())
+    task = asyncio.create_task(workers.run(stubborn))
+    await until(started.is_set)
+    task.cancel("enough")
+    began = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 1
+    assert seen == ["enough"]
+    release.set()
+    await until(lambda: len(seen) == 2)
+    assert seen[1] == "raised enough"
+
+
+async def test_giving_up_on_one_call_leaves_the_rest_of_the_chunk_alone(workers):
+    chunk = CancelToken()
+    dunders.current.set(context(cancel=chunk))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(workers.run(time.sleep, 0.05), 0.01)
+    assert not chunk.reason
+    assert await workers.run(lambda: dunders.current.get().cancel.reason) == ""
+
+
+async def test_cancelling_the_chunk_reaches_the_thread(workers):
+    chunk = CancelToken()
+    dunders.current.set(context(cancel=chunk))
+
+    def wait():
+        reached = threading.Event()
+        dunders.current.get().cancel.on_cancel(reached.set)
+        return reached.wait(5) and dunders.current.get().cancel.reason
+
+    task = asyncio.create_task(workers.run(wait))
+    await asyncio.sleep(0.01)
+    chunk.cancel("timeout")
+    assert await task == "timeout"
+
+
+async def test_the_call_shares_options_and_retcode_with_its_caller(workers):
+    call = context()
+    dunders.current.set(call)
+
+    def work():
+        dunders.current.get().opts["x"] = 1
+        dunders.current.get().retcode = 7
+
+    await workers.run(work)
+    assert call.opts["x"] == 1
+    assert call.retcode == 7
+
+
+async def test_run_in_uses_the_context_it_is_given(workers):
+    assert await workers.run_in(context(sls="a.b"), lambda *, end: str(dunders.__sls__) + end, end="!") == "a.b!"
+    assert dunders.current.get(None) is None
+
+
+def test_a_result_for_a_closed_loop_is_dropped(workers):
+    release = threading.Event()
+
+    async def leave():
+        task = asyncio.ensure_future(workers.run(release.wait))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(leave())
+    release.set()
+    assert asyncio.run(workers.run(max, 1, 2)) == 2
+
+
+def test_several_loops_one_after_the_other(workers):
+    assert [asyncio.run(workers.run(max, 1, number)) for number in range(2, 5)] == [2, 3, 4]
+
+
+async def test_a_failure_that_nobody_waits_for_is_in_the_debug_log(workers, caplog):
+    caplog.set_level("DEBUG", logger="asyncstate.load.threads")
+    release = threading.Event()
+
+    def fails():
+        release.wait(5)
+        raise ValueError("too late")
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(workers.run(fails), 0.01)
+    release.set()
+    await until(lambda: "too late" in caplog.text)
+
+
+async def test_many_calls_at_once_all_arrive(workers):
+    results = await asyncio.gather(*(workers.run(max, number, 0) for number in range(500)))
+    assert results == list(range(500))

@@ -1,0 +1,103 @@
+"""What a wheel and an sdist hold, and what may not stand in a lock file. `.ci/packaging` installs them for real."""
+
+import importlib
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, request):
+    """Both distributions, built from the checkout without a network; the wheel is made from the sdist."""
+    root = request.config.rootpath
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def sdist(built):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def sources(root, tree):
+    return {str(path.relative_to(root)) for path in (root / tree).rglob("*.py")}
+
+
+def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
+    wanted = sources(checkout, "asyncstate")
+    wanted |= {f"asyncstate/{path}" for tree in ("states", "modules") for path in sources(checkout, tree)}
+    assert {name for name in wheel if name.endswith(".py")} == wanted
+    assert "asyncstate/py.typed" in wheel
+
+
+def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
+    texts = {name.rpartition("/")[2]: text.decode() for name, text in wheel.items() if ".dist-info/" in name}
+    assert "asyncstate = asyncstate.cli:main" in texts["entry_points.txt"]
+    assert "Apache License" in texts["LICENSE"]
+    required = set(re.findall(r"^Requires-Dist: ([A-Za-z0-9_-]+)", texts["METADATA"].replace(" ;", ";"), re.MULTILINE))
+    assert required == {
+        "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog", "uvloop",
+    }  # fmt: skip
+
+
+def test_the_sdist_has_what_a_developer_needs(sdist, checkout):
+    for tree in ("asyncstate", "states", "modules", "tests"):
+        assert sources(checkout, tree) <= sdist
+    assert {"README.md", "LICENSE", "Makefile", "noxfile.py", "hatch_build.py", "requirements/dev.txt"} <= sdist
+    assert "examples/quickstart/states/webapp/files/guestbook-1.4.tar.gz" in sdist
+
+
+@pytest.mark.parametrize("name", ["states.file", "states.cmd", "modules.file"])
+def test_a_plugin_has_the_same_module_name_in_a_checkout(name):
+    assert importlib.import_module(f"asyncstate.{name}").__name__ == f"asyncstate.{name}"
+
+
+LOCKS = ["runtime", "build", "dev", "docs"]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_file_has_names_versions_and_hashes_and_no_place(checkout, name):
+    text = (checkout / "requirements" / f"{name}.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    pins = [line for line in lines if not line.startswith("    --hash=sha256:")]
+    assert pins
+    assert [line for line in pins if not re.fullmatch(r"[a-z0-9._-]+==[0-9][0-9A-Za-z.+!-]*( ; .+)? \\", line)] == []
+    assert "://" not in text
+
+
+def pins_of(path):
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", path.read_text(), re.MULTILINE))
+
+
+def test_the_lock_files_agree_with_each_other(checkout):
+    found = {name: pins_of(checkout / "requirements" / f"{name}.txt") for name in LOCKS}
+    for name in ("runtime", "build"):
+        assert found[name].items() <= found["dev"].items()
+    assert {key for key in found["docs"] if found["dev"].get(key, found["docs"][key]) != found["docs"][key]} == set()
+
+
+def test_every_dependency_is_locked(checkout):
+    import tomllib
+
+    project = tomllib.loads((checkout / "pyproject.toml").read_text())
+    wanted = {"runtime": project["project"]["dependencies"]}
+    wanted |= {group: project["dependency-groups"][group] for group in ("build", "dev", "docs")}
+    for lock, requirements in wanted.items():
+        names = {re.match(r"[A-Za-z0-9_-]+", each)[0].lower() for each in requirements}
+        assert names <= pins_of(checkout / "requirements" / f"{lock}.txt").keys()

@@ -1,0 +1,174 @@
+"""JSON lines, progress and profile: what is made from events."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    RunFinished,
+    RunStarted,
+    decode_event,
+)
+from asyncstate.report.jsonl import JsonLines
+from asyncstate.report.profile import Profile, profile_lines
+from asyncstate.report.progress import LiveProgress, PlainProgress
+
+
+def tag(name):
+    return f"test_|-{name}_|-{name}_|-nop"
+
+
+class Script:
+    """Events of an imaginary run, in order."""
+
+    def __init__(self, concurrency=2, chunks=3):
+        self.events = []
+        self.add(RunStarted, 0.0, wall=0.0, digest="", chunks=chunks, concurrency=concurrency, test=False)
+
+    def add(self, kind, at, **fields):
+        self.events.append(kind(run_id="r", seq=len(self.events), time=at, **fields))
+        return self
+
+    def ready(self, name, at, after=""):
+        return self.add(ChunkReady, at, tag=tag(name), after=tag(after) if after else "")
+
+    def start(self, name, at, **fields):
+        return self.add(ChunkStarted, at, tag=tag(name), function="test.nop", id=name, name=name, sls="s", **fields)
+
+    def finish(self, name, at, result=True, changes=None, why="met", **fields):
+        row = {"name": name, "result": result, "changes": changes or {}, "comment": "", "duration": 12.0}
+        return self.add(ChunkFinished, at, tag=tag(name), row=row, why=why, **fields)
+
+    def end(self, at):
+        return self.add(RunFinished, at, exit_code=0, succeeded=1, changed=0, failed=0)
+
+    def play(self, *listeners):
+        for event in self.events:
+            for listener in listeners:
+                listener.on_event(event)
+
+
+class Gone(io.BytesIO):
+    """A pipe whose reader goes away after the first line."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+        self.lines = 0
+
+    def write(self, data):
+        self.lines += 1
+        if self.lines > 1:
+            raise self.error
+        return super().write(data)
+
+
+def test_json_lines_read_back():
+    script = Script().start("a", 0.1).finish("a", 0.2).end(0.3)
+    stream = io.BytesIO()
+    script.play(JsonLines(stream))
+    assert [decode_event(line) for line in stream.getvalue().splitlines()] == script.events
+
+
+@pytest.mark.parametrize(
+    ("error", "message"), [(BrokenPipeError(), ""), (OSError(28, "No space left on device"), "No space left on device")]
+)
+def test_a_reader_that_goes_away_does_not_stop_the_run(error, message):
+    stream = Gone(error)
+    lines = JsonLines(stream)
+    Script().start("a", 0.1).finish("a", 0.2).end(0.3).play(lines)
+    assert stream.lines == 2
+    assert lines.error == message
+
+
+def test_plain_progress_is_a_line_for_each_state_that_ends():
+    stream = io.StringIO()
+    script = Script(chunks=12).start("a", 0.1).finish("a", 0.2, changes={"x": 1})
+    script.start("p", 0.2, check=True).finish("p", 0.2, check=True)
+    script.add(ChunkRetried, 0.3, tag=tag("b"), attempt=1, result=False, comment="no", interval=2.0)
+    script.add(ChunkOutput, 0.4, tag=tag("b"), text="still running", seconds=30.0)
+    script.add(ChunkOutput, 0.4, tag=tag("b"), text="odd\x1b[0m")
+    script.finish("b", 0.5, result=False).end(0.6)
+    script.play(PlainProgress(stream))
+    assert stream.getvalue().splitlines() == [
+        "[ 1/12] changed  test.nop: a (12 ms)",
+        "[ 1/12] retry    test.nop: b: attempt 1 failed, again in 2.0 s",
+        "[ 1/12] running  test.nop: b (for 30.0 s)",
+        "[ 1/12] note     test.nop: b: odd",
+        "[ 2/12] failed   test.nop: b (12 ms)",
+    ]
+
+
+def test_live_progress_draws_nothing_for_a_quick_run():
+    stream = io.StringIO()
+    live = LiveProgress(stream)
+    Script().start("a", 0.1).play(live)
+    live.tick()
+    live.close()
+    assert stream.getvalue() == ""
+
+
+def test_live_progress_names_what_runs(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("asyncstate.report.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    live = LiveProgress(stream)
+    Script(chunks=20).start("slow", 0.0).finish("quick", 0.1, result=False).play(live)
+    clock[0] += 75.0
+    live.tick()
+    for number in range(9):
+        Script(chunks=20).start(f"more{number}", 0.2).play(live)
+    live.tick()
+    live.close()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "1/20 states, 1 failed, 1 running" in text
+    assert "75.0 s  test.nop: slow" in text
+    assert "… and 2 more" in text
+
+
+def test_critical_path_follows_what_each_state_waited_for():
+    script = Script(concurrency=2).start("a", 0.0).start("x", 0.0).finish("x", 0.5)
+    script.finish("a", 1.0).ready("b", 1.0, after="a").start("b", 1.2).finish("b", 3.0).end(3.0)
+    profile = Profile()
+    script.play(profile)
+    assert [timing.tag for timing in profile.critical_path()] == [tag("a"), tag("b")]
+    assert [timing.tag for timing in profile.slowest(2)] == [tag("b"), tag("a")]
+    assert profile.critical_path()[1].waited == pytest.approx(0.2)
+    lines = list(profile_lines(profile))
+    assert "Critical path: 2.8 s of 3.0 s wall time" in lines
+    assert "     1.8 s  60 %  test.nop: b  (waited 200 ms for a slot)" in lines
+    assert lines[-1].startswith("2 slots, 55 % used. The critical path sets the time")
+
+
+def test_waiting_for_slots_is_named():
+    script = Script(concurrency=1)
+    for number in range(4):
+        script.start(f"s{number}", number).finish(f"s{number}", number + 1.0)
+    profile = Profile()
+    script.end(4.0).play(profile)
+    assert list(profile_lines(profile))[-1] == (
+        "1 slot, 100 % used. States on the critical path waited 3.0 s for a slot: try a larger --concurrency."
+    )
+
+
+def test_a_listener_follows_the_last_state():
+    profile = Profile()
+    script = Script().start("a", 0.0).finish("a", 1.0).start("l", 1.5).finish("l", 2.0, why="listen").end(2.0)
+    script.play(profile)
+    path = profile.critical_path()
+    assert [timing.tag for timing in path] == [tag("a"), tag("l")]
+    assert path[1].waited == 0.0
+
+
+def test_a_profile_of_nothing_is_empty():
+    assert list(profile_lines(Profile())) == []

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.errors import Issue
+from asyncstate.model.result import RunReport
+from asyncstate.report.human import FORMS, Style, report_lines, row_lines, style_from_options
+from asyncstate.report.terminal import COLOURED
+
+TAG = "file_|-web_conf_|-/etc/web.conf_|-managed"
+
+
+def row(result=True, changes=None, comment="All right", **more):
+    return {
+        "name": "/etc/web.conf",
+        "result": result,
+        "changes": changes or {},
+        "comment": comment,
+        "__id__": "web_conf",
+        "__sls__": "web",
+        "__run_num__": 0,
+        "start_time": "10:00:00.000001",
+        "duration": 1.5,
+        **more,
+    }
+
+
+def shown(row, tag=TAG, **style):
+    return list(row_lines(tag, row, Style(**style)))
+
+
+def test_full_has_salts_lines_and_columns():
+    assert shown(row(changes={"mode": "0644", "diff": "New file"}, comment="File updated\nTwice")) == [
+        "----------",
+        "          ID: web_conf",
+        "    Function: file.managed",
+        "        Name: /etc/web.conf",
+        "      Result: True",
+        "     Comment: File updated",
+        "              Twice",
+        "     Started: 10:00:00.000001",
+        "    Duration: 1.5 ms",
+        "     Changes:",
+        "              ----------",
+        "              diff:",
+        "                  New file",
+        "              mode:",
+        "                  0644",
+    ]
+
+
+def test_name_is_left_out_where_it_is_the_id():
+    lines = shown(row(), tag="test_|-a_|-a_|-nop")
+    assert not any("Name:" in line for line in lines)
+
+
+def test_terse_is_salts_line():
+    assert shown(row(changes={"a": 1}), state_output="terse") == [
+        "  Name: /etc/web.conf - Function: file.managed - Result: Changed - Started: 10:00:00.000001 - Duration: 1.5 ms"
+    ]
+    assert shown(row(), state_output="terse_id", state_output_profile=False) == [
+        "  Name: web_conf - Function: file.managed - Result: Clean"
+    ]
+
+
+def test_tabular_terse():
+    assert shown(row(result=None), state_output="terse", state_tabular=True) == [
+        "10:00:00.000001 [      1.5 ms]       file.managed    Differs   Name: /etc/web.conf"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "clean", "changed", "failed", "differs"),
+    [
+        ("full", "full", "full", "full", "full"),
+        ("terse", "terse", "terse", "terse", "terse"),
+        ("mixed", "terse", "terse", "full", "terse"),
+        ("changes", "terse", "full", "full", "full"),
+        ("filter", "full", "full", "full", "full"),
+    ],
+)
+def test_forms(form, clean, changed, failed, differs):
+    rows = {
+        "clean": row(),
+        "changed": row(changes={"a": 1}),
+        "failed": row(result=False),
+        "differs": row(result=None, changes={"a": 1}),
+    }
+    found = {name: "full" if len(shown(each, state_output=form)) > 1 else "terse" for name, each in rows.items()}
+    assert found == {"clean": clean, "changed": changed, "failed": failed, "differs": differs}
+
+
+def test_filter_leaves_out_and_shortens_by_result():
+    style = style_from_options(
+        {"state_output": "filter", "state_output_exclude": "True,", "state_output_terse": [None]}
+    )
+    assert list(row_lines(TAG, row(), style)) == []
+    assert len(list(row_lines(TAG, row(result=None), style))) == 1
+    assert len(list(row_lines(TAG, row(result=False), style))) > 1
+
+
+def test_not_verbose_hides_what_was_right_already():
+    assert shown(row(), state_verbose=False) == []
+    assert shown(row(), state_output_diff=True) == []
+    assert shown(row(result=None), state_verbose=False) != []
+    assert shown(row(changes={"a": 1}), state_verbose=False) != []
+
+
+def test_an_unknown_form_in_the_configuration_means_full():
+    assert style_from_options({"state_output": "fancy"}).form == "full"
+    assert style_from_options({"state_output": "Mixed_ID"}).by_id
+    assert set(FORMS) == {"full", "terse", "mixed", "changes", "filter"}
+
+
+def test_a_failed_state_says_where_it_was_declared():
+    lines = shown(row(result=False), places={TAG: "/srv/salt/web.sls:12"})
+    assert "      Source: /srv/salt/web.sls:12" in lines
+    assert not any("Source:" in line for line in shown(row(), places={TAG: "/srv/salt/web.sls:12"}))
+
+
+def test_warnings_are_wrapped_under_their_label():
+    lines = shown(row(warnings=["word " * 30]), width=60)
+    at = next(number for number, line in enumerate(lines) if line.startswith("    Warnings: word"))
+    assert lines[at + 1].startswith(" " * 14 + "word")
+    assert max(map(len, lines)) <= 60
+
+
+def test_escape_sequences_of_a_command_do_not_reach_the_terminal():
+    lines = shown(row(comment="\x1b[31mred\x1b[0m \x1b]0;title\x07bell\x07", changes={"stdout": "a\x1b[2Jb\x00c"}))
+    text = "\n".join(lines)
+    assert "\x1b" not in text
+    assert "Comment: red bell\\x07" in text
+    assert "ab\\x00c" in text
+
+
+def test_colour_follows_the_outcome():
+    for result, changes, code in ((True, {}, 32), (True, {"a": 1}, 36), (None, {}, 33), (False, {}, 31)):
+        first = next(row_lines(TAG, row(result=result, changes=changes), Style(palette=COLOURED)))
+        assert first == f"\x1b[{code}m----------\x1b[0m"
+
+
+def test_a_list_comment_a_data_key_and_a_tag_of_no_form_are_shown():
+    lines = shown(row(comment=["one", "two"], data={"k": "v"}), tag="strange")
+    assert "          ID: strange" in lines
+    assert lines[lines.index("     Comment: one") + 1 :][:2] == ["              two", "              k: v"]
+
+
+def test_the_report_is_host_rows_and_summary():
+    report = RunReport(rows={TAG: row(changes={"a": 1})}, wall_ms=2.0, busy_ms=1.5, warnings=(Issue("odd"),))
+    lines = list(report_lines(report, Style(state_output="terse", state_output_profile=False)))
+    assert lines == [
+        "local:",
+        "  Name: /etc/web.conf - Function: file.managed - Result: Changed",
+        "",
+        "Summary for local",
+        "------------",
+        "Succeeded: 1 (changed=1)",
+        "Failed:    0",
+        "Warnings:  1",
+        "------------",
+        "Total states run:     1",
+    ]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.report.nested import is_diff, nested_lines
+from asyncstate.report.terminal import COLOURED
+
+
+def test_salts_form():
+    data = {"b": [1, {"x": None}, ["deep"]], "a": {"k": "one\ntwo"}, 3: True}
+    assert list(nested_lines(data, 2)) == [
+        "  ----------",
+        "  3:",
+        "      True",
+        "  a:",
+        "      ----------",
+        "      k:",
+        "          one",
+        "          two",
+        "  b:",
+        "      - 1",
+        "      |_",
+        "        ----------",
+        "        x:",
+        "            None",
+        "      |_",
+        "        - deep",
+    ]
+
+
+def test_no_rule_at_the_margin():
+    assert list(nested_lines({"a": "x"})) == ["a:", "    x"]
+
+
+def test_text_of_several_lines_in_a_list_keeps_its_margin():
+    assert list(nested_lines(["a\nb"])) == ["- a", "  b"]
+
+
+def test_bytes_and_sets():
+    assert list(nested_lines({"raw": b"a\xff", "some": {"y", "x"}})) == [
+        "raw:",
+        "    a\\xff",
+        "some:",
+        "    - x",
+        "    - y",
+    ]
+
+
+def test_diffs_are_coloured_by_line():
+    diff = "--- old\n+++ new\n@@ -1 +1 @@\n-a\n+b\n c\n"
+    assert is_diff(diff)
+    assert list(nested_lines(diff, 2, COLOURED)) == [
+        "  \x1b[1m--- old\x1b[0m",
+        "  \x1b[1m+++ new\x1b[0m",
+        "  \x1b[36m@@ -1 +1 @@\x1b[0m",
+        "  \x1b[31m-a\x1b[0m",
+        "  \x1b[32m+b\x1b[0m",
+        "   c",
+    ]
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | st.integers(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(_values)
+def test_any_value_becomes_lines_a_terminal_can_show(value):
+    for line in nested_lines(value, 4):
+        assert line.startswith("    ")
+        assert not any(character in line for character in "\n\r\x1b\x07")

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from asyncstate.model.result import RunReport
+from asyncstate.report.summary import describe_tag, summary_lines
+
+
+def row(result=True, changes=None, **more):
+    return {"name": "n", "result": result, "changes": changes or {}, "comment": "", **more}
+
+
+def tags(number):
+    return [f"test_|-id{n}_|-id{n}_|-nop" for n in range(number)]
+
+
+def summary(rows, **fields):
+    report = RunReport(rows=dict(zip(tags(len(rows)), rows, strict=True)), **fields)
+    return list(summary_lines(report))
+
+
+def test_salts_counts_in_salts_columns():
+    rows = [row(), row(changes={"a": 1}), row(None, {"a": 1}), row(False), row(warnings=["w"])]
+    assert summary(rows, busy_ms=1500.0, wall_ms=500.0, concurrency=4) == [
+        "Summary for local",
+        "------------",
+        "Succeeded: 4 (unchanged=1, changed=2)",
+        "Failed:    1",
+        "Warnings:  1",
+        "------------",
+        "Total states run:     5",
+        "Total run time:   1.500 s",
+        "Wall time:      500.000 ms (3.0x, 4 at once)",
+    ]
+
+
+def test_columns_grow_with_the_numbers():
+    lines = summary([row()] * 120)
+    assert lines[1] == "-" * 14
+    assert lines[2] == "Succeeded: 120"
+    assert lines[3] == "Failed:      0"
+    assert lines[5] == "Total states run:     120"
+
+
+def test_no_gain_is_claimed_where_there_is_none():
+    assert "x," not in "".join(summary([row()], busy_ms=100.0, wall_ms=100.0, concurrency=4))
+    assert "x," not in "".join(summary([row()], busy_ms=200.0, wall_ms=100.0, concurrency=1))
+
+
+def test_handled_failures_are_counted_as_such():
+    lines = summary([row(False), row()], handled=(tags(1)[0],))
+    assert "Failed:    1 (handled=1)" in lines
+
+
+def test_a_dry_run_says_how_much_would_change():
+    assert summary([row(None), row()], test=True)[-1] == "Dry run: 1 state would change; nothing was changed."
+
+
+def test_what_was_not_started_is_listed_and_long_lists_are_cut():
+    left = tuple(tags(25))
+    lines = summary([row(False)], not_started=left, cancelled="SIGINT", wall_ms=1200.0)
+    assert "Interrupted after 1.2 s." in lines
+    at = lines.index("Not started: 25 states")
+    assert lines[at + 1] == "    test.nop: id0"
+    assert lines[-1] == "    … and 5 more"
+
+
+def test_why_a_run_was_cut_short():
+    assert "Terminated after 1.0 s." in summary([row()], cancelled="SIGTERM", wall_ms=1000.0)
+    assert "Cut short after 1.0 s: out of time." in summary([row()], cancelled="out of time", wall_ms=1000.0)
+
+
+def test_the_seed_of_a_shuffle_is_shown():
+    assert any("--shuffle 7" in line for line in summary([row()], shuffle=7))
+
+
+def test_percentages_on_request():
+    report = RunReport(rows=dict(zip(tags(4), [row(), row(), row(), row(False)], strict=True)))
+    lines = list(summary_lines(report, percent=True))
+    assert "Success %: 75.0" in lines
+    assert "Failure %: 25.0" in lines
+
+
+def test_describe_tag():
+    assert describe_tag("file_|-/etc/a_|-/etc/a_|-managed") == "file.managed: /etc/a"
+    assert describe_tag("file_|-conf_|-/etc/a_|-managed") == "file.managed: conf (/etc/a)"
+    assert describe_tag("cmd_|-x_|-a_|-b_|-run") == "cmd.run: x (a_|-b)"
+    assert describe_tag("odd\n") == "odd\n"

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.errors import Issue
+from asyncstate.report.issues import issue_lines, warning_lines
+from asyncstate.report.replace import replace_file
+from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, milliseconds, short_time
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 ms"),
+        (0.0123, "12 ms"),
+        (0.9996, "1.0 s"),
+        (59.96, "60.0 s"),
+        (125, "2m05s"),
+        (3599.9, "1h00m"),
+        (3720, "1h02m"),
+    ],
+)
+def test_short_time(seconds, text):
+    assert short_time(seconds) == text
+
+
+def test_milliseconds_as_salts_summary():
+    assert milliseconds(999.0) == "999.000 ms"
+    assert milliseconds(1234.5) == "1.234 s"
+
+
+def test_count():
+    assert count(1, "state") == "1 state"
+    assert count(0, "state") == "0 states"
+    assert count(2, "entry", "entries") == "2 entries"
+
+
+def test_paint():
+    assert PLAIN.paint(PLAIN.red, "x") == "x"
+    assert COLOURED.paint(COLOURED.red, "x") == "\x1b[31mx\x1b[0m"
+    assert COLOURED.paint(COLOURED.red, "") == ""
+
+
+def test_clean_keeps_text_and_spells_out_control_characters():
+    assert clean("žluťoučký\tkůň\n") == "žluťoučký\tkůň\n"
+    assert clean("a\r\nb\x9b31m\x00") == "a\nb\\x9b31m\\x00"
+    assert clean("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b(B") == "link \\x1b(B"
+
+
+def test_compile_errors_in_salts_form_with_place_and_hint():
+    issues = [Issue("Rendering SLS 'base:web' failed: x\ny\n", "/srv/web.sls", 3, "did you mean z?"), Issue("other")]
+    assert list(issue_lines(issues)) == [
+        "    Data failed to compile:",
+        "----------",
+        "    Rendering SLS 'base:web' failed: x",
+        "    y",
+        "      at /srv/web.sls:3",
+        "      did you mean z?",
+        "----------",
+        "    other",
+    ]
+
+
+def test_warnings_are_marked_by_a_word():
+    assert list(warning_lines([Issue("odd\nvery", "/f.sls")])) == ["warning: odd", "    very", "      at /f.sls"]
+
+
+def test_replace_file_is_private_keeps_a_mode_and_does_not_follow_links(tmp_path):
+    new = tmp_path / "new"
+    replace_file(new, b"1")
+    assert new.read_bytes() == b"1"
+    assert new.stat().st_mode & 0o777 == 0o600
+
+    new.chmod(0o644)
+    replace_file(new, b"2")
+    assert new.stat().st_mode & 0o777 == 0o644
+
+    link = tmp_path / "link"
+    link.symlink_to(new)
+    replace_file(link, b"3")
+    assert new.read_bytes() == b"2"
+    assert not link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "new"]
+
+
+def test_replace_file_leaves_nothing_behind_on_failure(tmp_path):
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(OSError):
+        replace_file(tmp_path / "dir", b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["dir"]

@@ -1,0 +1,98 @@
+import pytest
+from plans import PlanBuilder
+
+from asyncstate.run.gate import Verdict
+from asyncstate.run.rows import exception_row, mask, normalise, not_run_row, number_rows, sub_rows
+
+
+def good(**changes):
+    return {"name": "n", "result": True, "changes": {}, "comment": "c", **changes}
+
+
+@pytest.mark.parametrize("returned", [None, "fine", [True], 5])
+def test_a_return_that_is_no_dict_is_one_failed_row(returned):
+    row = normalise(returned, "n")
+    assert row["result"] is False
+    assert row["comment"] == (
+        "An exception occurred in this state: Malformed state return. Data must be a dictionary type."
+    )
+
+
+@pytest.mark.parametrize("changes", [["x"], None, "text"])
+def test_changes_that_are_no_dict(changes):
+    row = normalise(good(changes=changes), "n")
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"] == "An exception occurred in this state: 'Changes' should be a dictionary."
+
+
+def test_missing_keys_are_all_named():
+    row = normalise({"name": "n", "result": True}, "the name")
+    assert row == {
+        "name": "the name",
+        "changes": {},
+        "result": False,
+        "comment": "The following keys were not present in the state return: changes, comment.",
+    }
+
+
+@pytest.mark.parametrize(("result", "expected"), [(1, True), ("no", True), (0, False), ("", False), (None, None)])
+def test_result_becomes_a_truth_value(result, expected):
+    assert normalise(good(result=result), "n")["result"] is expected
+
+
+def test_comment_lists_become_lines_and_extra_keys_stay():
+    row = normalise(good(comment=["a", 1], extra={"k": 1}), "n")
+    assert (row["comment"], row["extra"]) == ("a\n1", {"k": 1})
+
+
+def test_mappings_that_are_not_dicts_are_accepted():
+    from collections import OrderedDict
+
+    assert type(normalise(OrderedDict(good()), "n")) is dict
+
+
+def test_exception_text_ends_with_the_exception():
+    try:
+        raise SystemExit("bye")
+    except SystemExit as error:
+        row = exception_row("n", error)
+    assert row["comment"].startswith("An exception occurred in this state: Traceback (most recent call last)")
+    assert row["comment"].endswith("SystemExit: bye\n")
+
+
+def test_failed_requisites_are_named_once_each():
+    plan = PlanBuilder().chunk("a", sls="x.y").chunk("a", "cmd.run", sls="x.y").chunk("b").build()
+    row = not_run_row(Verdict.FAIL, "n", plan.chunks)
+    assert row["comment"] == "One or more requisite failed: x.y.a, s.b"
+    assert (row["result"], row["__state_ran__"]) == (False, False)
+
+
+def test_mask_hides_truthy_leaves_only():
+    row = good(changes={"a": {"old": "", "new": "secret"}, "list": ["x", 0]}, name="n")
+    mask(row)
+    assert row["name"] == row["comment"] == "**********"
+    assert row["changes"] == {"a": {"old": "", "new": "**********"}, "list": ["**********", 0]}
+
+
+LOW = {"state": "idem", "__id__": "parent", "name": "p", "fun": "state", "__sls__": "s"}
+
+
+def test_sub_states_get_rows_of_their_own():
+    sub = {"changes": {"x": 1}, "result": True, "comment": ["one", "two"], "name": "sub",
+           "low": {"name": "vpc", "state": "aws", "__id__": "vpc", "fun": "present"}}  # fmt: skip
+    row = {**good(), "start_time": "10:00:00.000000", "sub_state_run": [sub, {"result": True, "changes": {}}, 5]}
+    rows = sub_rows(row, LOW)
+    assert "sub_state_run" not in row
+    assert rows["aws_|-vpc_|-vpc_|-present"] == {
+        "changes": {"x": 1}, "result": True, "comment": "one\ntwo", "name": "p", "duration": 0.0,
+        "start_time": "10:00:00.000000", "__state_ran__": True, "__sls__": "s", "__id__": "parent",
+    }  # fmt: skip
+    assert [r["result"] for r in rows.values()] == [True, False, False]
+
+
+def test_numbers_follow_the_serial_order():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    a, b = (chunk.tag for chunk in plan.chunks)
+    rows = number_rows(plan, {b: good(), a: good()}, {a: {"sub": good()}}, {"listener": good()})
+    assert list(rows) == [a, "sub", b, "listener"]
+    assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]

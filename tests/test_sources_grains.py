@@ -1,0 +1,336 @@
+import json
+import os
+import socket
+import time
+
+import pytest
+
+from asyncstate.errors import ConfigError
+from asyncstate.sources import grains_hardware, grains_network, grains_os
+from asyncstate.sources.grains import core_grains, gather, load_grains_file
+from asyncstate.sources.system_files import which
+
+
+@pytest.fixture
+def system(tmp_path):
+    """Write files below a root and return it: system({"etc/os-release": "…"})."""
+
+    def build(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return str(tmp_path)
+
+    return build
+
+
+def test_core_grains_of_this_machine():
+    grains = core_grains()
+    assert grains["kernel"] == os.uname().sysname
+    assert grains["pid"] == os.getpid()
+    assert grains["num_cpus"] >= 1
+    assert grains["mem_total"] > 0
+    assert "127.0.0.1" in grains["ipv4"]
+    assert grains["ip4_interfaces"]["lo"] == ["127.0.0.1"]
+    assert (grains["saltversion"], grains["saltversioninfo"]) == ("3008.3", [3008, 3])
+    assert grains["host"] == grains["fqdn"].partition(".")[0]
+    for name in ("os", "os_family", "osarch", "cpuarch", "init", "virtual", "path", "shell", "username", "groupname"):
+        assert isinstance(grains[name], str), name
+    json.dumps(grains)
+
+
+def test_gathering_is_quick_and_asks_no_name_server(monkeypatch):
+    def refuse(*args):
+        raise AssertionError("a name was looked up")
+
+    for function in ("getaddrinfo", "getfqdn", "gethostbyaddr", "gethostbyname"):
+        monkeypatch.setattr(socket, function, refuse)
+    core_grains()
+    best = min(_seconds(core_grains) for _ in range(5))
+    assert best < 0.05, "a few milliseconds on a quiet machine"
+
+
+def _seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+DISTRIBUTIONS = [
+    ('NAME="Debian GNU/Linux"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm',
+     ("Debian", "Debian", "Debian GNU/Linux", "12", "bookworm", "Debian-12", 12)),
+    ('NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy',
+     ("Ubuntu", "Debian", "Ubuntu", "22.04", "jammy", "Ubuntu-22.04", 22)),
+    ('NAME="Rocky Linux"\nID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION="9.3 (Blue Onyx)"\nVERSION_ID="9.3"',
+     ("Rocky", "RedHat", "Rocky Linux", "9.3", "Blue Onyx", "Rocky Linux-9", 9)),
+    ('NAME="AlmaLinux"\nID="almalinux"\nVERSION="8.9 (Midnight Oncilla)"\nVERSION_ID="8.9"',
+     ("AlmaLinux", "RedHat", "AlmaLinux", "8.9", "Midnight Oncilla", "AlmaLinux-8", 8)),
+    ('NAME="Red Hat Enterprise Linux"\nID="rhel"\nID_LIKE="fedora"\nVERSION="8.6 (Ootpa)"\nVERSION_ID="8.6"',
+     ("RedHat", "RedHat", "Red Hat Enterprise Linux", "8.6", "Ootpa", "Red Hat Enterprise Linux-8", 8)),
+    ('NAME="Fedora Linux"\nID=fedora\nVERSION_ID=39\nVERSION_CODENAME=""\nPRETTY_NAME="Fedora Linux 39"',
+     ("Fedora", "RedHat", "Fedora Linux", "39", None, "Fedora Linux-39", 39)),
+    ('NAME="Amazon Linux"\nID="amzn"\nID_LIKE="fedora"\nVERSION_ID="2023"\nPRETTY_NAME="Amazon Linux 2023"',
+     ("Amazon", "RedHat", "Amazon Linux", "2023", "Amazon Linux 2023", "Amazon Linux-2023", 2023)),
+    ('NAME="Oracle Linux Server"\nID="ol"\nID_LIKE="fedora"\nVERSION_ID="8.8"\nPRETTY_NAME="Oracle Linux Server 8.8"',
+     ("OEL", "RedHat", "Oracle Linux Server", "8.8", "Oracle Linux Server 8.8", "Oracle Linux Server-8", 8)),
+    ('NAME="openSUSE Leap"\nID="opensuse-leap"\nVERSION_ID="15.5"\nCPE_NAME="cpe:/o:opensuse:leap:15.5"\nPRETTY_NAME="openSUSE Leap 15.5"',
+     ("SUSE", "Suse", "Leap", "15.5", "openSUSE Leap 15.5", "Leap-15", 15)),
+    ('NAME="SLES"\nID="sles"\nID_LIKE="suse"\nVERSION_ID="15.4"\nCPE_NAME="cpe:2.3:o:suse:sles:15.4"\nPRETTY_NAME="SLES 15 SP4"',
+     ("SUSE", "Suse", "SLES", "15.4", "SLES 15 SP4", "SLES-15", 15)),
+    ('NAME="Arch Linux"\nID=arch\nPRETTY_NAME="Arch Linux"\nBUILD_ID=rolling',
+     ("Arch", "Arch", "Arch Linux", "rolling", "Arch Linux", "Arch Linux-rolling", None)),
+    ('NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.19.0\nPRETTY_NAME="Alpine Linux v3.19"',
+     ("Alpine", "Alpine", "Alpine Linux", "3.19.0", "Alpine Linux v3.19", "Alpine Linux-3", 3)),
+    ("NAME=Gentoo\nID=gentoo\nPRETTY_NAME='Gentoo Linux'\nVERSION_ID='2.14'",
+     ("Gentoo", "Gentoo", "Gentoo", "2.14", "Gentoo Linux", "Gentoo-2", 2)),
+    ('NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\nVERSION_ID="21.2"\nVERSION_CODENAME=victoria',
+     ("Mint", "Debian", "Linux Mint", "21.2", "victoria", "Linux Mint-21", 21)),
+    ('NAME="Pop!_OS"\nID=pop\nID_LIKE="ubuntu debian"\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy',
+     ("Pop", "Debian", "Pop!_OS", "22.04", "jammy", "Pop!_OS-22.04", 22)),
+    ('NAME="Homemade"\nID=homemade\nID_LIKE=debian\nVERSION_ID="1"',
+     ("Homemade", "Debian", "Homemade", "1", None, "Homemade-1", 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "expected"), DISTRIBUTIONS, ids=lambda value: value[0] if len(value) == 7 else "")
+def test_distributions(system, release, expected):
+    grains = grains_os.distribution_grains(system({"etc/os-release": release}))
+    grains |= grains_os.release_grains(grains)
+    names = ("os", "os_family", "osfullname", "osrelease", "oscodename", "osfinger", "osmajorrelease")
+    assert tuple(grains.get(name) for name in names) == expected
+
+
+def test_lsb_release(system):
+    root = system({
+        "etc/os-release": 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"',
+        "etc/lsb-release": 'DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\nDISTRIB_DESCRIPTION="Ubuntu 22.04 LTS"\n',
+    })  # fmt: skip
+    grains = grains_os.distribution_grains(root)
+    assert (grains["lsb_distrib_id"], grains["lsb_distrib_description"]) == ("Ubuntu", "Ubuntu 22.04 LTS")
+
+
+def test_a_system_that_does_not_say_what_it_is(system):
+    assert grains_os.distribution_grains(system({}))["os_family"] == "Unknown"
+    assert core_grains(system({}))["os"] == "Unknown"
+
+
+def test_centos_minor_release(system):
+    root = system({
+        "etc/os-release": 'NAME="CentOS Linux"\nID="centos"\nVERSION_ID="7"\nPRETTY_NAME="CentOS Linux 7 (Core)"',
+        "etc/centos-release": "CentOS Linux release 7.9.2009 (Core)\n",
+    })  # fmt: skip
+    assert grains_os.distribution_grains(root)["osrelease"] == "7.9"
+
+
+def test_package_architecture(system):
+    assert grains_os.package_architecture("Debian", "x86_64", system({})) == "amd64"
+    assert grains_os.package_architecture("Debian", "aarch64", system({})) == "arm64"
+    assert grains_os.package_architecture("RedHat", "x86_64", system({})) == "x86_64"
+    foreign = system({"var/lib/dpkg/arch": "i386\namd64\n"})
+    assert grains_os.package_architecture("Debian", "x86_64", foreign) == "i386"
+
+
+@pytest.mark.parametrize(
+    ("files", "init"),
+    [
+        ({"run/systemd/system/x": ""}, "systemd"),
+        ({"proc/1/cmdline": "/usr/bin/dumb-init\0--\0x\0"}, "dumb-init"),
+        ({"proc/1/cmdline": "/tini\0--\0x\0"}, "tini"),
+        ({"proc/1/cmdline": "python3\0/usr/bin/supervisord\0"}, "supervisord"),
+        ({"proc/1/cmdline": "runit\0"}, "runit"),
+        ({"proc/1/cmdline": "python3\0-u\0/sbin/my_init\0"}, "runit"),
+        ({"proc/1/cmdline": "sleep\0infinity\0"}, "unknown"),
+        ({}, "unknown"),
+    ],
+)
+def test_init_system(system, files, init):
+    assert grains_os.init_grains(system(files))["init"] == init
+
+
+CPUINFO = """processor\t: 0
+vendor_id\t: GenuineIntel
+model name\t: Intel(R) Xeon(R)
+flags\t\t: fpu hypervisor
+
+processor\t: 1
+vendor_id\t: GenuineIntel
+model name\t: Intel(R) Xeon(R)
+flags\t\t: fpu hypervisor
+"""
+
+
+def test_hardware(system):
+    root = system({
+        "proc/cpuinfo": CPUINFO,
+        "proc/meminfo": "MemTotal:  2097152 kB\nMemFree: 1 kB\nSwapTotal:  1024 kB\n",
+        "sys/class/dmi/id/sys_vendor": "Dell Inc.\n",
+        "sys/class/dmi/id/product_uuid": "ABC-1\n",
+        "proc/cmdline": "root=/dev/sda1 quiet a='b c'",
+    })  # fmt: skip
+    assert grains_hardware.cpu_grains(root) == {
+        "num_cpus": 2, "cpu_model": "Intel(R) Xeon(R)", "cpu_flags": ["fpu", "hypervisor"],
+    }  # fmt: skip
+    assert grains_hardware.memory_grains(root) == {"mem_total": 2048, "swap_total": 1}
+    firmware = grains_hardware.firmware_grains(root)
+    assert firmware == {"manufacturer": "Dell Inc.", "uuid": "abc-1", "efi": False, "efi-secure-boot": False}
+    params = grains_hardware.boot_grains(root)["kernelparams"]
+    assert params == [("root", "/dev/sda1"), ("quiet", None), ("a", "b c")]
+    assert grains_hardware.virtual_grains(root) == {"virtual": "physical"}
+
+
+def test_disks(system, tmp_path):
+    root = system({"devices/sda/queue/rotational": "1\n", "devices/nvme0n1/queue/rotational": "0\n", "sys/block/x": ""})
+    for name in ("sda", "nvme0n1"):
+        (tmp_path / "sys/block" / name).symlink_to(f"../../devices/{name}")
+    assert grains_hardware.disk_grains(root) == {"disks": ["sda"], "ssds": ["nvme0n1"]}
+
+
+@pytest.mark.parametrize(
+    ("files", "virtual", "subtype"),
+    [
+        ({".dockerenv": ""}, "container", "Docker"),
+        ({"run/.containerenv": ""}, "container", "Podman"),
+        ({"proc/1/environ": "A=b\0container=lxc\0"}, "container", "LXC"),
+        ({"proc/1/cgroup": "0::/kubepods/burst\n1:x:/kubepods/pod"}, "container", "kubernetes"),
+        ({"proc/1/cgroup": "1:name=systemd:/docker/abc"}, "container", "Docker"),
+        ({"run/systemd/container": "systemd-nspawn\n"}, "container", "systemd-nspawn"),
+        ({"sys/class/dmi/id/sys_vendor": "QEMU"}, "kvm", None),
+        ({"sys/class/dmi/id/sys_vendor": "VMware, Inc."}, "VMware", None),
+        ({"sys/class/dmi/id/product_name": "VirtualBox"}, "VirtualBox", None),
+        ({"sys/class/dmi/id/sys_vendor": "Amazon EC2"}, "Nitro", "Amazon EC2"),
+        ({"sys/class/dmi/id/sys_vendor": "Microsoft", "sys/class/dmi/id/product_name": "Virtual Machine"}, "VirtualPC", None),
+        ({"proc/xen/capabilities": "control_d\n"}, "xen", "Xen Dom0"),
+        ({"proc/xen/capabilities": ""}, "xen", "Xen PV DomU"),
+        ({"sys/bus/virtio/devices/virtio0": "", "proc/cpuinfo": CPUINFO}, "kvm", None),
+        ({"proc/vz/veinfo": ""}, "openvzve", None),
+    ],
+)  # fmt: skip
+def test_virtual(system, files, virtual, subtype):
+    grains = grains_hardware.virtual_grains(system(files))
+    assert (grains["virtual"], grains.get("virtual_subtype")) == (virtual, subtype)
+
+
+def test_names_come_from_hosts(system):
+    root = system({
+        "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 web1.example.com web1 # me\nfd00::9 web1.example.com\n\n",
+        "etc/machine-id": "abc\n",
+    })  # fmt: skip
+    grains = grains_network.name_grains("web1", root)
+    assert grains == {
+        "localhost": "web1", "fqdn": "web1.example.com", "host": "web1", "domain": "example.com", "fqdns": [],
+        "machine_id": "abc",
+    }  # fmt: skip
+    addresses = grains_network.address_grains("web1.example.com", root)
+    assert (addresses["fqdn_ip4"], addresses["fqdn_ip6"]) == (["127.0.1.1"], ["fd00::9"])
+    assert grains_network.name_grains("db.other.org", root)["domain"] == "other.org"
+
+
+def test_gateways_and_resolver(system):
+    root = system({
+        "proc/net/route": "Iface\tDestination\tGateway\tFlags\neth0\t00000000\t010200C0\t0003\t0\n",
+        "proc/net/ipv6_route": f"{'0' * 32} 00 {'0' * 32} 00 fd{'0' * 29}1 00000400 2 0 00000003 eth0\n",
+        "etc/resolv.conf": "# x\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nsearch a.example b.example\noptions ndots:2\n",
+    })  # fmt: skip
+    grains = grains_network.address_grains("x", root)
+    assert (grains["ip4_gw"], grains["ip6_gw"], grains["ip_gw"]) == ("192.0.2.1", "fd00::1", True)
+    assert grains["dns"]["ip4_nameservers"] == ["10.0.0.1"]
+    assert grains["dns"]["ip6_nameservers"] == ["fe80::1%eth0"]
+    assert grains["dns"]["search"] == ["a.example", "b.example"]
+    assert (
+        grains_network.address_grains("x", system({"proc/net/route": "", "proc/net/ipv6_route": ""}))["ip_gw"] is False
+    )
+
+
+def test_which(tmp_path, monkeypatch):
+    tool = tmp_path / "tool"
+    tool.write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert which("tool") is None, "not executable"
+    tool.chmod(0o755)
+    assert which("tool") == str(tool)
+    assert which(str(tool)) == str(tool)
+    assert which("/no/such") is None
+    assert which("sh"), "the system's directories are searched without being on PATH"
+
+
+CORE = {"os": "Debian", "who": "core", "deep": {"core": 1}}
+
+
+def opts_with(tmp_path, file=None, **opts):
+    if file is not None:
+        (tmp_path / "grains").write_text(file)
+    return {"id": "web1", "conf_file": str(tmp_path / "minion"), **opts}
+
+
+def test_sources_of_grains_in_order(tmp_path):
+    custom = {"mine.main": lambda: {"who": "custom", "c": 1, "f": "custom"}}
+    opts = opts_with(tmp_path, "who: file\nf: file", grains={"who": "config"})
+    grains = gather(opts, custom, core=CORE)
+    assert (grains["who"], grains["f"], grains["c"], grains["os"], grains["id"]) == (
+        "config",
+        "file",
+        1,
+        "Debian",
+        "web1",
+    )
+    assert gather(opts, custom, {"who": "flag"}, core=CORE)["who"] == "flag"
+    assert gather(opts_with(tmp_path), custom, core=CORE)["who"] == "file"
+    (tmp_path / "grains").unlink()
+    assert gather(opts_with(tmp_path), custom, core=CORE)["who"] == "custom"
+    assert CORE["who"] == "core"
+
+
+def test_deep_merge_is_an_option(tmp_path):
+    opts = opts_with(tmp_path, "deep: {file: 1}", grains={"deep": {"config": 1}})
+    assert gather(opts, core=CORE)["deep"] == {"config": 1}
+    assert gather(opts | {"grains_deep_merge": True}, core=CORE)["deep"] == {"core": 1, "file": 1, "config": 1}
+
+
+def test_custom_grains(tmp_path, caplog):
+    def fails():
+        raise ValueError("no fact")
+
+    custom = {
+        "a.sees": lambda grains: {"seen": grains["os"]},
+        "b.fails": fails,
+        "c.nothing": lambda: None,
+        "d.after": lambda: {"after": True},
+    }
+    grains = gather(opts_with(tmp_path), custom, core=CORE)
+    assert (grains["seen"], grains["after"]) == ("Debian", True)
+    assert "b.fails" in caplog.text
+
+
+def test_blacklist(tmp_path):
+    opts = opts_with(tmp_path, "secret_file: 1", grains={"secret_config": 1}, grains_blacklist=["secret*", "who"])
+    grains = gather(opts, {"m.f": lambda: {"secret_custom": 1}}, core=CORE)
+    assert "who" not in grains
+    assert [name for name in grains if name.startswith("secret")] == ["secret_config"]
+
+
+def test_server_id_is_salts(tmp_path):
+    assert gather({"id": "confminion"}, core={})["server_id"] == 1573573163
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "expected a mapping of grains, got list"),
+        ("a: {\nb", ":3: not valid YAML"),
+        ("a: !x 1", "not valid YAML"),
+    ],
+)
+def test_a_broken_grains_file_is_an_error(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        gather(opts_with(tmp_path, text), core=CORE)
+    assert str(tmp_path / "grains") in str(caught.value)
+
+
+def test_grains_file_of_the_command_line(tmp_path):
+    (tmp_path / "g.yaml").write_text("role: web")
+    assert load_grains_file(str(tmp_path / "g.yaml")) == {"role": "web"}
+    (tmp_path / "g.yaml").write_text("")
+    assert load_grains_file(str(tmp_path / "g.yaml")) == {}
+    with pytest.raises(ConfigError, match="cannot read the grains: No such file"):
+        load_grains_file(str(tmp_path / "gone"))

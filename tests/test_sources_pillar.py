@@ -1,0 +1,234 @@
+import pytest
+import yaml
+
+from asyncstate.errors import PillarError, RenderError
+from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
+from asyncstate.sources.pillar import FAILED, compile_pillar
+from asyncstate.sources.pillar_merge import merge, merge_recurse
+
+OPTS = {"id": "web1", "renderer": "jinja|yaml"}
+TOP = "base: {'*': [a]}"
+
+
+class Rendered:
+    def __init__(self, text):
+        self.data = yaml.safe_load(text) or {}
+        self.lines = text.splitlines()
+
+    def line_of(self, id, state=None):
+        return next((n for n, line in enumerate(self.lines, 1) if line.startswith(str(id))), 0)
+
+
+def compiled(files, override=None, client=None, **opts):
+    """Compile with a renderer that knows ``$name`` from extra and ``!undefined`` to fail."""
+    client = client or MemoryFileClient(files if "base" in files or "dev" in files else {"base": files})
+
+    def render(file, extra):
+        text = client.read(file.path).decode()
+        for name, value in extra.items():
+            text = text.replace(f"${name}", str(value))
+        if "!undefined" in text:
+            raise RenderError("Jinja variable 'x' is undefined\nsecret: 1", file=file.path, line=7)
+        return Rendered(text)
+
+    return compile_pillar(OPTS | opts, {"os": "Debian"}, client, render, override)
+
+
+def mistakes(*args, **kwargs):
+    with pytest.raises(PillarError) as caught:
+        compiled(*args, **kwargs)
+    headline, *issues = caught.value.issues
+    assert headline.message == FAILED
+    return issues
+
+
+def test_no_top_no_pillar():
+    assert compiled({"a.sls": "x: 1"}) == {}
+    assert compiled({}, {"k": 1}) == {"k": 1}
+
+
+def test_targets_globs_and_override():
+    files = {
+        "top.sls": "base: {'*': [common, 'apps.*', common], 'G@os:Debian': [deb], 'db*': [db]}",
+        "common.sls": "motd: hello\nnested: {a: 1, b: 2}\nlist: [1]",
+        "apps/one.sls": "one: 1\nnested: {c: 3}",
+        "deb.sls": "motd: debian",
+        "db.sls": "never: 1",
+    }
+    override = {"nested": {"b": 99}, "list": [2]}
+    pillar = compiled(files, override)
+    assert pillar == {"motd": "debian", "nested": {"a": 1, "b": 99, "c": 3}, "list": [2], "one": 1}
+    assert list(pillar["nested"]) == ["a", "b", "c"]
+    pillar["nested"]["b"] = 0
+    assert override == {"nested": {"b": 99}, "list": [2]}
+    assert compiled(files, override, pillar_merge_lists=True)["list"] == [1, 2]
+
+
+def test_the_order_of_targets():
+    files = {"top.sls": "base: {'*': [{order: 10}, a], 'web*': [{order: '2'}, b]}", "a.sls": "k: a", "b.sls": "k: b"}
+    assert compiled(files)["k"] == "a"
+
+
+def test_includes_are_weaker_than_the_file_itself():
+    files = {
+        "top.sls": TOP,
+        "a.sls": "include: [{b: {defaults: {d: 5}, key: 'x:y'}}, 'c.*', .e]\nk: mine\nm: {a: 1}",
+        "b.sls": "bval: $d",
+        "c/one.sls": "m: {b: 2, a: 9}\nk: theirs",
+        "e.sls": "e: 1",
+    }
+    assert compiled(files) == {"x": {"y": {"bval": 5}}, "m": {"b": 2, "a": 1}, "k": "mine", "e": 1}
+    assert compiled(files, pillar_includes_override_sls=True)["k"] == "theirs"
+
+
+def test_relative_includes():
+    files = {
+        "top.sls": "base: {'*': [c, c.d.leaf]}",
+        "c/init.sls": "include: [.two]",
+        "c/two.sls": "two: 1",
+        "c/d/leaf.sls": "include: [.other]",
+        "c/d/other.sls": "other: 1",
+    }
+    assert compiled(files) == {"two": 1, "other": 1}
+
+
+def test_includes_in_a_circle_end():
+    files = {"top.sls": TOP, "a.sls": "include: [b]\na: 1", "b.sls": "include: [a]\nb: 1\na: 2"}
+    assert compiled(files) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "line"),
+    [
+        ("!undefined", "Rendering SLS 'a' failed. Please see master log for details.", 7),
+        ("- a", "SLS 'a' does not render to a dictionary", 1),
+        ("k: 1\ninclude: foo", "Include Declaration in SLS 'a' is not formed as a list", 2),
+        ("k: 1\ninclude: [gone]", "Specified SLS 'gone' in environment 'base' is not available on the salt master", 2),
+        ("include: [5]", "Include Declaration in SLS 'a' holds something that is no include: 5", 1),
+        ("include: [{b: {defaults: 5}}]", "Include Declaration in SLS 'a' holds something that is no include: {'b': {'defaults': 5}}", 1),
+    ],
+)  # fmt: skip
+def test_mistakes_in_salts_words(content, message, line):
+    (issue,) = mistakes({"top.sls": TOP, "a.sls": content})
+    assert (issue.message, issue.file, issue.line) == (message, "/memory/base/a.sls", line)
+
+
+def test_a_render_error_shows_its_reason_but_no_source():
+    files = {"top.sls": TOP, "a.sls": "!undefined"}
+    assert mistakes(files)[0].hint == "Jinja variable 'x' is undefined"
+    (issue,) = mistakes(files, pillar_safe_render_error=False)
+    assert issue.message == "Rendering SLS 'a' failed, render error:\nJinja variable 'x' is undefined\nsecret: 1"
+
+
+def test_every_mistake_is_reported():
+    files = {"top.sls": "base: {'*': [a, gone, b]}", "a.sls": "!undefined", "b.sls": "[x]"}
+    assert len(mistakes(files)) == 3
+
+
+@pytest.mark.parametrize("top", ["[a]", "3", "base: [a]", "base: 5", "base: {'*': a}", "include: x\nbase: {}"])
+def test_a_top_of_the_wrong_shape(top):
+    (issue,) = mistakes({"top.sls": top, "a.sls": "x: 1"})
+    assert issue.message == "Error encountered while rendering pillar top file."
+    assert issue.file == "/memory/base/top.sls"
+
+
+def test_a_top_that_does_not_render():
+    (issue,) = mistakes({"top.sls": "!undefined"})
+    assert issue.message.startswith("Rendering Primary Top file failed, render error:\nJinja variable")
+    assert (issue.file, issue.line) == ("/memory/base/top.sls", 7)
+
+
+def test_an_unknown_match_type():
+    (issue,) = mistakes({"top.sls": "base: {'*': [{match: golb}, a]}"})
+    assert "golb" in issue.hint
+
+
+def test_missing_sls():
+    files = {"top.sls": "base: {'*': [gone]}"}
+    assert (
+        mistakes(files)[0].message == "Specified SLS 'gone' in environment 'base' is not available on the salt master"
+    )
+    assert compiled({"top.sls": "base: {'*': [{ignore_missing: true}, gone]}"}) == {}
+
+
+def test_an_environment_there_is_none_of():
+    (issue,) = mistakes({"top.sls": "dev: {'*': [a]}"})
+    assert issue.message == "No matching pillar environment for environment 'dev' found"
+
+
+def test_includes_of_a_top(caplog):
+    files = {"top.sls": "include: [more, gone]\nbase: {'web*': [a]}", "more.sls": "base: {'*': [b]}"}
+    files |= {"a.sls": "a: 1", "b.sls": "b: 1"}
+    assert compiled(files) == {"a": 1, "b": 1}
+    assert "'gone'" in caplog.text
+
+
+ENVS = {
+    "base": {"top.sls": "base: {'*': [a]}\ndev: {'*': [a]}", "a.sls": "k: base\nb: 1"},
+    "dev": {"a.sls": "k: dev"},
+}
+
+
+def test_environments_merge_in_order():
+    assert compiled(ENVS) == {"k": "dev", "b": 1}
+    assert compiled(ENVS, env_order=["dev", "base"])["k"] == "base"
+    assert compiled(ENVS, pillarenv="dev") == {}
+    with_top = ENVS | {"dev": {"top.sls": "dev: {'*': [a]}", "a.sls": "k: dev"}}
+    assert compiled(with_top, pillarenv="dev") == {"k": "dev"}
+    assert compiled(with_top, pillarenv="nowhere") == {}
+    assert compiled(with_top, pillar_source_merging_strategy="none", saltenv="dev") == {"k": "dev"}
+
+
+def test_dynamic_environment(tmp_path):
+    (tmp_path / "qa").mkdir()
+    (tmp_path / "qa/top.sls").write_text("qa: {'*': [a]}")
+    (tmp_path / "qa/a.sls").write_text("k: qa")
+    client = LocalFileClient({"__env__": [f"{tmp_path}/__env__"]})
+    assert compiled({}, client=client, pillarenv="qa") == {"k": "qa"}
+
+
+def test_pillar_opts():
+    pillar = compiled({"top.sls": TOP, "a.sls": "x: 1"}, pillar_opts=True)
+    assert pillar["master"]["id"] == "web1"
+
+
+def test_override_must_be_a_mapping():
+    with pytest.raises(
+        PillarError, match="Pillar data must be formatted as a dictionary, unless pillar_enc is specified"
+    ):
+        compiled({}, ["a"])
+
+
+def test_what_is_not_supported_is_said(caplog):
+    compiled({}, ext_pillar=[{"cmd_yaml": "x"}], decrypt_pillar=["a"])
+    assert "external pillars are not run" in caplog.text
+    assert "#!yaml|gpg" in caplog.text
+
+
+FIRST = {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}
+SECOND = {"m": {"b": {"y": 2}}, "l": [2, 3], "n": 4}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "merge_lists", "expected"),
+    [
+        ("smart", False, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
+        ("recurse", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [1, 2, 3], "k": 1, "n": 4}),
+        ("none", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
+        ("unknown", True, {"m": {"a": 1, "b": {"x": 1, "y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
+        ("aggregate", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
+        ("overwrite", False, {"m": {"b": {"y": 2}}, "l": [2, 3], "k": 1, "n": 4}),
+        ("list", False, {"m": [FIRST["m"], SECOND["m"]], "l": [[1, 2], [2, 3]], "k": 1, "n": 4}),
+    ],
+)
+def test_merge_strategies(strategy, merge_lists, expected):
+    assert merge(FIRST, SECOND, strategy, "jinja|yaml", merge_lists) == expected
+    assert FIRST == {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}, "nothing changes in place"
+
+
+def test_smart_under_yamlex():
+    assert merge(FIRST, SECOND, "smart", "jinja|yamlex")["m"] == {"b": {"y": 2}}
+
+
+def test_a_list_and_a_mapping_do_not_mix():
+    assert merge_recurse({"k": [1]}, {"k": {"a": 1}}, merge_lists=True) == {"k": {"a": 1}}
