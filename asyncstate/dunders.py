@@ -241,10 +241,11 @@ class _TextDunder:
     def __init__(self, attribute: str) -> None:
         self._attribute = attribute
 
-    def __str__(self) -> str:
+    def value(self) -> str:
+        """Return the text behind the proxy."""
         return str(getattr(current.get(), self._attribute))
 
-    __repr__ = __str__
+    __str__ = __repr__ = value
 
     def __eq__(self, other: object) -> bool:
         return str(self) == str(other)
@@ -278,12 +279,41 @@ __instance_id__ = _TextDunder("instance_id")
 __user__ = _TextDunder("user")
 __file_client__ = _MappingDunder("file_client")
 
+_PROXIES = (_MappingDunder, _TextDunder)
+
 INJECTED: dict[str, Any] = {
-    name: value
-    for name, value in list(globals().items())
-    if isinstance(value, (_MappingDunder, _TextDunder)) and name.startswith("__")
+    name: value for name, value in list(globals().items()) if isinstance(value, _PROXIES) and name.startswith("__")
 }
 """What the loader puts into the namespace of a stock Salt-style file."""
+
+
+_ATOMS = frozenset({str, bool, int, float, bytes, type(None)})
+
+
+def resolved(value: Any) -> Any:
+    """Return ``value`` with every dunder in it replaced by what it stands for now.
+
+    To be applied to what a plugin returned (``"changes": {"env": __env__}``) while its context is current: afterwards
+    the proxies mean nothing. Dicts and lists are changed in place.
+    """
+    box = [value]
+    stack: list[Any] = [box]
+    seen: set[int] = set()
+    while stack:
+        container = stack.pop()
+        if id(container) in seen:
+            continue
+        seen.add(id(container))
+        for key, item in container.items() if isinstance(container, dict) else enumerate(container):
+            if type(item) in _ATOMS:
+                continue
+            if isinstance(item, tuple) and any(isinstance(part, _PROXIES) for part in item):
+                container[key] = tuple(map(resolved, item))
+            elif isinstance(item, _PROXIES):
+                container[key] = item.value()
+            elif isinstance(item, (dict, list)):
+                stack.append(item)
+    return box[0]
 
 
 def check_cancelled() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import pytest
+
+from asyncstate.cli import main
 
 TREE = {
     "top.sls": "base:\n  '*':\n    - web\n",
@@ -25,13 +28,28 @@ TREE = {
 
 
 @pytest.fixture
-def run(tmp_path, run_cli):
-    """Run a command on the tree."""
+def tree(tmp_path):
     root = tmp_path / "tree"
     for name, text in TREE.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    return lambda *words: run_cli(*words, "--file-root", root)
+    return root
+
+
+@pytest.fixture
+def run(tree, tmp_path, monkeypatch, capfd):
+    """Run a command on the tree, in this process."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+    def call(*words):
+        code = main([*map(str, words), "--file-root", str(tree)])
+        out, errors = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
+
+    return call
 
 
 def answer(done):

@@ -188,3 +188,23 @@ def test_check_cancelled_asks_the_current_call(call):
     call.cancel.cancel("over")
     with pytest.raises(RunCancelled, match="over"):
         dunders.check_cancelled()
+
+
+def test_resolved_replaces_dunders_wherever_they_are(call):
+    call.env = "dev"
+    cyclic = {"env": dunders.__env__}
+    cyclic["self"] = cyclic
+    returned = {
+        "changes": {"env": dunders.__env__, "list": [dunders.__env__, 1], "pair": (dunders.__env__, 2)},
+        "grains": dunders.__grains__,
+        "cyclic": cyclic,
+        "plain": ("a", "b"),
+    }
+    assert dunders.resolved(returned) is returned
+    assert type(returned["changes"]["env"]) is str
+    assert returned["changes"] == {"env": "dev", "list": ["dev", 1], "pair": ("dev", 2)}
+    assert type(returned["changes"]["pair"][0]) is str
+    assert returned["grains"] is call.grains
+    assert type(cyclic["env"]) is str
+    assert dunders.resolved(dunders.__env__) == "dev"
+    assert dunders.resolved(7) == 7

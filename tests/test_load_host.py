@@ -116,6 +116,15 @@ async def test_a_plain_function_that_returns_an_awaitable(tree):
         assert await host.call(outer, ["x"], context=host.context(sls="s")) == "s"
 
 
+@pytest.mark.parametrize("text", ["def env(): return [__env__]", "async def env(): return [__env__]"])
+async def test_returned_dunders_keep_the_value_they_had(tree, text):
+    tree.add("_modules/m.py", text + "\n")
+    async with tree.attached() as host:
+        (env,) = await host.call(host.loaders["modules"].get("m.env"), context=host.context(env="dev"))
+        assert type(env) is str
+        assert env == "dev"
+
+
 def test_registered_states(tree):
     def deployed(name):
         return {"name": name}

@@ -145,6 +145,23 @@ def test_a_list_comment_a_data_key_and_a_tag_of_no_form_are_shown():
     assert lines[lines.index("     Comment: one") + 1 :][:2] == ["              two", "              k: v"]
 
 
+def test_a_long_report_names_at_its_end_what_failed_of_itself():
+    rows = {f"test_|-id{n}_|-id{n}_|-nop": row() for n in range(9)}
+    rows["test_|-culprit_|-culprit_|-nop"] = row(result=False)
+    rows["test_|-victim_|-victim_|-nop"] = row(result=False, __state_ran__=False)
+    style = Style(state_output="terse", places={"test_|-culprit_|-culprit_|-nop": "/web.sls:3"})
+    lines = list(report_lines(RunReport(rows=rows), style))
+    at = lines.index("Failed:")
+    assert lines[at + 1 : at + 5] == [
+        "    test.nop: culprit  at /web.sls:3",
+        "    1 state not run because a requisite failed",
+        "",
+        "Summary for local",
+    ]
+    del rows["test_|-id0_|-id0_|-nop"]
+    assert "Failed:" not in list(report_lines(RunReport(rows=rows), style))
+
+
 def test_the_report_is_host_rows_and_summary():
     report = RunReport(rows={TAG: row(changes={"a": 1})}, wall_ms=2.0, busy_ms=1.5, warnings=(Issue("odd"),))
     lines = list(report_lines(report, Style(state_output="terse", state_output_profile=False)))

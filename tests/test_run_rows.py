@@ -2,7 +2,7 @@ import pytest
 from plans import PlanBuilder
 
 from asyncstate.run.gate import Verdict
-from asyncstate.run.rows import exception_row, mask, normalise, not_run_row, number_rows, sub_rows
+from asyncstate.run.rows import exception_row, mask, normalise, not_run_row, number_rows, sub_rows, unverified_row
 
 
 def good(**changes):
@@ -93,6 +93,18 @@ def test_sub_states_get_rows_of_their_own():
 def test_numbers_follow_the_serial_order():
     plan = PlanBuilder().chunk("a").chunk("b").build()
     a, b = (chunk.tag for chunk in plan.chunks)
-    rows = number_rows(plan, {b: good(), a: good()}, {a: {"sub": good()}}, {"listener": good()})
+    rows = number_rows(plan, {b: good(), a: good()}, {a: {"sub": good()}}, {"listener": good()}, {})
     assert list(rows) == [a, "sub", b, "listener"]
     assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]
+
+
+def test_a_chunk_held_back_at_its_check_is_numbered_there():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    a, b = (chunk.tag for chunk in plan.chunks)
+    assert list(number_rows(plan, {a: good(), b: good()}, {}, {}, {1: 0})) == [b, a]
+
+
+def test_low_data_that_names_nothing_callable_has_no_id_in_its_row():
+    assert unverified_row("n", "c") == {
+        "name": "n", "changes": {}, "result": False, "comment": "c", "__id__": None, "__sls__": None,
+    }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import data_option, selection_options, tree_options
+from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("sls", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options
+@what_if_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:

@@ -199,16 +199,29 @@ test_option = option(
     "configuration. Salt's test=True works too.",
 )
 
+
+def _concurrency_option(text: str) -> Callable[[Any], Any]:
+    return option("-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help=text)
+
+
+what_if_options = _all(
+    [
+        option(
+            "--test/--no-test",
+            section="Run",
+            default=None,
+            help="Compile as for a dry run: templates and modules see opts['test'].",
+        ),
+        _concurrency_option("Taken so that the options of apply can be reused; the answer is the same for any N."),
+    ]
+)
+"""Options of apply that compiling commands take as well."""
+
 run_options = _all(
     [
         test_option,
-        option(
-            "-j",
-            "--concurrency",
-            section="Run",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="States that may run at once. 1 runs them in exactly Salt's order. Default: four a CPU, at most 32.",
+        _concurrency_option(
+            "States that may run at once. 1 runs them in exactly Salt's order. Default: four a CPU, at most 32."
         ),
         option(
             "--failhard",

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import Issue
-from asyncstate.report.human import report_lines, style_from_options
-from asyncstate.report.issues import warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -152,6 +150,8 @@ class Session:
         self._write_files(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
+        from asyncstate.report.human import report_lines, style_from_options
+
         failed = set(report.failed)
         places = {
             chunk.tag: f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
@@ -187,6 +187,8 @@ class Session:
 
     def _warn(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
         if issues and self.console.log_level not in {"error", "critical", "quiet"}:
+            from asyncstate.report.issues import warning_lines
+
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options
+from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _sls_argument = click.argument("sls", nargs=-1, shell_complete=complete_sls)
 @_sls_argument
 @tree_options
 @selection_options
+@what_if_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -65,6 +66,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @_sls_argument
 @tree_options
 @selection_options
+@what_if_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -84,6 +86,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 )
 @click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
 @tree_options
+@what_if_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -99,6 +102,7 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     examples=(("asyncstate show top --grains web1.yaml", "What top.sls would assign to another machine."),),
 )
 @tree_options
+@what_if_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def top(console: Console, /, **options: Any) -> int:
@@ -126,6 +130,7 @@ def top(console: Console, /, **options: Any) -> int:
 @_sls_argument
 @tree_options
 @selection_options
+@what_if_options
 @option(
     "--format",
     "form",

@@ -15,6 +15,7 @@ from asyncstate.compile.low import compile_low
 from asyncstate.compile.order import SerialOrder, warn_odd_orders
 from asyncstate.compile.requisite_in import expand_requisite_in
 from asyncstate.compile.resolve import Resolver
+from asyncstate.compile.stages import add_stages, effective_stages
 from asyncstate.compile.verify import verify_high
 from asyncstate.compile.wiring import Wiring
 from asyncstate.errors import CompileError, Issue
@@ -154,7 +155,10 @@ class Compiler:
         findings.check()
         if only_ids:
             serial = _restrict(wiring, serial, only_ids, saltenv)
+        stages = effective_stages(wiring, serial, order.cap)
         builder = PlanBuilder(wiring, serial, order)
+        if stages is not None:
+            add_stages(builder, serial, stages)
         rows = {**low.disabled, **listening.rows}
         return builder.finish(listening=listening, rows=rows, findings=findings, saltenv=saltenv)
 

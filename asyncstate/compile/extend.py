@@ -61,16 +61,22 @@ class NameIndex:
 
 
 class Extension:
-    """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``; ``by`` is the ID that asks."""
+    """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``; ``by`` is the ID that asks.
 
-    __slots__ = ("by", "env", "name", "sls", "states")
+    ``void``: it comes from an excluded SLS, so it has to make sense but adds nothing.
+    """
 
-    def __init__(self, name: Any, states: dict[str, Any], env: str, sls: str, by: Any = None) -> None:
+    __slots__ = ("by", "env", "name", "sls", "states", "void")
+
+    def __init__(
+        self, name: Any, states: dict[str, Any], env: str, sls: str, by: Any = None, *, void: bool = False
+    ) -> None:
         self.name = name
         self.states = states
         self.env = env
         self.sls = sls
         self.by = by
+        self.void = void
 
 
 def reconcile_extends(high: HighData, findings: Findings) -> None:
@@ -78,23 +84,28 @@ def reconcile_extends(high: HighData, findings: Findings) -> None:
     declared = high.data.pop("__extend__", None)
     if not declared:
         return
-    excluded = {
-        item if isinstance(item, str) else item.get("sls")
-        for item in high.data.get("__exclude__", ())
-        if isinstance(item, (str, dict))
-    }
+    excluded = excluded_by_name(high)
     extensions = [
         Extension(
             name,
             {key: value for key, value in body.items() if not (isinstance(key, str) and key.startswith("__"))},
             body.get("__env__", "base"),
             body.get("__sls__", "base"),
+            void=body.get("__sls__") in excluded,
         )
         for declaration in declared
         for name, body in declaration.items()
-        if body.get("__sls__") not in excluded
     ]
     apply_extensions(high, extensions, findings)
+
+
+def excluded_by_name(high: HighData) -> set[Any]:
+    """Return the SLS that ``__exclude__`` names outright; what they add to others does not count."""
+    return {
+        item if isinstance(item, str) else item.get("sls")
+        for item in high.data.get("__exclude__", ())
+        if isinstance(item, (str, dict))
+    }
 
 
 def apply_extensions(
@@ -112,6 +123,8 @@ def apply_extensions(
         target = _target(data, extension, next(iter(states), None), names, strict=strict)
         if target is None:
             _unknown(extension, findings)
+            continue
+        if extension.void:
             continue
         body = data[target]
         for module, arguments in states.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.extend import Extension, NameIndex, apply_extensions
+from asyncstate.compile.extend import Extension, NameIndex, apply_extensions, excluded_by_name
 from asyncstate.compile.verify import REFERRING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ in lists so long that the repetition would cost more than the tree itself."""
 
 def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[str]) -> None:
     """Add to every state what other states' ``_in`` requisites, ``use`` and ``use_in`` give it."""
-    expansion = _Expansion(high.data, findings)
+    expansion = _Expansion(high.data, findings, excluded_by_name(high))
     for id_, body in high.data.items():
         if not isinstance(body, dict):
             continue
@@ -67,9 +67,10 @@ class _Additions:
 class _Expansion:
     """Collects the additions of all states before any of them is applied."""
 
-    def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
+    def __init__(self, data: dict[Any, Any], findings: Findings, excluded: set[Any]) -> None:
         self._data = data
         self._findings = findings
+        self._excluded = excluded
         self._by_target: dict[Any, dict[str, _Additions]] = {}
         self._origin: dict[Any, tuple[str, str, Any]] = {}
         self._by_name: dict[Any, tuple[str, Any]] | None = None
@@ -114,7 +115,9 @@ class _Expansion:
                         self._copy_arguments(id_, module, found, target_module)
                 else:
                     self._origin[target] = (body["__env__"], body["__sls__"], id_)
-                    self._additions(target, target_module).require(kind, {module: id_})
+                    additions = self._additions(target, target_module)
+                    if body["__sls__"] not in self._excluded:
+                        additions.require(kind, {module: id_})
             if isinstance(references, dict) or len(targets) * len(references) > _REPEAT_LIMIT:
                 targets = []
 

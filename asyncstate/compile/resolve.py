@@ -148,6 +148,7 @@ class Resolver:
         self._has_mod_watch = has_mod_watch
         self._disabled = disabled
         self._announced: set[str] = set()
+        self._reported: set[str] = set()
         self._sets: dict[tuple[int, str, str], int] = {}
         self._own_matches: dict[tuple[int, str, str], int] = {}
         self._hints = 0
@@ -270,7 +271,9 @@ class Resolver:
             f"Referenced state does not exist for requisite [{_key_of(kind)}: ({module}: {target})] in state "
             f"[{draft.name}] in SLS [{draft.sls}]"
         )
-        self._findings.error_at(message, draft.file, draft.line, self._hint(module, target))
+        if message not in self._reported:
+            self._reported.add(message)
+            self._findings.error_at(message, draft.file, draft.line, self._hint(module, target))
 
     def _hint(self, module: str, target: str) -> str:
         """Say where the target does exist, or what is spelled most like it. Comparing is slow: only a few times."""

@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import CallContext, SharedContext, current
+from asyncstate.dunders import CallContext, SharedContext, current, resolved
 from asyncstate.errors import LoaderError
 from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle
 from asyncstate.load.loader import LazyLoader, PluginFolder
@@ -123,6 +123,19 @@ class PluginHost:
         self.states.reset()
         return function
 
+    def match(self, kind: str, target: Any, *, minion_id: str | None = None, **options: Any) -> bool:
+        """Whether ``target`` means this machine, or one called ``minion_id``; kinds and options as in `Matcher.match`.
+
+        Raises LoaderError for a kind of target that does not exist.
+        """
+        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - few trees target from templates
+
+        opts = self.opts if minion_id is None else {**self.opts, "id": minion_id}
+        matcher = Matcher(opts, self.grains, self.pillar)
+        if kind not in matcher.kinds:
+            raise LoaderError(f"there is no target type {kind!r}; it is one of {', '.join(sorted(matcher.kinds))}")
+        return matcher.match(kind, target, **options)
+
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Say which loop runs the async functions that plain functions call from their threads."""
         self._switch.loop = loop
@@ -159,12 +172,10 @@ class PluginHost:
             pending = settle(function.func, *args, **kwargs)
         else:
             result = await self.workers.run_in(context, function.func, *args, **kwargs)
-            if not hasattr(type(result), "__await__"):
-                return result
             pending = settle(lambda: result)
         token = current.set(context)
         try:
-            return await pending
+            return resolved(await pending)
         finally:
             current.reset(token)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import Final
+from typing import Final, NamedTuple
 
 _SYNTAX: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _SEVERAL_LINES: Final = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
@@ -42,12 +42,38 @@ class SourceLines:
         return lines
 
 
+class _Form(NamedTuple):
+    """Lines of a template that differ in nothing but the text of their expressions."""
+
+    weight: int
+    parts: tuple[str, ...]
+    numbers: list[int]
+
+    def fits(self, text: str) -> bool:
+        """Whether the literal parts stand in the text in their order, first and last at its ends."""
+        at = len(self.parts[0])
+        end = len(text) - len(self.parts[-1])
+        if at > end or not text.startswith(self.parts[0]) or not text.endswith(self.parts[-1]):
+            return False
+        for part in self.parts[1:-1]:
+            found = text.find(part, at, end)
+            if found < 0:
+                return False
+            at = found + len(part)
+        return True
+
+
 class _Candidates:
-    """The lines of a template, as what rendered lines may have come from."""
+    """The lines of a template, as what rendered lines may have come from.
+
+    Forms are found by the text before their first and after their last expression, so that a long template whose lines
+    all differ is searched no longer than a short one.
+    """
 
     def __init__(self, source: str) -> None:
         self._literal: dict[str, list[int]] = {}
-        self._patterns: list[tuple[int, int, re.Pattern[str]]] = []
+        self._forms: dict[tuple[str, ...], _Form] = {}
+        self._by_ends: dict[tuple[str, str], list[_Form]] = {}
         self._known: dict[str, list[int]] = {}
         for number, text in enumerate(_without_statements(source).splitlines(), 1):
             stripped = text.strip()
@@ -56,9 +82,15 @@ class _Candidates:
             if _SYNTAX.search(stripped) is None:
                 self._literal.setdefault(stripped, []).append(number)
                 continue
-            parts = _SYNTAX.split(stripped)
-            weight = sum(len(part.strip()) for part in parts)
-            self._patterns.append((weight, number, re.compile(".*?".join(map(re.escape, parts)) + r"\Z")))
+            self._add(tuple(_SYNTAX.split(stripped)), number)
+        self._ends = sorted({(len(head), len(tail)) for head, tail in self._by_ends})
+
+    def _add(self, parts: tuple[str, ...], number: int) -> None:
+        form = self._forms.get(parts)
+        if form is None:
+            form = self._forms[parts] = _Form(sum(len(part.strip()) for part in parts), parts, [])
+            self._by_ends.setdefault((parts[0], parts[-1]), []).append(form)
+        form.numbers.append(number)
 
     def best(self, text: str, after: int) -> int:
         """Return the first line after ``after`` the text may come from, else the first of all (a loop went back)."""
@@ -72,9 +104,14 @@ class _Candidates:
 
     def _matching(self, text: str) -> list[int]:
         """Return the lines whose literal parts fit, of those the ones with most literal text."""
-        found = [(weight, number) for weight, number, pattern in self._patterns if pattern.match(text)]
-        most = max((weight for weight, _ in found), default=0)
-        return sorted(number for weight, number in found if weight == most) if most else []
+        found = [
+            form
+            for head, tail in self._ends
+            for form in self._by_ends.get((text[:head], text[len(text) - tail :]), ())
+            if form.fits(text)
+        ]
+        most = max((form.weight for form in found), default=0)
+        return sorted(number for form in found if form.weight == most for number in form.numbers) if most else []
 
 
 def _without_statements(source: str) -> str:

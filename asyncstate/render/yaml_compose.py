@@ -31,12 +31,13 @@ class KeyLines:
     Kept as two flat sequences, for a large document has many keys and few of them are ever asked for.
     """
 
-    __slots__ = ("_index", "_keys", "_places")
+    __slots__ = ("_below", "_index", "_keys", "_places")
 
     def __init__(self) -> None:
         self._keys: list[Any] = []
         self._places = array("L")
         self._index: dict[tuple[Any, ...], int] | None = None
+        self._below: dict[Any, list[tuple[Any, int]]] = {}
 
     def noters(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
         """Return what takes the keys in reading order and, for each, ``line * 2`` (0-based), plus 1 below the top."""
@@ -52,7 +53,7 @@ class KeyLines:
         """Return the keys right below a top-level key, with their lines."""
         if self._index is None:
             self._index = self._build()
-        return [(path[1], line) for path, line in self._index.items() if len(path) == 2 and path[0] == key]
+        return self._below.get(key, [])
 
     def _build(self) -> dict[tuple[Any, ...], int]:
         index: dict[tuple[Any, ...], int] = {}
@@ -63,14 +64,18 @@ class KeyLines:
             if inner:
                 waiting.append((key, line + 1))
                 continue
-            for name, at in waiting:
-                index[top[-1], name] = at
+            self._enter(index, top, waiting)
             waiting.clear()
             top.append(key)
             index[key,] = line + 1
-        for name, at in waiting:
-            index[top[-1], name] = at
+        self._enter(index, top, waiting)
         return index
+
+    def _enter(self, index: dict[tuple[Any, ...], int], top: list[Any], keys: list[tuple[Any, int]]) -> None:
+        """Note the keys that stand right below the last of ``top``."""
+        for name, at in keys:
+            index[top[-1], name] = at
+            self._below.setdefault(top[-1], []).append((name, at))
 
 
 class Composer:
@@ -99,11 +104,9 @@ class Composer:
         self._next_event()
         second = self._next_event()
         if second.__class__ is DocumentStartEvent:
+            marks: list[Any] = [first.start_mark, second.start_mark]
             raise ComposerError(
-                "expected a single document in the stream",
-                first.start_mark,
-                "but found another document",
-                second.start_mark,
+                "expected a single document in the stream", marks[0], "but found another document", marks[1]
             )
         return data
 

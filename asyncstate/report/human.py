@@ -10,8 +10,8 @@ import msgspec
 
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.summary import summary_lines
-from asyncstate.report.terminal import PLAIN, Palette, clean
+from asyncstate.report.summary import describe_tag, summary_lines
+from asyncstate.report.terminal import PLAIN, Palette, clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _DETAIL = " " * 14
 _DEFAULT_FORM = "full"
+_LONG_REPORT = 10
+"""States from which a report may fill more than a screen."""
+_NAMED = 20
 FORMS = ("full", "terse", "mixed", "changes", "filter")
 """The values of ``state_output``; each may end in ``_id``, which shows the ID where the name would stand."""
 
@@ -82,9 +85,29 @@ def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterat
     for tag, row in report.rows.items():
         yield from row_lines(tag, row, style)
     yield ""
+    if len(report.rows) > _LONG_REPORT:
+        yield from _culprits(report, style)
     yield from summary_lines(
         report, style.palette, host=host, timings=style.state_output_profile, percent=style.state_output_pct
     )
+
+
+def _culprits(report: RunReport, style: Style) -> Iterator[str]:
+    """Name again, at the end of a long report, the states that failed of themselves."""
+    ran = [tag for tag in report.failed if report.rows[tag].get("__state_ran__", True)]
+    held_back = len(report.failed) - len(ran)
+    if not ran:
+        return
+    palette = style.palette
+    yield palette.paint(palette.red, "Failed:")
+    for tag in ran[:_NAMED]:
+        place = f"  at {style.places[tag]}" if tag in style.places else ""
+        yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, place)
+    if len(ran) > _NAMED:
+        yield f"    … and {len(ran) - _NAMED} more"
+    if held_back:
+        yield f"    {count(held_back, 'state')} not run because a requisite failed"
+    yield ""
 
 
 def _worst_colour(report: RunReport, palette: Palette) -> str:

@@ -85,6 +85,7 @@ class Engine:
         self._rows: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
         self._listener_rows: dict[str, Row] = {}
+        self._early: dict[int, int] = {}
         self._warnings: list[str] = []
         self._invoker = Invoker(plan, host, self._rows, test=options.test, pause=self._pause)
         self._busy = 0
@@ -239,6 +240,8 @@ class Engine:
             del self._since[tag]
         if not check:
             self._keep(tag, chunk, row)
+        elif not work.verdict.runs:
+            self._early[chunk.index] = self.plan.rank[work.node]
         if self._observers:
             self._emit(ChunkFinished, tag=tag, row=row, why=work.verdict.value, check=check)
             self._fire(chunk, row)
@@ -324,7 +327,7 @@ class Engine:
         return row
 
     def _report(self) -> RunReport:
-        rows = number_rows(self.plan, self._rows, self._subs, self._listener_rows)
+        rows = number_rows(self.plan, self._rows, self._subs, self._listener_rows, self._early)
         left_out = tuple(self.plan.chunks[index].tag for index in self._machine.not_started())
         report = RunReport(
             rows=rows,

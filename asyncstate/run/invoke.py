@@ -22,7 +22,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.run.conditions import check_commands, check_conditions, has_conditions
 from asyncstate.run.gate import Verdict
 from asyncstate.run.retry import RetryPolicy
-from asyncstate.run.rows import exception_row, failed_row, mask, normalise, not_run_row
+from asyncstate.run.rows import exception_row, failed_row, mask, normalise, not_run_row, unverified_row
 from asyncstate.run.slots import fill_slots, has_slot
 from asyncstate.run.views import LowStateView, RunningView
 
@@ -204,7 +204,8 @@ class Invoker:
         row = normalise(row, low["name"])
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
-        row["__id__"], row["__sls__"] = low["__id__"], low.get("__sls__")
+        row.setdefault("__id__", low["__id__"])
+        row.setdefault("__sls__", low.get("__sls__"))
         if low.get("no_log"):
             mask(row)
         if not check:
@@ -218,16 +219,17 @@ class Invoker:
             try:
                 umask = int(str(text), 8)
             except ValueError:
-                return failed_row(low["name"], f"Invalid umask: {text}\n")
+                return unverified_row(low["name"], f"Invalid umask: {text}\n")
         name = f"{low['state']}.{low['fun']}"
         function = self._functions.get(name) or await self._find(name)
         if isinstance(function, FunctionNotFound):
-            return failed_row(low["name"], _not_found(name, low, function))
+            return unverified_row(low["name"], _not_found(name, low, function))
         seconds = _own_timeout(low, function)
         try:
             args, kwargs = bind(function, low)
         except ArgumentError as error:
-            return failed_row(low["name"], _misfit(error))
+            make = unverified_row if isinstance(error, MissingParameters) else failed_row
+            return make(low["name"], _misfit(error))
         context = self._context(chunk, low, kwargs, check=check)
         context.umask = umask
         current.set(context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.dunders import resolved
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
@@ -21,6 +22,11 @@ MASK = "**********"
 def failed_row(name: Any, comment: str) -> Row:
     """A row for a state that could not even be called."""
     return {"name": name, "changes": {}, "result": False, "comment": comment}
+
+
+def unverified_row(name: Any, comment: str) -> Row:
+    """A row for low data that names nothing callable. As in Salt it does not say which ID and SLS it is of."""
+    return {**failed_row(name, comment), "__id__": None, "__sls__": None}
 
 
 def exception_row(name: Any, error: BaseException) -> Row:
@@ -59,17 +65,18 @@ def normalise(returned: Any, name: Any) -> Row:
         if not isinstance(returned, dict):
             return _malformed(name, "Malformed state return. Data must be a dictionary type.")
         returned = dict(returned)
-    if "changes" in returned and not isinstance(returned["changes"], dict):
+    row: Row = resolved(returned)
+    if "changes" in row and not isinstance(row["changes"], dict):
         return _malformed(name, "'Changes' should be a dictionary.")
-    missing = [key for key in REQUIRED_KEYS if key not in returned]
+    missing = [key for key in REQUIRED_KEYS if key not in row]
     if missing:
         return failed_row(name, f"The following keys were not present in the state return: {', '.join(missing)}.")
-    if isinstance(returned["comment"], list):
-        returned["comment"] = "\n".join(str(part) for part in returned["comment"])
-    result = returned["result"]
+    if isinstance(row["comment"], list):
+        row["comment"] = "\n".join(str(part) for part in row["comment"])
+    result = row["result"]
     if result is not None and result is not True and result is not False:
-        returned["result"] = bool(result)
-    return returned
+        row["result"] = bool(result)
+    return row
 
 
 def _malformed(name: Any, what: str) -> Row:
@@ -115,11 +122,22 @@ def sub_rows(row: Row, low: Mapping[str, Any]) -> dict[str, Row]:
 
 
 def number_rows(
-    plan: Plan, rows: Mapping[str, Row], subs: Mapping[str, dict[str, Row]], last: Mapping[str, Row]
+    plan: Plan,
+    rows: Mapping[str, Row],
+    subs: Mapping[str, dict[str, Row]],
+    last: Mapping[str, Row],
+    early: Mapping[int, int],
 ) -> dict[str, Row]:
-    """Put rows in serial order and number them, whatever the timing: sub-states after their parent, listeners last."""
+    """Put rows in serial order and number them, whatever the timing: sub-states after their parent, listeners last.
+
+    ``early`` gives the rank of the check of a chunk whose requisites already held it back there: as in Salt that is its
+    place.
+    """
+    chunks = plan.chunks
+    if early:
+        chunks = tuple(sorted(chunks, key=lambda chunk: early.get(chunk.index, plan.rank[chunk.index])))
     ordered: dict[str, Row] = dict(plan.rows)
-    for chunk in plan.chunks:
+    for chunk in chunks:
         tag = chunk.tag
         if tag in rows:
             ordered[tag] = rows[tag]

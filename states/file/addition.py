@@ -34,7 +34,9 @@ def append(
     White space makes no difference in the search, unless ``ignore_whitespace: False``: then a text is a regular expression.
     """
     ret = new_row(expand(name), result=False)
-    chunks = _prepared(ret, "append", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes)
+    chunks = _prepared(
+        ret, "append", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
+    )
     if chunks is None:
         return ret
     name = ret["name"]
@@ -67,7 +69,9 @@ def prepend(
     With ``header`` the texts together must be the very first lines.
     """
     ret = new_row(expand(name), result=False)
-    chunks = _prepared(ret, "prepend", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes)
+    chunks = _prepared(
+        ret, "prepend", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
+    )
     if chunks is None:
         return ret
     old = texts.read(ret["name"])

@@ -36,9 +36,11 @@ def required_files(name: str, require: Any) -> list[str]:
     from .tree import recursed_paths  # noqa: PLC0415 - the two need each other
 
     keep: set[str] = set()
-    wanted = {item["file"] for item in require if isinstance(item, dict) and "file" in item} if isinstance(
-        require, list
-    ) else set()
+    wanted = (
+        {item["file"] for item in require if isinstance(item, dict) and "file" in item}
+        if isinstance(require, list)
+        else set()
+    )
     for low in __lowstate__ if wanted else ():
         path = low.get("name")
         if path not in wanted and low.get("__id__") not in wanted:

@@ -30,9 +30,15 @@ def requested_contents(
 ) -> str | bytes | None:
     """Return the contents ready to be written, rendered if there is a ``template``; None if the state names none."""
     if contents_pillar is not None:
-        wanted, origin = _lookup("pillar.get", "Pillar", contents_pillar, delimiter), f"contents_pillar {contents_pillar}"
+        wanted, origin = (
+            _lookup("pillar.get", "Pillar", contents_pillar, delimiter),
+            f"contents_pillar {contents_pillar}",
+        )
     elif contents_grains is not None:
-        wanted, origin = _lookup("grains.get", "Grain", contents_grains, delimiter), f"contents_grains {contents_grains}"
+        wanted, origin = (
+            _lookup("grains.get", "Grain", contents_grains, delimiter),
+            f"contents_grains {contents_grains}",
+        )
     elif contents is not None:
         wanted, origin = contents, "'contents'"
     else:

@@ -82,9 +82,7 @@ def directory(
     ret["changes"].update(expected)
     if is_dry_run() or not ret["changes"]:
         ret["result"] = None if ret["changes"] else True
-        ret["comment"] = (
-            _foretelling(expected) if expected else f"The directory {name} is in the correct state"
-        )
+        ret["comment"] = _foretelling(expected) if expected else f"The directory {name} is in the correct state"
         return ret
     if not os.path.isdir(name):
         return _create(ret, name, user, group, dir_mode, makedirs=makedirs)

@@ -199,9 +199,7 @@ def _toggled(ret: Row, regex: str, char: str, backup: Any, expected: str, *, ver
     ret["result"] = _finds(name, expected)
     if old != new:
         ret["changes"]["diff"] = texts.shown(texts.lines(old), texts.lines(new), new)
-    ret["comment"] = (
-        f"{verb}ed lines successfully" if ret["result"] else f"Expected {verb.lower()}ed lines not found"
-    )
+    ret["comment"] = f"{verb}ed lines successfully" if ret["result"] else f"Expected {verb.lower()}ed lines not found"
     return ret
 
 

@@ -105,11 +105,7 @@ class _Edit:
         if self.value_ignore_case:
             present, asked = present.lower(), asked.lower()
         differs = present != asked
-        if commented:
-            change = left > 0 or (left < 0 and False)
-        else:
-            change = differs or left == 0
-        if change:
+        if left > 0 if commented else differs or left == 0:
             self.diff.append(f"- {line}")
             line = ""
             if left:

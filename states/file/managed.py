@@ -229,7 +229,7 @@ def managed(
             **lenient,
         }
         if check_cmd:
-            refusal = _refused(name, check_cmd, tmp_dir, tmp_ext, placement)
+            refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
             if refusal is not None:
                 ret.update(refusal)
                 return ret
@@ -291,9 +291,7 @@ def _has_hash(name: str, source: Any, source_hash: Any, source_hash_name: str | 
     if not source or not is_remote(source):
         return False
     try:
-        wanted = __salt__["file.get_source_sum"](
-            name, source, source_hash, source_hash_name, str(__env__), **options
-        )
+        wanted = __salt__["file.get_source_sum"](name, source, source_hash, source_hash_name, str(__env__), **options)
         return bool(__salt__["file.get_hash"](name, wanted["hash_type"]) == wanted["hsum"])
     except (AsyncStateError, OSError) as error:
         log.warning("Failed checking existing file's hash against specified source_hash: %s", error)
@@ -337,7 +335,7 @@ def _foretold(ret: Row, name: str, changes: Any, *, show_changes: bool, lenient:
     return ret
 
 
-def _refused(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
+def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
     """Run ``check_cmd`` on a private copy of the new file, if it would change. Return what to say if that fails."""
     changes = __salt__["file.check_file_meta"](
         name,
@@ -389,5 +387,3 @@ def _forget(source: Any) -> None:
         cached = __salt__["cp.is_cached"](source, str(__env__))
         if cached:
             Path(cached).unlink(missing_ok=True)
-
-

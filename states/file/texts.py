@@ -61,5 +61,3 @@ def _words(line: str) -> list[str]:
 def lines(text: str) -> list[str]:
     """Split with line endings kept."""
     return text.splitlines(keepends=True)
-
-

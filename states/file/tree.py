@@ -54,9 +54,7 @@ def recurse(
     name = expand(str(name))
     ret = new_row(name)
     if "mode" in kwargs:
-        return failed(
-            ret, "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'."
-        )
+        return failed(ret, "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'.")
     user = owner_of(kwargs, user)
     dir_mode = normalize_mode(dir_mode)
     keep_mode = isinstance(file_mode, str) and file_mode.lower() == "keep"
@@ -80,14 +78,16 @@ def recurse(
     parts = _Parts(ret, clean=clean)
     for path in sorted(content.directories):
         if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):
-            parts.merge(
-                path, directory(path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True)
-            )
+            parts.merge(path, directory(path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True))
     passed = {key: value for key, value in kwargs.items() if key != "makedirs"}
     for path, url in sorted(content.files.items()):
         check_cancelled()
-        if replace and os.path.isdir(path) and not parts.make_way(
-            path, "Replacing directory {} with a file", "Replaced directory with a new file", os.path.isfile
+        if (
+            replace
+            and os.path.isdir(path)
+            and not parts.make_way(
+                path, "Replacing directory {} with a file", "Replaced directory with a new file", os.path.isfile
+            )
         ):
             continue
         row = managed(

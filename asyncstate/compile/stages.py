@@ -1,0 +1,99 @@
+"""Explicit orders as barriers: what has a smaller order is done before what has a larger one begins.
+
+States with the same explicit order run in tandem. Automatic numbers only break ties, so all states without an explicit
+order share one stage.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from asyncstate.compile.highstate import FIRST_AUTO_ORDER
+from asyncstate.compile.low import UNSET
+from asyncstate.compile.order import LAST
+from asyncstate.model.plan import Node, NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.compile.assemble import PlanBuilder
+    from asyncstate.compile.low import Draft
+    from asyncstate.compile.wiring import Wiring
+
+STAGE = "stage"
+"""The source of an edge to or from a barrier."""
+
+_BARRIER, _STATE = 0, 1
+
+
+def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> list[float] | None:
+    """Return the stage of each node: the smallest among itself and all that depends on it. None if there is only one."""
+    drafts = wiring.drafts
+    if all(draft.automatic for draft in drafts):
+        return None
+    numbered = any(draft.automatic and draft.order is not UNSET for draft in drafts)
+    common = float(FIRST_AUTO_ORDER if numbered else cap)
+    own = [common if draft.automatic else _explicit(draft, cap) for draft in drafts]
+    stages = [float("inf")] * len(wiring.chunk)
+    for node in reversed(serial):
+        stage = own[wiring.chunk[node]]
+        for other in wiring.after[node]:
+            if wiring.kind[other] is NodeKind.SET and stages[other] == float("inf"):
+                stages[other] = min((stages[after] for after in wiring.after[other]), default=stages[other])
+            stage = min(stage, stages[other])
+        stages[node] = stage
+    return stages
+
+
+def _explicit(draft: Draft, cap: int) -> float:
+    order = draft.order
+    if isinstance(order, (int, float)):
+        return float(order if order >= 0 else order + cap + LAST)
+    return 0.0 if order == "first" else float(cap + LAST)
+
+
+class _Barriers:
+    """The barriers so far, with rising levels, and the states no barrier waits for yet."""
+
+    def __init__(self, builder: PlanBuilder) -> None:
+        self._builder = builder
+        self._levels: list[float] = []
+        self._nodes: list[int] = []
+        self._pending: list[tuple[float, int, int]] = []
+
+    def before(self, stage: float) -> int | None:
+        """Return the node that a state of ``stage`` waits for: done when every earlier state of a smaller stage is."""
+        pending = self._pending
+        position = bisect_right(self._levels, stage)
+        base = self._nodes[position - 1] if position else None
+        if not pending or pending[0] >= (stage, _STATE):
+            return base
+        barrier = self._builder.add_node(Node(NodeKind.STAGE, label=f"order {stage:g}"))
+        if base is not None:
+            self._builder.dag.add(base, barrier, STAGE)
+        while pending and pending[0] < (stage, _STATE):
+            self._builder.dag.add(heappop(pending)[2], barrier, STAGE)
+        for level, node in zip(self._levels[position:], self._nodes[position:], strict=True):
+            heappush(pending, (level, _BARRIER, node))
+        if position and self._levels[position - 1] == stage:
+            position -= 1
+        self._levels[position:] = [stage]
+        self._nodes[position:] = [barrier]
+        return barrier
+
+    def passed(self, stage: float, node: int) -> None:
+        """Take note of a state that later, larger stages have to wait for."""
+        heappush(self._pending, (stage, _STATE, node))
+
+
+def add_stages(builder: PlanBuilder, serial: Sequence[int], stages: Sequence[float]) -> None:
+    """Add the barriers along the serial order. A state never waits for one that comes after it in serial order."""
+    barriers = _Barriers(builder)
+    for node in serial:
+        number = builder.number[node]
+        barrier = barriers.before(stages[node])
+        if barrier is not None:
+            builder.dag.add(barrier, number, STAGE)
+        barriers.passed(stages[node], number)

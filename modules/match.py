@@ -1,0 +1,99 @@
+"""The ``match`` execution module: whether a target means this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from asyncstate import dunders
+from asyncstate.errors import InvocationError
+
+from . import _merging
+
+__func_alias__ = {"list_": "list"}
+
+
+def compound(tgt: Any, minion_id: str | None = None) -> bool:
+    """Match a compound target, such as ``G@os:Debian and web*``."""
+    return _match("compound", tgt, minion_id)
+
+
+def glob(tgt: str, minion_id: str | None = None) -> bool:
+    """Match the id by a shell pattern."""
+    return _match("glob", tgt, minion_id)
+
+
+def pcre(tgt: str, minion_id: str | None = None) -> bool:
+    """Match the beginning of the id by a regular expression."""
+    return _match("pcre", tgt, minion_id)
+
+
+def list_(tgt: str | list[str], minion_id: str | None = None) -> bool:
+    """Match the id by a list, or a comma-separated string, of ids."""
+    return _match("list", tgt, minion_id)
+
+
+def grain(tgt: str, delimiter: str = ":") -> bool:
+    """Match a grain, ``path:value``, by a shell pattern."""
+    return _match("grain", tgt, delimiter=delimiter)
+
+
+def grain_pcre(tgt: str, delimiter: str = ":") -> bool:
+    """Match a grain, ``path:value``, by a regular expression."""
+    return _match("grain_pcre", tgt, delimiter=delimiter)
+
+
+def pillar(tgt: str, delimiter: str = ":") -> bool:
+    """Match a pillar value, ``path:value``, by a shell pattern."""
+    return _match("pillar", tgt, delimiter=delimiter)
+
+
+def pillar_pcre(tgt: str, delimiter: str = ":") -> bool:
+    """Match a pillar value, ``path:value``, by a regular expression."""
+    return _match("pillar_pcre", tgt, delimiter=delimiter)
+
+
+def ipcidr(tgt: str) -> bool:
+    """Match an address of this machine by an address or a network."""
+    return _match("ipcidr", tgt)
+
+
+def data(tgt: str) -> bool:
+    """Never match: there is no minion data store."""
+    return False
+
+
+def filter_by(
+    lookup: Mapping[Any, Any],
+    tgt_type: str = "compound",
+    minion_id: str | None = None,
+    merge: Mapping[Any, Any] | None = None,
+    merge_lists: bool = False,
+    default: Any = "default",
+) -> Any:
+    """Return the value of the first target in ``lookup`` that matches, ``merge`` laid over it; else the default's."""
+    for target, value in lookup.items():
+        if not _match(tgt_type, target, minion_id):
+            continue
+        if not merge:
+            return value
+        if not isinstance(merge, Mapping):
+            raise InvocationError("filter_by merge argument must be a dictionary.")
+        if value is None:
+            return merge
+        return _merging.update(_merging.fresh(value), _merging.fresh(merge), merge_lists=merge_lists)
+    return lookup.get(default)
+
+
+def search_by(
+    lookup: Mapping[Any, list[Any]], tgt_type: str = "compound", minion_id: str | None = None
+) -> list[Any] | None:
+    """Return the keys of which one of the listed targets matches, a key for each such target; None without any."""
+    found = [key for key, targets in lookup.items() for target in targets if _match(tgt_type, target, minion_id)]
+    return found or None
+
+
+def _match(kind: str, tgt: Any, minion_id: Any = None, **options: Any) -> bool:
+    minion = None if minion_id is None else str(minion_id)
+    result: bool = dunders.current.get().loaders.match(kind, tgt, minion_id=minion, **options)
+    return result

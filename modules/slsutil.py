@@ -1,0 +1,217 @@
+"""The ``slsutil`` execution module: merging, rendering and serialising for templates."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from asyncstate import dunders
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from . import _merging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_TITLE = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT"
+_TEXT = (
+    "The contents of this file are managed by Salt. "
+    "Any changes to this file may be overwritten automatically and without warning."
+)
+
+
+def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False) -> Any:
+    """Merge ``upd`` into ``dest`` in place and return it."""
+    return _merging.update(dest, upd, recursive=recursive_update, merge_lists=merge_lists)
+
+
+def merge(obj_a: Any, obj_b: Any, strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
+    """Return both merged, ``obj_b`` the stronger, by a strategy: smart, recurse, overwrite, list or aggregate."""
+    return _merging.merge(obj_a, obj_b, strategy, renderer, merge_lists)
+
+
+def merge_all(lst: list[Any], strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
+    """Return a list of mappings merged, the last the strongest."""
+    merged: Any = {}
+    for item in lst:
+        merged = _merging.merge(merged, item, strategy, renderer, merge_lists)
+    return merged
+
+
+def renderer(
+    path: str | None = None, string: str | None = None, default_renderer: str = "jinja|yaml", **kwargs: Any
+) -> Any:
+    """Render a file (a path or URL) or a string and return what its last renderer gives.
+
+    A first line ``#!renderer|…`` chooses the renderers, else ``default_renderer``. Other arguments are variables of
+    the template.
+    """
+    if not path and not string:
+        raise InvocationError("Must pass path or string.")
+    if path and string:
+        raise InvocationError("Must not pass both path and string.")
+    saltenv = kwargs.get("saltenv") or "base"
+    name = ":string:"
+    text = string
+    if path:
+        name = __salt__["cp.get_url"](path, saltenv=saltenv)
+        if not name:
+            raise CommandExecutionError(f"slsutil.renderer: cannot fetch {path}")
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+    loaders = dunders.current.get().loaders
+    return loaders.render_data(
+        text, default_renderer=default_renderer, context=dict(kwargs), saltenv=saltenv, path=name if path else ""
+    )
+
+
+def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> str:
+    """Return ``obj`` as text in a format: json or yaml."""
+    try:
+        return str(_function(_SERIALIZE, serializer, "serialize")(obj, _clean(mod_kwargs)))
+    except (TypeError, ValueError) as error:
+        raise CommandExecutionError(f"Cannot serialize to {serializer}: {error}") from error
+
+
+def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> Any:
+    """Return the data of a text in a format: json, yaml or toml."""
+    text = stream_or_string if isinstance(stream_or_string, (str, bytes)) else stream_or_string.read()
+    try:
+        return _function(_DESERIALIZE, serializer, "deserialize")(text, _clean(mod_kwargs))
+    except ValueError as error:
+        raise CommandExecutionError(f"Cannot deserialize {serializer}: {error}") from error
+
+
+def banner(
+    width: int = 72,
+    commentchar: str = "#",
+    borderchar: str = "#",
+    blockstart: str | None = None,
+    blockend: str | None = None,
+    title: str | None = None,
+    text: str | None = None,
+    newline: bool = False,
+) -> str:
+    """Return a comment block for the head of a managed file."""
+    left = commentchar.rstrip()
+    right = commentchar.strip()
+    inner = width - len(left) - len(right) - 2
+    if inner <= 0:
+        raise InvocationError("Width is too small to render banner")
+    border = commentchar + borderchar[:1] * (width - len(left) - len(right)) + right
+    spacer = commentchar + " " * (width - len(commentchar) * 2) + commentchar
+    wrap = textwrap.TextWrapper(width=inner).wrap
+    lines = [] if blockstart is None else [blockstart]
+    lines += [border, spacer]
+    lines += [f"{left} {line.center(inner)} {right}" for line in wrap(_TITLE if title is None else title)]
+    lines.append(spacer)
+    lines += [f"{left} {line}{' ' * (inner - len(line))} {right}" for line in wrap(_TEXT if text is None else text)]
+    lines.append(border)
+    if blockend is not None:
+        lines.append(blockend)
+    return "\n".join(lines) + ("\n" if newline else "")
+
+
+def boolstr(value: Any, true: str = "true", false: str = "false") -> str:
+    """Return one of two words for the truth of ``value``."""
+    return true if value else false
+
+
+def file_exists(path: str, saltenv: str = "base") -> bool:
+    """Return whether the state tree has a file."""
+    return path in __salt__["cp.list_master"](saltenv)
+
+
+def dir_exists(path: str, saltenv: str = "base") -> bool:
+    """Return whether the state tree has a directory."""
+    return path in __salt__["cp.list_master_dirs"](saltenv)
+
+
+def path_exists(path: str, saltenv: str = "base") -> bool:
+    """Return whether the state tree has a file or directory."""
+    return file_exists(path, saltenv) or dir_exists(path, saltenv)
+
+
+def findup(startpath: str | None, filenames: str | list[str], saltenv: str = "base") -> str:
+    """Return the first of ``filenames`` in ``startpath`` or the nearest directory above it."""
+    folder = posixpath.normpath(startpath) if startpath else ""
+    if folder and not path_exists(folder, saltenv):
+        raise InvocationError(f"Starting path not found in the state tree: {folder}")
+    names = [filenames] if isinstance(filenames, str) else filenames
+    if not isinstance(names, list):
+        raise InvocationError("Filenames argument must be a string or list of strings")
+    while True:
+        for name in names:
+            candidate = posixpath.normpath(posixpath.join(folder, name))
+            if path_exists(candidate, saltenv):
+                return candidate
+        if not folder:
+            raise CommandExecutionError("File pattern(s) not found in path ancestry")
+        folder = os.path.dirname(folder)
+
+
+def _to_yaml(obj: Any, options: dict[str, Any]) -> str:
+    import yaml  # noqa: PLC0415 - few templates serialise
+
+    options.setdefault("default_flow_style", None)
+    try:
+        text: str = yaml.dump(_plain(obj), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), **options)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    return text.removesuffix("\n...\n").removesuffix("\n")
+
+
+def _from_yaml(text: Any, options: dict[str, Any]) -> Any:
+    import yaml  # noqa: PLC0415 - few templates deserialise
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _to_json(obj: Any, options: dict[str, Any]) -> str:
+    options.setdefault("ensure_ascii", False)
+    return json.dumps(obj, **options)
+
+
+def _from_toml(text: Any, options: dict[str, Any]) -> Any:
+    import tomllib  # noqa: PLC0415 - hardly ever needed
+
+    return tomllib.loads(text if isinstance(text, str) else text.decode())
+
+
+_SERIALIZE: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "json": _to_json,
+    "yaml": _to_yaml,
+}
+_DESERIALIZE: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "json": lambda text, _: json.loads(text),
+    "yaml": _from_yaml,
+    "toml": _from_toml,
+}
+
+
+def _function(table: dict[str, Callable[..., Any]], serializer: str, name: str) -> Callable[..., Any]:
+    if serializer in table:
+        return table[serializer]
+    if serializer in _SERIALIZE or serializer in _DESERIALIZE:
+        raise CommandExecutionError(f"Serializer '{serializer}' does not implement {name}.")
+    raise CommandExecutionError(f"Serializer '{serializer}' not found.")
+
+
+def _clean(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in kwargs.items() if not key.startswith("__")}
+
+
+def _plain(value: Any) -> Any:
+    """Return data made of the very types the YAML dumper knows; templates bring subclasses of them."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,141 @@
+"""``file.cached`` and ``file.not_cached``: remote files kept in the cache directory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
+
+from .rows import Row, failed, is_dry_run, is_remote, new_row
+
+_LOCAL = ("", "file")
+
+
+def cached(
+    name: str,
+    source_hash: Any = "",
+    source_hash_name: str | None = None,
+    skip_verify: bool = False,
+    saltenv: str = "base",
+    use_etag: bool = False,
+    source_hash_sig: Any = None,
+    signed_by_any: Any = None,
+    signed_by_all: Any = None,
+    keyring: str | None = None,
+    gnupghome: str | None = None,
+    sig_backend: str = "gpg",
+) -> Row:
+    """Have a copy of a ``salt://`` or remote file in the cache; of a local file, only check that it is there."""
+    ret = new_row(name, result=False)
+    if not skip_verify and not source_hash and not use_etag and is_remote(name):
+        return failed(
+            ret,
+            f"Unable to verify upstream hash of source file {name}, please set source_hash or set skip_verify "
+            "or use_etag to True",
+        )
+    wanted: dict[str, str] = {}
+    if source_hash:
+        try:
+            wanted = __salt__["file.get_source_sum"](
+                source=name,
+                source_hash=source_hash,
+                source_hash_name=source_hash_name,
+                saltenv=saltenv,
+                source_hash_sig=source_hash_sig,
+                signed_by_any=signed_by_any,
+                signed_by_all=signed_by_all,
+                keyring=keyring,
+                gnupghome=gnupghome,
+                sig_backend=sig_backend,
+            )
+        except CommandExecutionError as error:
+            return failed(ret, str(error))
+    kind = wanted.get("hash_type") or __opts__.get("hash_type") or "sha256"
+    parts = urlsplit(name)
+    if is_dry_run():
+        ret["result"] = None
+        ret["comment"] = _foretold(name, __salt__["cp.is_cached"](name, saltenv=saltenv), wanted, kind)
+        return ret
+    if parts.scheme in _LOCAL:
+        return _local(ret, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)
+    before = __salt__["cp.is_cached"](name, saltenv=saltenv)
+    old = __salt__["file.get_hash"](before, kind) if before else None
+    try:
+        copy = __salt__["cp.cache_file"](name, saltenv=saltenv, source_hash=wanted.get("hsum"), use_etag=use_etag)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        return failed(ret, str(error))
+    if not copy:
+        return failed(ret, f"Failed to cache {name}, check minion log for more information")
+    new = __salt__["file.get_hash"](copy, kind)
+    if old != new:
+        ret["changes"]["hash"] = {"old": old, "new": new}
+    if wanted and not skip_verify and new != wanted["hsum"]:
+        ret["comment"] = (
+            f"File is cached to {copy}, but the hash ({new}) does not match the specified hash ({wanted['hsum']})"
+        )
+        return ret
+    ret["result"] = True
+    ret["comment"] = (
+        f"File is already cached to {copy} with hash {new}"
+        if wanted and not skip_verify
+        else f"File is cached to {copy}"
+    )
+    return ret
+
+
+def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
+    if not copy:
+        return f"File will be cached: {name}"
+    if not wanted:
+        return f"No hash found. File will be cached: {name}"
+    if __salt__["file.get_hash"](copy, kind) == wanted["hsum"]:
+        return f"File already cached: {name}"
+    return f"Hashes don't match.\nFile will be cached: {name}"
+
+
+def _local(ret: Row, path: str, wanted: dict[str, str], kind: str) -> Row:
+    if not os.path.exists(path):
+        return failed(ret, f"File {path} is not present on the minion")
+    ret["result"] = True
+    ret["comment"] = f"File {path} is present on the minion"
+    if wanted:
+        found = __salt__["file.get_hash"](path, kind)
+        if found != wanted["hsum"]:
+            return failed(
+                ret,
+                f"File {path} is present on the minion, but the hash ({found}) does not match the specified hash "
+                f"({wanted['hsum']})",
+            )
+        ret["comment"] += f" and has hash {found}"
+    return ret
+
+
+def not_cached(name: str, saltenv: str = "base") -> Row:
+    """Remove the cached copy of a remote file. Local files and files of the roots are left alone."""
+    ret = new_row(name)
+    parts = urlsplit(name)
+    if parts.scheme in _LOCAL:
+        ret["comment"] = f"File {os.path.realpath(os.path.expanduser(parts.path))} is a local path, no action taken"
+        return ret
+    copy = __salt__["cp.is_cached"](name, saltenv=saltenv)
+    cache = os.path.join(str(__opts__.get("cachedir") or ""), "")
+    if not copy or not str(copy).startswith(cache) or cache == "":
+        ret["comment"] = f"{name} is not cached"
+        return ret
+    if is_dry_run():
+        ret["result"] = None
+        ret["changes"]["deleted"] = True
+        ret["comment"] = f"{copy} would be deleted"
+        return ret
+    try:
+        os.remove(copy)
+    except OSError as error:
+        return failed(ret, f"Failed to delete {copy}: {error}")
+    ret["changes"]["deleted"] = True
+    ret["comment"] = f"{copy} was deleted"
+    return ret

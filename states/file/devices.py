@@ -1,0 +1,59 @@
+"""``file.mknod``: device nodes and named pipes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __salt__
+
+from .rows import Row, expand, failed, is_dry_run, new_row
+
+_KINDS = {
+    "c": ("Character device", "a character device", "file.is_chrdev"),
+    "b": ("Block device", "a block device", "file.is_blkdev"),
+    "p": ("Fifo pipe", "a fifo pipe", "file.is_fifo"),
+}
+
+
+def mknod(
+    name: str,
+    ntype: str,
+    major: int = 0,
+    minor: int = 0,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = "0600",
+) -> Row:
+    """Make a character device (``c``), block device (``b``) or pipe (``p``) with this owner and mode."""
+    name = expand(name)
+    ret = new_row(name, result=False)
+    if not name:
+        return failed(ret, "Must provide name to file.mknod")
+    if ntype not in _KINDS:
+        return failed(
+            ret,
+            f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')",
+        )
+    title, kind, test = _KINDS[ntype]
+    if os.path.isfile(name):
+        return failed(ret, f"File {name} exists and is not {kind}. Refusing to continue")
+    if not __salt__[test](name):
+        if is_dry_run():
+            ret["comment"] = f"{title} {name} is set to be created"
+            ret["result"] = None
+            return ret
+        made: Row = __salt__["file.mknod"](name, ntype, major, minor, user, group, mode)
+        return made
+    if ntype != "p":
+        present = __salt__["file.get_devmm"](name)
+        if tuple(present) != (major, minor):
+            return failed(
+                ret,
+                f"{title} {name} exists and has a different major/minor {present[0]}/{present[1]}. "
+                "Refusing to continue",
+            )
+    checked: Row = __salt__["file.check_perms"](name, None, user, group, mode)[0]
+    if not checked["changes"]:
+        checked["comment"] = f"{title} {name} is in the correct state"
+    return checked

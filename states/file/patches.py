@@ -1,0 +1,153 @@
+"""``file.patch``: a unified diff applied to a file or a directory, once."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+from .rows import Row, expand, failed, is_dry_run, new_row
+
+_FORBIDDEN = ("-N", "--forward", "-r", "--reject-file", "-o", "--output")
+
+
+def patch(
+    name: str,
+    source: Any = None,
+    source_hash: Any = None,
+    source_hash_name: str | None = None,
+    skip_verify: bool = False,
+    template: str | None = None,
+    context: Any = None,
+    defaults: Any = None,
+    options: Any = "",
+    reject_file: str | None = None,
+    strip: int | None = None,
+    saltenv: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Apply the patch ``source`` to the file or directory ``name``, unless it is applied already.
+
+    ``options`` are those of the program patch, ``strip`` its ``-p``; what does not apply is kept in ``reject_file``.
+    """
+    name = expand(name)
+    ret = new_row(name, result=False)
+    problem = _unfit(name, reject_file)
+    if problem:
+        return failed(ret, problem)
+    try:
+        given, strip = _options(options, strip)
+        chosen, source_hash = __salt__["file.source_list"](source, source_hash, saltenv or str(__env__))
+        patch_file, _, problem = __salt__["file.get_managed"](
+            name,
+            template,
+            chosen,
+            source_hash,
+            source_hash_name,
+            None,
+            None,
+            None,
+            None,
+            saltenv or str(__env__),
+            context,
+            defaults,
+            skip_verify,
+        )
+    except CommandExecutionError as error:
+        return failed(ret, str(error))
+    if problem:
+        return failed(ret, f"Unable to manage file: {problem}")
+    if os.path.isdir(name) and strip is not None:
+        given.append(f"-p{strip}")
+    with tempfile.TemporaryDirectory(prefix="asyncstate-patch-") as folder:
+        try:
+            return _apply(ret, patch_file, given, reject_file, folder)
+        finally:
+            if template:
+                Path(patch_file).unlink(missing_ok=True)
+
+
+def _unfit(name: str, reject_file: str | None) -> str:
+    if not shutil.which("patch"):
+        return "patch executable not found on minion"
+    if not name:
+        return "A file/directory to be patched is required"
+    if not os.path.isabs(name):
+        return f"{name} is not an absolute path"
+    if not os.path.exists(name):
+        return f"{name} does not exist"
+    if reject_file is not None:
+        if not os.path.isabs(reject_file):
+            return f"'{reject_file}' is not an absolute path"
+        if not os.path.isdir(os.path.dirname(reject_file)):
+            return f"Parent directory for reject_file '{reject_file}' either does not exist, or is not a directory"
+    return ""
+
+
+def _options(options: Any, strip: int | None) -> tuple[list[str], int | None]:
+    """Return the options but for those that the state sets itself, and the number of path parts to strip."""
+    parts = [str(part) for part in options] if isinstance(options, list) else shlex.split(str(options or ""))
+    forbidden = [part for part in parts if part.startswith(_FORBIDDEN)]
+    if forbidden:
+        raise CommandExecutionError(f"The following CLI options are not allowed: {', '.join(forbidden)}")
+    kept = []
+    rest = iter(parts)
+    for part in rest:
+        if not part.startswith(("-p", "--strip")):
+            kept.append(part)
+            continue
+        number = part[2:] if part.startswith("-p") else part.partition("=")[2] or next(rest, "")
+        if not number.isdecimal():
+            flag = "-p" if part.startswith("-p") else "-strip"
+            raise CommandExecutionError(
+                f"Invalid format for '{flag}' CLI option. Consider using the 'strip' option for this state."
+            )
+        strip = int(number)
+    return kept, strip
+
+
+def _apply(ret: Row, patch_file: str, options: list[str], reject_file: str | None, folder: str) -> Row:
+    """Try it on a copy, then for real."""
+    name = ret["name"]
+    rejects = reject_file or os.path.join(folder, "rejects")
+    trial = __salt__["file.patch"](
+        name, patch_file, options=[*options, "-N", "-r", rejects, "-o", os.path.join(folder, "output")]
+    )
+    if trial["retcode"] != 0:
+        return _explain(ret, trial, rejects, options, kept=reject_file is not None)
+    if is_dry_run():
+        ret["result"] = None
+        ret["comment"] = "The patch would be applied"
+        ret["changes"] = trial
+        return ret
+    ret["changes"] = __salt__["file.patch"](name, patch_file, options=options)
+    if ret["changes"]["retcode"] != 0:
+        return failed(ret, "Failed to apply patch")
+    ret["result"] = True
+    ret["comment"] = "Patch successfully applied"
+    return ret
+
+
+def _explain(ret: Row, trial: Row, rejects: str, options: list[str], *, kept: bool) -> Row:
+    """Tell a patch that is already applied from one that does not fit."""
+    if not os.path.exists(rejects) or os.path.getsize(rejects) == 0:
+        return failed(ret, trial["stderr"] or trial["stdout"])
+    backwards = [option for option in options if not option.startswith("-p")]
+    reverse = __salt__["file.patch"](ret["name"], rejects, options=[*backwards, "-R", "-f"], dry_run=True)
+    if trial["retcode"] == 2 and trial["stderr"]:
+        return failed(ret, trial["stderr"])
+    if reverse["retcode"] == 0:
+        ret["result"] = True
+        ret["comment"] = "Patch was already applied"
+        return ret
+    comment = "Patch would not apply cleanly, no changes made. Results of dry-run are below."
+    if not kept:
+        comment += " Run state again using the reject_file option to save rejects to a persistent file."
+    said = "\n".join(str(trial[key]) for key in ("stdout", "stderr") if trial.get(key))
+    return failed(ret, f"{comment}\n\n{said}")

@@ -1,0 +1,170 @@
+"""``file.serialize`` and ``file.decode``: files made from data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+from . import serializers
+from .managed import check_copy
+from .rows import Row, expand, failed, is_dry_run, new_row, normalize_mode
+
+
+def serialize(
+    name: str,
+    dataset: Any = None,
+    dataset_pillar: str | None = None,
+    user: Any = None,
+    group: Any = None,
+    mode: Any = None,
+    backup: Any = "",
+    makedirs: bool = False,
+    show_changes: bool = True,
+    create: bool = True,
+    merge_if_exists: bool = False,
+    encoding: str | None = None,
+    encoding_errors: str = "strict",
+    serializer: str | None = None,
+    serializer_opts: Any = None,
+    deserializer_opts: Any = None,
+    check_cmd: str | None = None,
+    tmp_dir: str | None = None,
+    tmp_ext: str = "",
+    **kwargs: Any,
+) -> Row:
+    """Write a dataset as yaml, json or ini text (``serializer``, or ``formatter``).
+
+    ``merge_if_exists`` lays it over what the file says already; ``changes["diff"]`` then names the keys.
+    """
+    kwargs.pop("env", None)
+    name = expand(name)
+    ret = new_row(name)
+    if not name:
+        return failed(ret, "Must provide name to file.serialize")
+    if not create and not os.path.isfile(name):
+        ret["comment"] = f"File {name} is not present and is not set for creation"
+        return ret
+    formatter = kwargs.pop("formatter", None)
+    if serializer and formatter:
+        return failed(ret, "Only one of serializer and formatter are allowed")
+    kind = str(serializer or formatter or "yaml").lower()
+    if dataset and dataset_pillar:
+        return failed(ret, "Only one of 'dataset' and 'dataset_pillar' is permitted")
+    if dataset_pillar:
+        dataset = __salt__["pillar.get"](dataset_pillar)
+    if dataset is None:
+        return failed(ret, "Neither 'dataset' nor 'dataset_pillar' was defined")
+    if kind not in serializers.names():
+        return failed(
+            ret,
+            f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not installed.",
+        )
+    old = None
+    try:
+        if merge_if_exists and os.path.isfile(name):
+            old = serializers.deserialize(kind, Path(name).read_text(encoding="utf-8"), _options(deserializer_opts))
+        elif deserializer_opts and not merge_if_exists:
+            ret["warnings"] = ["The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."]
+        if old is not None:
+            merged = serializers.merged(old, dataset)
+            if merged == old:
+                ret["comment"] = f"The file {name} is in the correct state"
+                return ret
+            dataset = merged
+        text = serializers.serialize(kind, dataset, _options(serializer_opts), encoding=encoding) + "\n"
+    except (CommandExecutionError, OSError, UnicodeError) as error:
+        return failed(ret, str(error))
+    wanted = {"user": user, "group": group, "mode": normalize_mode(mode)}
+    if is_dry_run():
+        ret = _foretold(ret, wanted, text, show_changes=show_changes)
+    else:
+        placement = {
+            **_nothing_fetched(),
+            **wanted,
+            "saltenv": str(__env__),
+            "show_changes": show_changes,
+            "encoding": encoding,
+            "encoding_errors": encoding_errors,
+            "contents": text,
+        }
+        if check_cmd:
+            refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
+            if refusal is not None:
+                ret.update(refusal)
+                return ret
+        ret = __salt__["file.manage_file"](name, ret=ret, backup=backup, makedirs=makedirs, **placement)
+    if isinstance(old, dict) and isinstance(dataset, dict):
+        ret["changes"]["diff"] = serializers.differences(old, dataset)
+    return ret
+
+
+def _nothing_fetched() -> Row:
+    return {"sfn": "", "source": None, "source_sum": {}, "attrs": None, "template": None, "keep_mode": False}
+
+
+def _options(given: Any) -> dict[str, Any]:
+    """Return options written as a mapping, or as a list of mappings."""
+    if isinstance(given, list):
+        return {key: value for item in given if isinstance(item, dict) for key, value in item.items()}
+    return dict(given or {})
+
+
+def _foretold(ret: Row, wanted: Row, text: str, *, show_changes: bool) -> Row:
+    name = ret["name"]
+    ret["changes"] = __salt__["file.check_managed_changes"](
+        name=name,
+        source=None,
+        source_hash={},
+        source_hash_name=None,
+        attrs=None,
+        template=None,
+        context=None,
+        defaults=None,
+        saltenv=str(__env__),
+        contents=text,
+        **wanted,
+    )
+    if ret["changes"]:
+        ret["result"] = None
+        ret["comment"] = f"Dataset will be serialized and stored into {name}"
+        if not show_changes:
+            ret["changes"]["diff"] = "<show_changes=False>"
+    else:
+        ret["comment"] = f"The file {name} is in the correct state"
+    return ret
+
+
+def decode(
+    name: str,
+    encoded_data: str | None = None,
+    contents_pillar: str | None = None,
+    encoding_type: str = "base64",
+    checksum: str = "md5",
+) -> Row:
+    """Write what base64 text stands for; changes are the old and the new checksum."""
+    ret = new_row(name, result=False)
+    if not (encoded_data or contents_pillar):
+        return failed(ret, "Specify either the 'encoded_data' or 'contents_pillar' argument.")
+    if encoded_data and contents_pillar:
+        return failed(ret, "Specify only one 'encoded_data' or 'contents_pillar' argument.")
+    content = encoded_data or __salt__["pillar.get"](contents_pillar, False)
+    if content is False:
+        return failed(ret, "Pillar data not found.")
+    new = __salt__["hashutil.digest"](__salt__["hashutil.base64_decodestring"](content), checksum)
+    old = __salt__["hashutil.digest_file"](name, checksum) if os.path.isfile(name) else None
+    if old == new:
+        ret["comment"] = "File is in the correct state."
+        ret["result"] = True
+        return ret
+    ret["changes"] = {"old": old, "new": new}
+    if is_dry_run():
+        ret["comment"] = "File is set to be updated."
+        ret["result"] = None
+        return ret
+    ret["result"] = __salt__["hashutil.base64_decodefile"](content, name)
+    ret["comment"] = "File was updated."
+    return ret

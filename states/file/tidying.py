@@ -1,0 +1,224 @@
+"""``file.tidied``, ``file.pruned``, ``file.retention_schedule``: removing what is old, empty or too much."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from asyncstate.dunders import __salt__, check_cancelled
+from asyncstate.errors import CommandExecutionError
+
+from .rows import Row, expand, failed, is_dry_run, new_row
+
+_SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
+
+
+def tidied(
+    name: str,
+    age: int = 0,
+    matches: Any = None,
+    rmdirs: bool = False,
+    size: Any = 0,
+    exclude: Any = None,
+    full_path_match: bool = False,
+    followlinks: bool = False,
+    time_comparison: Any = "atime",
+    age_size_logical_operator: str = "OR",
+    age_size_only: str | None = None,
+    rmlinks: bool = True,
+    **kwargs: Any,
+) -> Row:
+    """Remove files below ``name`` that are ``age`` days old or of ``size`` ("10K", "3MB") and match a regular expression.
+
+    Directories go with ``rmdirs`` only. ``age_size_logical_operator: AND`` asks for both, ``age_size_only`` for one.
+    """
+    name = expand(name)
+    ret = new_row(name)
+    if not os.path.isabs(name):
+        return failed(ret, f"Specified file {name} is not an absolute path")
+    if not os.path.isdir(name):
+        return failed(ret, f"{name} does not exist or is not a directory.")
+    try:
+        wanted = [re.compile(pattern) for pattern in _listed(matches, [".*"])]
+        unwanted = [re.compile(pattern) for pattern in _listed(exclude, [])]
+    except re.error as error:
+        return failed(ret, f"Invalid regular expression: {error}")
+    by = str(time_comparison).lower()
+    clock = by if by in {"atime", "ctime", "mtime"} else "atime"
+    limit = _bytes(size) if isinstance(size, str) else size
+    old_enough = timedelta(days=age)
+    only = str(age_size_only or "").lower()
+    both = age_size_logical_operator.upper() == "AND"
+    doomed = []
+    for path, found in _below(name, followlinks):
+        is_link, is_directory = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode)
+        if (is_link and not rmlinks) or (is_directory and not rmdirs):
+            continue
+        old = abs(date.today() - date.fromtimestamp(getattr(found, f"st_{clock}"))) >= old_enough  # noqa: DTZ011, DTZ012 - local days
+        large = (0 if is_link or is_directory else found.st_size) >= limit
+        if not {"age": old, "size": large}.get(only, (old and large) if both else (old or large)):
+            continue
+        subject = path if full_path_match else os.path.basename(path)
+        if any(p.match(subject) for p in wanted) and not any(p.match(subject) for p in unwanted):
+            doomed.append(path)
+    if not doomed:
+        ret["comment"] = f"Nothing to remove from directory {name}"
+        return ret
+    if is_dry_run():
+        ret["result"] = None
+        ret["comment"] = f"{name} is set for tidy"
+        ret["changes"] = {"removed": doomed}
+        return ret
+    return _remove_all(ret, doomed)
+
+
+def _listed(patterns: Any, default: list[str]) -> list[str]:
+    if not patterns:
+        return default
+    return [patterns] if isinstance(patterns, str) else list(patterns)
+
+
+def _below(top: str, followlinks: bool) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield everything below a directory, the deepest first."""
+    for root, dirs, files in os.walk(top, topdown=False, followlinks=followlinks):
+        check_cancelled()
+        for entry in [*files, *dirs]:
+            path = os.path.join(root, entry)
+            try:
+                yield path, os.lstat(path)
+            except FileNotFoundError:
+                continue
+
+
+def _bytes(size: str) -> int:
+    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for what is no size."""
+    match = _SIZE.match(size.strip())
+    unit = (match["unit"].lower() or "b") if match else ""
+    try:
+        value = float(match["value"]) if match else 0.0
+    except ValueError:
+        return 0
+    if re.fullmatch(r"[kmgtpezy]b", unit):
+        return int(value * 1000 ** "bkmgtpezy".index(unit[0]))
+    if re.fullmatch(r"b|[kmgtpezy](ib)?", unit):
+        return int(value * 1024 ** "bkmgtpezy".index(unit[0]))
+    return 0
+
+
+def _remove_all(ret: Row, doomed: list[str]) -> Row:
+    ret["changes"]["removed"] = []
+    try:
+        for path in doomed:
+            __salt__["file.remove"](path)
+            ret["changes"]["removed"].append(path)
+    except CommandExecutionError as error:
+        return failed(ret, str(error))
+    ret["comment"] = f"Removed {len(doomed)} files or directories from directory {ret['name']}"
+    return ret
+
+
+def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_than: Any = None) -> Row:
+    """Remove an empty directory, with ``recurse`` also the empty ones below it; ``ignore_errors`` leaves full ones."""
+    name = expand(name)
+    ret = new_row(name)
+    recurse = recurse or ignore_errors
+    if not os.path.isdir(name):
+        ret["comment"] = f"Directory {name} is not present"
+        return ret
+    if is_dry_run():
+        ret["result"] = None
+        ret["changes"]["deleted"] = name
+        ret["comment"] = f"Directory {name} is set for removal"
+        return ret
+    done = __salt__["file.rmdir"](name, recurse=recurse, verbose=True, older_than=older_than)
+    worked = done.pop("result")
+    if recurse and done["deleted"] and (worked or ignore_errors):
+        ret["comment"] = f"Recursively removed empty directories under {name}"
+        ret["changes"]["deleted"] = sorted(done["deleted"])
+    elif worked and not recurse:
+        ret["comment"] = f"Removed directory {name}"
+        ret["changes"]["deleted"] = name
+    elif not worked:
+        ret["changes"] = done
+        return failed(ret, f"Failed to remove directory {name}")
+    return ret
+
+
+_DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5}
+
+
+def retention_schedule(name: str, retain: Any, strptime_format: str | None = None, timezone: Any = None) -> Row:
+    """Keep of the files in a directory so many as ``retain`` says (first_of_year: 3, most_recent: all, …), delete the rest.
+
+    A file's time is in its name (``strptime_format``), else that of its last change.
+    """
+    name = expand(name)
+    ret = new_row(name)
+    if not name:
+        return failed(ret, "Must provide name to file.retention_schedule")
+    if not os.path.isdir(name):
+        return failed(ret, "Name provided to file.retention must be a directory")
+    moments: dict[str, datetime] = {}
+    ignored = []
+    for entry in __salt__["file.readdir"](name):
+        moment = _moment(name, entry, strptime_format, timezone)
+        if moment is None:
+            ignored.append(entry)
+        else:
+            moments[entry] = moment
+    kept: set[str] = set()
+    for rule, number in retain.items():
+        if rule not in _DEPTHS and rule != "first_of_week":
+            return failed(ret, f"Unknown retention rule '{rule}'")
+        kept |= _retained(moments, rule, sys.maxsize if number == "all" else int(number))
+    deletable = sorted(set(moments) - kept, reverse=True)
+    if deletable:
+        ret["changes"] = {
+            "retained": sorted(kept, reverse=True),
+            "deleted": deletable,
+            "ignored": sorted(ignored, reverse=True),
+        }
+    if is_dry_run():
+        ret["comment"] = f"{len(deletable)} backups would have been removed from {name}.\n"
+        if deletable:
+            ret["result"] = None
+        return ret
+    for entry in deletable:
+        __salt__["file.remove"](os.path.join(name, entry))
+    ret["comment"] = f"{len(deletable)} backups were removed from {name}.\n"
+    return ret
+
+
+def _moment(folder: str, entry: str, strptime_format: str | None, timezone: Any) -> datetime | None:
+    if strptime_format:
+        try:
+            return datetime.strptime(entry, strptime_format).replace(tzinfo=UTC)
+        except ValueError:
+            return None
+    if entry in {".", ".."}:
+        return None
+    try:
+        return datetime.fromtimestamp(os.lstat(os.path.join(folder, entry)).st_mtime, timezone or UTC)
+    except FileNotFoundError:
+        return None
+
+
+def _retained(moments: dict[str, datetime], rule: str, number: int) -> set[str]:
+    """Return the first file of each of the last ``number`` periods; of the last files, those."""
+    first: dict[tuple[Any, ...], str] = {}
+    for entry in sorted(moments, key=lambda entry: moments[entry]):
+        moment = moments[entry]
+        if rule == "first_of_week":
+            period: tuple[Any, ...] = (moment.year, moment.isocalendar().week)
+        else:
+            parts = (moment.year, moment.month, moment.day, moment.hour, moment)
+            period = parts[: _DEPTHS[rule]]
+        first.setdefault(period, entry)
+    if rule == "first_of_week":
+        number = min(number + 1, sys.maxsize)  # the week under way does not count
+    return {first[period] for period in sorted(first, reverse=True)[:number]}
