@@ -6,7 +6,6 @@ The public names are imported on first use, so that ``import asyncstate`` and th
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import _checkout
@@ -33,7 +32,7 @@ _PUBLIC = {
 
 __all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - the names are those of the table above
 
-_checkout.mount(Path(__file__).parent)
+_checkout.mount(__path__[0])
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ Programs that only compile need no event loop: ``with StateRuntime(settings).ope
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +32,7 @@ from asyncstate.sources.pillar import compile_pillar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -191,11 +192,10 @@ class StateRuntime:
             ordered=client is self._pillar_client,
         )
 
-    def _render_template(
-        self, source_text: str, *, renderer: str = "jinja", context: Mapping[str, Any], saltenv: str, path: str = ""
-    ) -> str:
-        """Render the text of a managed file; ``path`` is where it comes from. Raises RenderError."""
-        return str(self._render_for_plugin(source_text, renderer, context, saltenv, path, "jinja_env"))
+    def _render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
+        """Render a text, or the file at a path, for a managed file or a command. Raises RenderError."""
+        text, path = (source, "") if isinstance(source, str) else (source.read_text(encoding="utf-8"), str(source))
+        return str(self._render_for_plugin(text, renderer, context, saltenv, path, "jinja_env"))
 
     def _render_data(
         self,
@@ -248,7 +248,7 @@ class StateRuntime:
 
         settings = self.settings
         options = RunOptions(
-            run_id=secrets.token_hex(8),
+            run_id=os.urandom(8).hex(),
             concurrency=max(1, settings.concurrency if concurrency is None else concurrency),
             test=settings.test if test is None else test,
             failhard=settings.failhard if failhard is None else failhard,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -12,7 +13,8 @@ _NEW_FILE_MODE = 0o644
 def replace_text(path: str, text: str) -> None:
     """Write ``text`` to ``path`` through a private file beside it; mode and owner of the old file are kept.
 
-    A link is not followed but replaced. OSError if it cannot be done; nothing has changed then.
+    A link is not followed but replaced. What is a mount point (/etc/hosts in a container) is written in place.
+    OSError if it cannot be done.
     """
     try:
         old = os.lstat(path)
@@ -30,6 +32,12 @@ def replace_text(path: str, text: str) -> None:
                 os.fchmod(file.fileno(), _NEW_FILE_MODE)
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        if error.errno != errno.EBUSY:
+            raise
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
     except BaseException:
         os.unlink(temporary)
         raise

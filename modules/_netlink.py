@@ -51,7 +51,7 @@ def addresses() -> list[Address]:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Return every interface with Salt's keys: ``up``, ``hwaddr``, ``inet``, ``inet6`` (the latter if there are any)."""
+    """Return every interface with Salt's keys: ``up``, ``hwaddr``, and ``inet``, ``inet6`` if it has addresses."""
     known = addresses()
     found: dict[str, dict[str, Any]] = {}
     for _, name in sorted(socket.if_nameindex()):

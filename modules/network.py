@@ -5,13 +5,15 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 from . import _netlink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NOT_IN_A_HOST_NAME = re.compile(r"[^a-zA-Z0-9.:_-]")
 

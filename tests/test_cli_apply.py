@@ -273,7 +273,7 @@ def start(tree, tmp_path):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_first_signal_lets_running_states_finish(start, number, code):
-    process = start("1", "--out", "json")
+    process = start("0.7", "--out", "json")
     process.send_signal(number)
     out, errors = process.communicate(timeout=20)
     assert process.returncode == code

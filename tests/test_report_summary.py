@@ -19,7 +19,7 @@ def summary(rows, **fields):
 
 def test_salts_counts_in_salts_columns():
     rows = [row(), row(changes={"a": 1}), row(None, {"a": 1}), row(False), row(warnings=["w"])]
-    assert summary(rows, busy_ms=1500.0, wall_ms=500.0, concurrency=4) == [
+    assert summary(rows, busy_ms=4500.0, wall_ms=1500.0, concurrency=4) == [
         "Summary for local",
         "------------",
         "Succeeded: 4 (unchanged=1, changed=2)",
@@ -27,8 +27,8 @@ def test_salts_counts_in_salts_columns():
         "Warnings:  1",
         "------------",
         "Total states run:     5",
-        "Total run time:   1.500 s",
-        "Wall time:      500.000 ms (3.0x, 4 at once)",
+        "Total run time:   4.500 s",
+        "Wall time:        1.500 s (3.0x, 4 at once)",
     ]
 
 
@@ -41,8 +41,9 @@ def test_columns_grow_with_the_numbers():
 
 
 def test_no_gain_is_claimed_where_there_is_none():
-    assert "x," not in "".join(summary([row()], busy_ms=100.0, wall_ms=100.0, concurrency=4))
-    assert "x," not in "".join(summary([row()], busy_ms=200.0, wall_ms=100.0, concurrency=1))
+    assert "x," not in "".join(summary([row()], busy_ms=2000.0, wall_ms=2000.0, concurrency=4))
+    assert "x," not in "".join(summary([row()], busy_ms=4000.0, wall_ms=2000.0, concurrency=1))
+    assert "x," not in "".join(summary([row()], busy_ms=300.0, wall_ms=100.0, concurrency=4))
 
 
 def test_handled_failures_are_counted_as_such():
@@ -83,4 +84,6 @@ def test_describe_tag():
     assert describe_tag("file_|-/etc/a_|-/etc/a_|-managed") == "file.managed: /etc/a"
     assert describe_tag("file_|-conf_|-/etc/a_|-managed") == "file.managed: conf (/etc/a)"
     assert describe_tag("cmd_|-x_|-a_|-b_|-run") == "cmd.run: x (a_|-b)"
-    assert describe_tag("odd\n") == "odd\n"
+    assert describe_tag("cmd_|-x_|-set -e\nmake\n_|-run") == "cmd.run: x (set -e …)"
+    assert describe_tag(f"cmd_|-x_|-{'a' * 200}_|-run") == f"cmd.run: x ({'a' * 119}…)"
+    assert describe_tag("odd\n") == "odd"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,8 +136,10 @@ def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Itera
 def _function_list(title: str, name: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
     yield palette.paint(palette.bold, f"{title} {name}") + f"  ({next(iter(entries.values()))['file']})"
     width = max(map(len, entries))
+    room = shutil.get_terminal_size().columns - width - 4 if sys.stdout.isatty() else 1000
     for function, entry in entries.items():
-        yield f"  {function:<{width}}  {entry['doc'].strip().partition(chr(10))[0]}".rstrip()
+        first = entry["doc"].strip().partition("\n")[0]
+        yield f"  {function:<{width}}  {one_line(first, max(room, 20))}".rstrip()
     yield ""
 
 

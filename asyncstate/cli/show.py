@@ -45,9 +45,10 @@ _sls_argument = click.argument("sls", nargs=-1, shell_complete=complete_sls)
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
-    """Show every state in serial order: what --concurrency 1 would run, and what each waits for.
+    """Show every state in serial order and what it waits for.
 
-    SLS are names of SLS files; without any, those that top.sls assigns.
+    The order is that of --concurrency 1, and decides among states that are ready at the same time. SLS are names of SLS
+    files; without any, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     plan = _plan(settings, selection)
@@ -70,9 +71,10 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
-    """Show high data: every ID of the SLS files and what they include, before extend and exclude are carried out.
+    """Show high data, before extend and exclude are carried out.
 
-    SLS are names of SLS files; without any, those that top.sls assigns.
+    It has every ID of the SLS files and of those they include. SLS are names of SLS files; without any, those that
+    top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     _answer(console, _high(settings, selection))

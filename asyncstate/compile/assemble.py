@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.wiring import KIND_BITS, KIND_MASK, KINDS, SET_MEMBER
+from asyncstate.compile.wiring import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import BrokenListener, Listener, Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import Requisite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.listen import Listening
     from asyncstate.compile.order import SerialOrder
     from asyncstate.compile.wiring import Wiring
 
-_SOURCES = (*(kind.value for kind in KINDS), "set")
+_SOURCES = (*(kind.value for kind in KINDS), "set", "group")
+
+_TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 
 
 class PlanBuilder:
@@ -91,6 +93,11 @@ class PlanBuilder:
                     if after >= 0:
                         add(before, after, _SOURCES[kind])
 
+    def in_serial_order(self) -> list[int]:
+        """Return the nodes that take time, chunks, checks and groups, in serial order."""
+        timed = [number for number, node in enumerate(self.nodes) if node.kind not in _TIMELESS]
+        return sorted(timed, key=self.rank.__getitem__)
+
     def requisites(self) -> tuple[tuple[Requisite, ...], ...]:
         """Return the requisites of each chunk, as the plan numbers them."""
         found: list[tuple[Requisite, ...]] = [()] * len(self.chunks)
@@ -126,10 +133,11 @@ class PlanBuilder:
         self,
         *,
         listening: Listening,
-        rows: dict[str, dict[str, object]],
+        rows: dict[str, dict[str, Any]],
         findings: Findings,
         saltenv: str,
         unknown: tuple[int, ...] = (),
+        refused: Mapping[int, str] | None = None,
     ) -> Plan:
         """Freeze the plan."""
         nodes = tuple(self.nodes)
@@ -142,6 +150,7 @@ class PlanBuilder:
             listeners=self.listeners(listening),
             broken_listeners=self.broken_listeners(listening),
             unknown=unknown,
+            not_aggregated={self.number[node]: why for node, why in (refused or {}).items() if self.number[node] >= 0},
             rows=rows,
             warnings=tuple(findings.warnings),
             saltenv=saltenv,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from asyncstate.compile.aggregate import aggregate
 from asyncstate.compile.assemble import PlanBuilder
 from asyncstate.compile.cycle import report_cycle
 from asyncstate.compile.exclude import add_excludes, apply_excludes
 from asyncstate.compile.extend import reconcile_extends
 from asyncstate.compile.findings import Findings
+from asyncstate.compile.footprint import Footprints, add_footprints
 from asyncstate.compile.highstate import HighData, HighStateBuilder
 from asyncstate.compile.listen import resolve_listeners
 from asyncstate.compile.low import compile_low
@@ -156,14 +158,40 @@ class Compiler:
         if only_ids:
             serial = _restrict(wiring, serial, only_ids, saltenv)
         stages = effective_stages(wiring, serial, order.cap)
+        aggregation = aggregate(
+            wiring,
+            order,
+            serial,
+            stages,
+            option=self._opts.get("state_aggregate"),
+            has_mod_aggregate=self._has_mod_aggregate,
+        )
+        serial = aggregation.serial
         builder = PlanBuilder(wiring, serial, order)
         if stages is not None:
             add_stages(builder, serial, stages)
+        footprints = Footprints(self._footprint_source(), self._implicit_order(), findings)
+        if self._implicit_order() != "none":
+            add_footprints(builder, footprints)
         rows = {**low.disabled, **listening.rows}
-        return builder.finish(listening=listening, rows=rows, findings=findings, saltenv=saltenv)
+        return builder.finish(
+            listening=listening,
+            rows=rows,
+            findings=findings,
+            saltenv=saltenv,
+            refused=aggregation.refused,
+            unknown=tuple(footprints.unknown),
+        )
 
     def _env(self, saltenv: str | None) -> str:
         return saltenv or self._opts.get("saltenv") or "base"
+
+    def _implicit_order(self) -> str:
+        return str(self._opts.get("implicit_order") or "footprint")
+
+    def _footprint_source(self) -> Any:
+        """The states map, if it can hand out functions; a bare index cannot."""
+        return self._states if hasattr(self._states, "find") else None
 
     def _disabled_requisites(self) -> frozenset[str]:
         disabled = self._opts.get("disabled_requisites") or ()
@@ -175,6 +203,9 @@ class Compiler:
 
     def _has_mod_watch(self, module: str) -> bool:
         return self._can(module, "mod_watch")
+
+    def _has_mod_aggregate(self, module: str) -> bool:
+        return self._can(module, "mod_aggregate")
 
     def _can(self, module: str, function: str) -> bool:
         """Ask once whether a module has one of the optional functions."""

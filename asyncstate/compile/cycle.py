@@ -51,7 +51,9 @@ def _links(wiring: Wiring, cycle: list[int]) -> list[tuple[Draft, str, Draft]]:
         if kind == SET_MEMBER:
             target = cycle[(position + 2) % len(cycle)]
             kind, after = _kind(wiring, after, target), target
-        links.append((_draft(wiring, after), KINDS[kind].value if kind != PREREQUIRED else "prereq", _draft(wiring, node)))
+        links.append(
+            (_draft(wiring, after), KINDS[kind].value if kind != PREREQUIRED else "prereq", _draft(wiring, node))
+        )
     return links if steps else []
 
 

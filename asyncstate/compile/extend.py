@@ -109,7 +109,12 @@ def excluded_by_name(high: HighData) -> set[Any]:
 
 
 def apply_extensions(
-    high: HighData, extensions: list[Extension], findings: Findings, *, strict: bool = False, names: NameIndex | None = None
+    high: HighData,
+    extensions: list[Extension],
+    findings: Findings,
+    *,
+    strict: bool = False,
+    names: NameIndex | None = None,
 ) -> None:
     """Add each extension to the ID it means, or else to the one ID that has its name as the value of an argument.
 

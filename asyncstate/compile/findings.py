@@ -40,7 +40,14 @@ class Findings:
         return self._files.get((env, sls), ("", None))
 
     def error(
-        self, message: str, *, env: str = "base", sls: str = "", id_: Any = None, state: str | None = None, hint: str = ""
+        self,
+        message: str,
+        *,
+        env: str = "base",
+        sls: str = "",
+        id_: Any = None,
+        state: str | None = None,
+        hint: str = "",
     ) -> None:
         """Note a mistake that keeps the tree from compiling."""
         self.errors.append(Issue(message, *self.place(env, sls, id_, state), hint))
@@ -50,7 +57,14 @@ class Findings:
         self.errors.append(Issue(message, file, line, hint))
 
     def warn(
-        self, message: str, *, env: str = "base", sls: str = "", id_: Any = None, state: str | None = None, hint: str = ""
+        self,
+        message: str,
+        *,
+        env: str = "base",
+        sls: str = "",
+        id_: Any = None,
+        state: str | None = None,
+        hint: str = "",
     ) -> None:
         """Note something Salt would swallow: the tree compiles, and probably not as it was meant."""
         self.warnings.append(Issue(message, *self.place(env, sls, id_, state), hint))

@@ -192,9 +192,7 @@ class HighStateBuilder:
         if named:
             self._findings.error(f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env))
             return
-        message = (
-            f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a configured fileserver"
-        )
+        message = f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a configured fileserver"
         hint = "; ".join(filter(None, (f"included from {' > '.join(chain)}", self._nearest(sls, env))))
         self._findings.error(message, hint=hint)
 

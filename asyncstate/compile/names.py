@@ -73,9 +73,7 @@ def _copy(draft: Draft) -> Draft:
 
 def _override(draft: Draft, overrides: Any, findings: Findings) -> None:
     if not isinstance(overrides, list) or not all(isinstance(item, dict) for item in overrides):
-        message = (
-            f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be a list of arguments"
-        )
+        message = f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be a list of arguments"
         findings.error_at(message, draft.file, draft.line)
         return
     for override in overrides:

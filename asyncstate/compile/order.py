@@ -73,6 +73,10 @@ class SerialOrder:
         """Return the chunk and check nodes in serial order; fewer than there are when the graph has a cycle."""
         return kahn(self._wiring, self._key)
 
+    def sort_again(self) -> list[int]:
+        """Sort a wiring to which groups were added, each with a key of its own; all other keys stay as they were."""
+        return kahn(self._wiring, self.keys.__getitem__)
+
     def _key(self, node: int) -> Key:
         number = self._wiring.chunk[node]
         draft = self._wiring.drafts[number]

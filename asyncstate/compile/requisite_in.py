@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 EXPANDED = REFERRING - {"listen_in"}
 """``listen_in`` is looked at when listeners are resolved."""
 
-_NEVER_USED = frozenset({*EXPANDED, "require", "watch", "prereq", "onfail", "onfail_stop", "onchanges", "name", "names"})
+_NEVER_USED = frozenset(
+    {*EXPANDED, "require", "watch", "prereq", "onfail", "onfail_stop", "onchanges", "name", "names"}
+)
 """What ``use`` leaves behind. The rest is copied, ``listen`` and the ``_any`` requisites too, as in Salt."""
 
 _REPEAT_LIMIT = 10_000

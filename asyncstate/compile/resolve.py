@@ -286,7 +286,11 @@ class Resolver:
             return ""
         from difflib import get_close_matches  # noqa: PLC0415 - only for an error message
 
-        names = self.index.known_sls() if module == "sls" else self.index.known_names(module) or self.index.known_names("id")
+        names = (
+            self.index.known_sls()
+            if module == "sls"
+            else self.index.known_names(module) or self.index.known_names("id")
+        )
         near = get_close_matches(target, names[:_HINT_CANDIDATES], 1)
         return f"did you mean '{near[0]}'?" if near else ""
 

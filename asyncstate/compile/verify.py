@@ -135,9 +135,7 @@ class _Checker:
 
     def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
         for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
-            message = (
-                f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; only the last one counts"
-            )
+            message = f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; only the last one counts"
             env, sls = body.get("__env__", "base"), body.get("__sls__", "")
             self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
 

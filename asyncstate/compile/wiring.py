@@ -21,7 +21,9 @@ REQUIRE = RequisiteKind.REQUIRE.weight
 PREREQ = RequisiteKind.PREREQ.weight
 PREREQUIRED = RequisiteKind.PREREQUIRED.weight
 SET_MEMBER = len(KINDS)
-"""Edge kinds are numbers: the weight of the requisite, or this for the edge from a member to its set."""
+GROUP_MEMBER = SET_MEMBER + 1
+"""Edge kinds are numbers: the weight of the requisite, or these for the edge from a member to its set, and for those to
+an aggregate group and from it to its members."""
 
 KIND_BITS = 4
 KIND_MASK = (1 << KIND_BITS) - 1
@@ -35,7 +37,18 @@ class Wiring:
     number: ``node << 4 | kind``.
     """
 
-    __slots__ = ("after", "check_of", "chunk", "created_by", "drafts", "kind", "kinds", "label", "members", "requisites")
+    __slots__ = (
+        "after",
+        "check_of",
+        "chunk",
+        "created_by",
+        "drafts",
+        "kind",
+        "kinds",
+        "label",
+        "members",
+        "requisites",
+    )
 
     def __init__(self, drafts: list[Draft]) -> None:
         size = len(drafts)

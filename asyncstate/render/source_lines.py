@@ -7,7 +7,7 @@ is recognised by what stands around its expressions.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from typing import Final, NamedTuple
 
 _SYNTAX: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
@@ -15,103 +15,102 @@ _SEVERAL_LINES: Final = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
 
 
 class SourceLines:
-    """Maps lines of ``rendered`` to lines of ``source``; both counted from 1. Built when first asked."""
+    """Maps lines of ``rendered`` to lines of ``source``; both counted from 1. Nothing is matched before it is asked."""
 
     def __init__(self, source: str, rendered: str) -> None:
         self._source = source
         self._rendered = rendered
+        self._texts: list[str] | None = None
+        self._candidates: _Candidates | None = None
         self._lines: list[int] | None = None
 
     def line(self, rendered_line: int) -> int:
-        """Return the line in the source, or the nearest known one before it; 0 if nothing is known."""
-        if self._lines is None:
-            self._lines = self._match()
-        if not 1 <= rendered_line <= len(self._lines):
+        """Return the line in the source, or the nearest known one before it; 0 if nothing is known.
+
+        A line beyond the end is where parsers report an unexpected end: it counts as the last one.
+        """
+        if self._texts is None or self._candidates is None:
+            self._texts = self._rendered.splitlines()
+            self._candidates = _Candidates(self._source)
+        at = min(rendered_line, len(self._texts)) - 1
+        if at < 0:
             return 0
-        return self._lines[rendered_line - 1]
-
-    def _match(self) -> list[int]:
-        candidates = _Candidates(self._source)
-        lines: list[int] = []
-        here = 0
-        for text in self._rendered.splitlines():
-            stripped = text.strip()
-            if stripped:
-                here = candidates.best(stripped, here) or here
-            lines.append(here)
-        return lines
+        if self._lines is None:
+            numbers = self._candidates.of(self._texts[at].strip())
+            if len(numbers) == 1:
+                return numbers[0]
+            self._lines = _walk(self._texts, self._candidates)
+        return self._lines[at]
 
 
-class _Form(NamedTuple):
-    """Lines of a template that differ in nothing but the text of their expressions."""
+def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
+    """Match line by line, each to the next candidate after the one before it, else to the first (a loop went back)."""
+    lines = []
+    here = 0
+    for text in texts:
+        numbers = candidates.of(text.strip())
+        if numbers:
+            at = bisect_right(numbers, here)
+            here = numbers[at] if at < len(numbers) else numbers[0]
+        lines.append(here)
+    return lines
+
+
+class _Pattern(NamedTuple):
+    """A line with template syntax: the literal text around it, and a regex where more than two pieces are literal."""
 
     weight: int
-    parts: tuple[str, ...]
-    numbers: list[int]
+    number: int
+    start: str
+    end: str
+    regex: re.Pattern[str] | None
 
     def fits(self, text: str) -> bool:
-        """Whether the literal parts stand in the text in their order, first and last at its ends."""
-        at = len(self.parts[0])
-        end = len(text) - len(self.parts[-1])
-        if at > end or not text.startswith(self.parts[0]) or not text.endswith(self.parts[-1]):
+        """Tell whether a rendered line may come from this one."""
+        if not (text.startswith(self.start) and text.endswith(self.end)):
             return False
-        for part in self.parts[1:-1]:
-            found = text.find(part, at, end)
-            if found < 0:
-                return False
-            at = found + len(part)
-        return True
+        if self.regex is None:
+            return len(text) >= len(self.start) + len(self.end)
+        return self.regex.match(text) is not None
 
 
 class _Candidates:
-    """The lines of a template, as what rendered lines may have come from.
-
-    Forms are found by the text before their first and after their last expression, so that a long template whose lines
-    all differ is searched no longer than a short one.
-    """
+    """The lines of a template, as what rendered lines may have come from."""
 
     def __init__(self, source: str) -> None:
-        self._literal: dict[str, list[int]] = {}
-        self._forms: dict[tuple[str, ...], _Form] = {}
-        self._by_ends: dict[tuple[str, str], list[_Form]] = {}
-        self._known: dict[str, list[int]] = {}
+        self._known: dict[str, list[int]] = {"": []}
+        patterns = []
         for number, text in enumerate(_without_statements(source).splitlines(), 1):
             stripped = text.strip()
             if not stripped:
                 continue
             if _SYNTAX.search(stripped) is None:
-                self._literal.setdefault(stripped, []).append(number)
+                self._known.setdefault(stripped, []).append(number)
                 continue
-            self._add(tuple(_SYNTAX.split(stripped)), number)
-        self._ends = sorted({(len(head), len(tail)) for head, tail in self._by_ends})
+            parts = _SYNTAX.split(stripped)
+            weight = sum(len(part.strip()) for part in parts)
+            regex = re.compile(".*?".join(map(re.escape, parts)) + r"\Z") if len(parts) > 2 else None
+            if weight:
+                patterns.append(_Pattern(weight, number, parts[0], parts[-1], regex))
+        self._patterns = sorted(patterns, key=lambda pattern: -pattern.weight)
 
-    def _add(self, parts: tuple[str, ...], number: int) -> None:
-        form = self._forms.get(parts)
-        if form is None:
-            form = self._forms[parts] = _Form(sum(len(part.strip()) for part in parts), parts, [])
-            self._by_ends.setdefault((parts[0], parts[-1]), []).append(form)
-        form.numbers.append(number)
-
-    def best(self, text: str, after: int) -> int:
-        """Return the first line after ``after`` the text may come from, else the first of all (a loop went back)."""
-        numbers = self._literal.get(text) or self._known.get(text)
+    def of(self, text: str) -> list[int]:
+        """Return, in order, the lines a rendered line may come from: equal ones, else those with most literal text."""
+        numbers = self._known.get(text)
         if numbers is None:
             numbers = self._known[text] = self._matching(text)
-        if not numbers:
-            return 0
-        at = bisect_left(numbers, after + 1)
-        return numbers[at] if at < len(numbers) else numbers[0]
+        return numbers
 
     def _matching(self, text: str) -> list[int]:
-        """Return the lines whose literal parts fit, of those the ones with most literal text."""
-        found = [
-            form
-            for head, tail in self._ends
-            for form in self._by_ends.get((text[:head], text[len(text) - tail :]), ())
-            if form.fits(text)
-        ]
-        most = max((form.weight for form in found), default=0)
-        return sorted(number for form in found if form.weight == most for number in form.numbers) if most else []
+        numbers: list[int] = []
+        weight = 0
+        for pattern in self._patterns:
+            if pattern.weight < weight:
+                break
+            if pattern.fits(text):
+                weight = pattern.weight
+                numbers.append(pattern.number)
+        return numbers
 
 
 def _without_statements(source: str) -> str:

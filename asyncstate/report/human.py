@@ -11,7 +11,7 @@ import msgspec
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import describe_tag, summary_lines
-from asyncstate.report.terminal import PLAIN, Palette, clean, count
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
     palette = style.palette
     for warning in row.get("warnings") or ():
         yield palette.paint(palette.red, f"  Warning: {clean(str(warning))}")
-    label = clean(parts.id if style.by_id else parts.name)
+    label = one_line(parts.id if style.by_id else parts.name, longest=1000)
     function = f"{parts.state}.{parts.fun}"
     started, duration = row.get("start_time", ""), _duration(row)
     if style.state_tabular:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.report.terminal import PLAIN, Palette, clean, count, milliseconds, short_time
+from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, one_line, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
 
 _LABEL_WIDTH = len("Succeeded: ")
+_LONG_ENOUGH = 1000.0
+"""Milliseconds from which a run says what concurrency gained; in a shorter one states mostly wait for each other."""
 _LISTED = 20
 """Names shown of the states that were not started, before the rest is only counted."""
 
@@ -64,7 +66,8 @@ def _times(report: RunReport, width: int) -> Iterator[str]:
     yield f"Total run time: {number.rjust(width - 5)} {unit}"
     number, unit = milliseconds(report.wall_ms).split()
     gain = report.busy_ms / report.wall_ms if report.wall_ms > 0 else 0.0
-    faster = f" ({gain:.1f}x, {report.concurrency} at once)" if report.concurrency > 1 and gain >= 1.1 else ""
+    worth_saying = report.concurrency > 1 and gain >= 1.1 and report.wall_ms >= _LONG_ENOUGH
+    faster = f" ({gain:.1f}x, {report.concurrency} at once)" if worth_saying else ""
     yield f"Wall time:      {number.rjust(width - 5)} {unit}{faster}"
 
 
@@ -98,6 +101,7 @@ def describe_tag(tag: str) -> str:
     """Name a state for a list: ``file.managed: web_conf (/etc/web.conf)``; the name only if it is not the ID."""
     parts = tag.split("_|-")
     if len(parts) < 4:
-        return clean(tag)
-    state, id_, name, fun = parts[0], parts[1], "_|-".join(parts[2:-1]), parts[-1]
-    return clean(f"{state}.{fun}: {id_}" if name == id_ else f"{state}.{fun}: {id_} ({name})")
+        return one_line(tag)
+    id_, name = parts[1], "_|-".join(parts[2:-1])
+    shown = one_line(id_) if name == id_ else f"{one_line(id_)} ({one_line(name)})"
+    return f"{parts[0]}.{parts[-1]}: {shown}"

@@ -36,6 +36,12 @@ def clean(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ESCAPE.sub("", text.replace("\r\n", "\n")))
 
 
+def one_line(text: str, longest: int = 120) -> str:
+    """Reduce ``text`` to its first line, cleaned, and to ``longest`` characters; ``…`` stands for what is missing."""
+    first, newline, _ = clean(text.strip()).partition("\n")
+    return f"{first[: longest - 1].rstrip()}…" if len(first) > longest else first + (" …" if newline else "")
+
+
 def milliseconds(value: float) -> str:
     """Say a time as Salt's summary does: ``12.345 ms``, from a second on ``1.234 s``."""
     return f"{value / 1000:.3f} s" if value > 999 else f"{value:.3f} ms"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import resolved
@@ -31,6 +30,8 @@ def unverified_row(name: Any, comment: str) -> Row:
 
 def exception_row(name: Any, error: BaseException) -> Row:
     """A row for a state function that raised. The traceback begins in the plugin, not in the engine."""
+    import traceback  # noqa: PLC0415 - only states that raise
+
     trace = error.__traceback__
     while (
         trace is not None

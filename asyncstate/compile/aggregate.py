@@ -1,0 +1,189 @@
+"""Aggregation as a rewrite of the graph: states that one ``mod_aggregate`` call may join wait for each other's needs.
+
+A group has one module and one order stage, and no path leads from one of its members to another. Module by module, each
+eligible state gets a level, the number of eligible states on the longest path to it; states of one level form a group.
+That is the group Salt would put them in, found in one pass over the graph instead of a search for each pair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.wiring import GROUP_MEMBER
+from asyncstate.model.plan import NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from asyncstate.compile.low import Draft
+    from asyncstate.compile.order import SerialOrder
+    from asyncstate.compile.wiring import Wiring
+
+MAX_MEMBERS = 500
+"""The size of the largest group, as in Salt."""
+
+
+class Aggregation:
+    """What aggregation made of a wiring: its new serial order, and why eligible states are in no group."""
+
+    def __init__(self, serial: list[int]) -> None:
+        self.serial = serial
+        self.refused: dict[int, str] = {}
+
+
+def aggregate(
+    wiring: Wiring,
+    order: SerialOrder,
+    serial: list[int],
+    stages: list[float] | None,
+    *,
+    option: Any,
+    has_mod_aggregate: Callable[[str], bool],
+) -> Aggregation:
+    """Add the GROUP nodes. ``option`` is ``state_aggregate``; ``stages`` gets an entry for each group."""
+    result = Aggregation(serial)
+    eligible = _eligible(wiring, serial, option, has_mod_aggregate, result.refused)
+    for module, numbers in eligible.items():
+        grouped = _group_module(wiring, result.serial, numbers, stages, result.refused)
+        if not grouped:
+            continue
+        kept = set(result.serial)
+        before = _predecessors(wiring, {member for members in grouped for member in members})
+        for members in grouped:
+            group = _add_group(wiring, members, before, f"{module} x {len(members)}")
+            kept.add(group)
+            order.keys[group] = min(order.keys[member] for member in members)
+            if stages is not None:
+                stages.append(stages[members[0]])
+        result.serial = [node for node in order.sort_again() if node in kept]
+    return result
+
+
+def _eligible(
+    wiring: Wiring,
+    serial: Sequence[int],
+    option: Any,
+    has_mod_aggregate: Callable[[str], bool],
+    refused: dict[int, str],
+) -> dict[str, list[int]]:
+    """Return the eligible states of each module in serial order, for modules that have more than one.
+
+    A state's own ``aggregate`` decides over the option. Once one says True, the module's later states that say nothing
+    are eligible too.
+    """
+    if not option and not any("aggregate" in draft.args for draft in wiring.drafts):
+        return {}
+    found: dict[str, list[int]] = {}
+    opened: set[str] = set()
+    for node in serial:
+        if wiring.kind[node] is not NodeKind.CHUNK:
+            continue
+        draft = wiring.drafts[node]
+        module = draft.state
+        if "aggregate" in draft.args:
+            wanted = _wants(draft.args["aggregate"], draft)
+            if wanted:
+                opened.add(module)
+        else:
+            wanted = module in opened or _wants(option, draft)
+        if wanted and has_mod_aggregate(module):
+            found.setdefault(module, []).append(node)
+        elif "aggregate" in draft.args and not wanted and has_mod_aggregate(module):
+            refused[node] = "its own 'aggregate' says no"
+    for module, numbers in found.items():
+        if len(numbers) == 1:
+            refused[numbers[0]] = f"no other state of {module} may be aggregated"
+    return {module: numbers for module, numbers in found.items() if len(numbers) > 1}
+
+
+def _wants(option: Any, draft: Draft) -> bool:
+    """Whether an option means this state: True, or a list with its module. A plain string means nothing, as in Salt."""
+    return option is True or (isinstance(option, (list, tuple, set, dict)) and draft.state in option)
+
+
+def _group_module(
+    wiring: Wiring,
+    serial: Sequence[int],
+    numbers: Sequence[int],
+    stages: Sequence[float] | None,
+    refused: dict[int, str],
+) -> list[list[int]]:
+    """Return the groups of one module, each in serial order."""
+    levels, behind = _levels(wiring, serial, frozenset(numbers))
+    classes: dict[tuple[float, int], list[list[int]]] = {}
+    for number in numbers:
+        parts = classes.setdefault((stages[number] if stages is not None else 0.0, levels[number]), [[]])
+        if len(parts[-1]) == MAX_MEMBERS:
+            parts.append([])
+        parts[-1].append(number)
+    groups = []
+    for parts in classes.values():
+        for members in parts:
+            if len(members) > 1:
+                groups.append(members)
+            else:
+                refused[members[0]] = _why_alone(wiring, members[0], behind, full=len(parts) > 1)
+    return groups
+
+
+def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:
+    """Return for each node how many eligible states are on the longest path to it, and the last of them."""
+    size = len(wiring.chunk)
+    levels = [0] * size
+    last = [-1] * size
+    behind: dict[int, int] = {}
+    open_members = {node: len(members) for node, members in wiring.members.items() if wiring.kind[node] is NodeKind.SET}
+
+    def passed_on(node: int, level: int, source: int) -> None:
+        stack = [(node, level, source)]
+        while stack:
+            node, level, source = stack.pop()
+            for other in wiring.after[node]:
+                if level > levels[other]:
+                    levels[other], last[other] = level, source
+                if other in open_members:
+                    open_members[other] -= 1
+                    if not open_members[other]:
+                        stack.append((other, levels[other], last[other]))
+
+    for node in serial:
+        level, source = levels[node], last[node]
+        if node in eligible:
+            if source >= 0:
+                behind[node] = source
+            level, source = level + 1, node
+        if level:
+            passed_on(node, level, source)
+        elif open_members:
+            passed_on(node, 0, -1)
+    return levels, behind
+
+
+def _why_alone(wiring: Wiring, node: int, behind: dict[int, int], *, full: bool) -> str:
+    if full:
+        return f"its group is full ({MAX_MEMBERS} states)"
+    source = behind.get(node)
+    if source is not None:
+        return f"it depends on {wiring.drafts[source].place}, and no other state does so at the same depth"
+    return f"every other state of {wiring.drafts[node].state} depends on it, or has another order"
+
+
+def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
+    before: dict[int, list[int]] = {node: [] for node in nodes}
+    for node, targets in enumerate(wiring.after):
+        for target in targets:
+            if target in nodes:
+                before[target].append(node)
+    return before
+
+
+def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:
+    """Add one GROUP node: it waits for all its members wait for, and they wait for it."""
+    group = wiring.node(NodeKind.GROUP)
+    wiring.members[group] = tuple(members)
+    wiring.label[group] = label
+    for node in dict.fromkeys(node for member in members for node in before[member]):
+        wiring.edge(node, group, GROUP_MEMBER)
+    for member in members:
+        wiring.edge(group, member, GROUP_MEMBER)
+    return group

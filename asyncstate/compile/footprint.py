@@ -1,0 +1,135 @@
+"""Footprints: the implicit order between states that touch the same things.
+
+A state module says what a state reads and writes (``mod_footprint(low)``), a state may say it itself (``footprint:``). In
+serial order, a state waits for those before it that wrote what it touches, or touched what it writes. Edges go forward
+in serial order, so they never make a cycle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.model.plan import Node, NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.compile.assemble import PlanBuilder
+    from asyncstate.compile.findings import Findings
+    from asyncstate.model.chunk import LowChunk
+
+FOOTPRINT = "footprint"
+"""The source of an edge between two states with a resource in common."""
+
+_WITHOUT = frozenset({"test"})
+_HOLDS_FORMULA = frozenset({"pkg", "service"})
+"""What a package installs and a daemon reads cannot be named beforehand: they keep their place within their formula."""
+
+_COMMANDS = frozenset({"cmd", "module"})
+
+
+class Footprint(NamedTuple):
+    """What a state touches; ``unknown``: nobody can say what else it does."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+class FootprintSource(Protocol):
+    """What is asked about state modules."""
+
+    def find(self, name: str, /) -> Any:
+        """Return the loaded function called ``module.function`` (``func``, ``module.bundled``), or None."""
+
+
+class _Module(NamedTuple):
+    declare: Callable[[dict[str, Any]], Any] | None
+    bundled: bool
+
+
+class Footprints:
+    """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``."""
+
+    def __init__(self, source: FootprintSource | None, mode: str, findings: Findings) -> None:
+        self._source = source
+        self._strict = mode == "strict"
+        self._findings = findings
+        self._modules: dict[str, _Module] = {}
+        self.unknown: list[int] = []
+
+    def of(self, chunk: LowChunk) -> Footprint:
+        """Return what a chunk touches, the rule of its formula included."""
+        if chunk.state in _WITHOUT or chunk.args.get("parallel") is True:
+            return Footprint()
+        written = chunk.args.get("footprint")
+        if isinstance(written, dict):
+            return Footprint(_names(written.get("reads")), _names(written.get("writes")))
+        module = self._module(chunk)
+        own = self._declared(module, chunk)
+        formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
+        if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
+            return Footprint(own.reads, (*own.writes, formula), own.unknown)
+        if own.unknown:
+            self.unknown.append(chunk.index)
+        return Footprint((*own.reads, formula), own.writes, own.unknown) if module.bundled else own
+
+    def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
+        if module.declare is None:
+            return Footprint(unknown=True)
+        try:
+            declared = module.declare(chunk.as_low())
+        except Exception as error:  # noqa: BLE001 - a plugin; that its footprint is unknown is all that follows
+            self._findings.warn_at(f"mod_footprint of {chunk.function} failed: {error}", chunk.file, chunk.line)
+            return Footprint(unknown=True)
+        if not isinstance(declared, dict):
+            return Footprint(unknown=True)
+        return Footprint(_names(declared.get("reads")), _names(declared.get("writes")), bool(declared.get("unknown")))
+
+    def _module(self, chunk: LowChunk) -> _Module:
+        known = self._modules.get(chunk.state)
+        if known is None:
+            known = self._modules[chunk.state] = self._find(chunk)
+        return known
+
+    def _find(self, chunk: LowChunk) -> _Module:
+        if self._source is None:
+            return _Module(None, bundled=False)
+        function = self._source.find(f"{chunk.state}.mod_footprint")
+        any_function = function if function is not None else self._source.find(chunk.function)
+        bundled = bool(getattr(getattr(any_function, "module", None), "bundled", False))
+        return _Module(getattr(function, "func", None), bundled)
+
+
+def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
+    """Add an edge for every two nodes with a conflict. A check, or a group's conditions, only read."""
+    dag = builder.dag
+
+    def join(nodes: list[int]) -> int:
+        members = tuple(node for node in nodes if node < len(builder.chunks))
+        joined = builder.add_node(Node(NodeKind.SET, members=members, label=FOOTPRINT))
+        for node in nodes:
+            dag.add(node, joined, FOOTPRINT)
+        return joined
+
+    board = Scoreboard(join)
+    known = [footprints.of(chunk) for chunk in builder.chunks]
+    for node in builder.in_serial_order():
+        what = builder.nodes[node]
+        if what.kind is NodeKind.CHUNK:
+            reads, writes = known[node].reads, known[node].writes
+        else:
+            chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
+            reads = tuple(name for chunk in chunks for name in (*known[chunk].reads, *known[chunk].writes))
+            writes = ()
+        if reads or writes:
+            for before in board.touch(node, reads, writes):
+                if not dag.sources(before, node):
+                    dag.add(before, node, FOOTPRINT)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(str(name) for name in value) if isinstance(value, (list, tuple, set, frozenset)) else ()

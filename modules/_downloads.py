@@ -1,0 +1,117 @@
+"""Fetching http and https URLs, without a library of its own and without ever showing a password."""
+
+from __future__ import annotations
+
+import base64
+import os
+import ssl
+import tempfile
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+CONNECT_TIMEOUT = 20.0
+"""Seconds without an answer after which a server is given up, unless the option ``http_connect_timeout`` differs."""
+_CHUNK = 1 << 18
+
+
+def redacted(url: str) -> str:
+    """Return ``url`` with its password hidden."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc=f"<redacted>@{parts.netloc.rpartition('@')[2]}"))
+
+
+def extern_path(url: str, saltenv: str, cachedir: str) -> str:
+    """Return where Salt keeps the download of ``url``; CommandExecutionError for a URL that leads out of there."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2].replace(":", "")
+    name = f"{parts.path}-{parts.query}" if parts.query else parts.path
+    root = os.path.join(cachedir, "extrn_files", saltenv, host)
+    path = os.path.normpath(root + os.sep + name)
+    if not path.startswith(root + os.sep):
+        raise CommandExecutionError(f"Invalid path: {redacted(url)}")
+    return path
+
+
+@contextmanager
+def opened(
+    url: str,
+    *,
+    method: str = "GET",
+    data: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    verify_ssl: bool = True,
+    ca_bundle: str | None = None,
+    timeout: float = CONNECT_TIMEOUT,
+) -> Iterator[Any]:
+    """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"}:
+        raise CommandExecutionError(f"Only http and https can be fetched: {redacted(url)}")
+    sent = dict(headers or {})
+    if parts.username is not None:
+        secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+        sent["Authorization"] = f"Basic {base64.b64encode(secret).decode()}"
+        url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    context = None
+    if parts.scheme == "https":
+        context = ssl.create_default_context(cafile=ca_bundle)
+        if not verify_ssl:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+    request = urllib.request.Request(url, data=data, headers=sent, method=method)  # noqa: S310 - the scheme was checked
+    with urllib.request.urlopen(request, timeout=timeout, context=context) as response:  # noqa: S310 - likewise
+        yield response
+
+
+def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> bytes:
+    """Return what is at ``url``. CommandExecutionError, in Salt's words, if it cannot be had."""
+    with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
+        return b"".join(_chunks(response))
+
+
+def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> None:
+    """Put what is at ``url`` into the file ``path``, whole or not at all."""
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".asyncstate-")
+    try:
+        with (
+            os.fdopen(descriptor, "wb") as file,
+            _explained(url),
+            opened(url, verify_ssl=verify_ssl, timeout=timeout) as response,
+        ):
+            for chunk in _chunks(response):
+                file.write(chunk)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _chunks(response: Any) -> Iterator[bytes]:
+    while chunk := response.read(_CHUNK):
+        dunders.check_cancelled()
+        yield chunk
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    shown = redacted(url)
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        with error:
+            raise CommandExecutionError(f"Error: HTTP {error.code}: {error.reason} reading {shown}") from error
+    except urllib.error.URLError as error:
+        raise CommandExecutionError(f"Error reading {shown}: {error.reason}") from error
+    except OSError as error:
+        raise CommandExecutionError(f"Error reading {shown}: {error}") from error

@@ -1,0 +1,394 @@
+"""The ``cp`` execution module: files of the state tree, and of web servers.
+
+With the local file client nothing is copied: a ``salt://`` URL is answered with the file in the file roots. Downloads
+are kept under ``<cachedir>/extrn_files``, as Salt does. Functions return "" or False for what is not there.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from asyncstate import dunders
+from asyncstate.dunders import __context__, __opts__
+from asyncstate.errors import CommandExecutionError
+
+from . import _downloads
+
+log = logging.getLogger(__name__)
+
+_SCHEME = "salt://"
+_REMOTE = frozenset({"http", "https", "ftp", "s3", "swift"})
+
+
+def cache_file(
+    path: str,
+    saltenv: str | None = None,
+    source_hash: str | None = None,
+    verify_ssl: bool = True,
+    use_etag: bool = False,
+) -> Any:
+    """Return a local path for a ``salt://`` URL, a web URL or a path; False or "" (logged) if there is none.
+
+    A download is made once a run, and not at all if the cached copy has ``source_hash``.
+    """
+    found = _local_path(path, _env(saltenv), source_hash, verify_ssl=verify_ssl)
+    if not found:
+        log.error("Unable to cache file '%s' from saltenv '%s'.", _downloads.redacted(path), _env(saltenv))
+    return found
+
+
+def cache_files(paths: str | list[str], saltenv: str | None = None) -> list[Any]:
+    """Return what `cache_file` returns, for several."""
+    names = paths.split(",") if isinstance(paths, str) else paths
+    return [cache_file(path, saltenv) for path in names]
+
+
+def cache_dir(
+    path: str,
+    saltenv: str | None = None,
+    include_empty: bool = False,
+    include_pat: str | None = None,
+    exclude_pat: str | None = None,
+) -> list[str]:
+    """Return local paths of all files under a directory of the state tree.
+
+    ``include_pat`` and ``exclude_pat`` are shell patterns, or regular expressions after ``E@``.
+    """
+    folder, env = _split(path, _env(saltenv))
+    folder = folder.rstrip("/")
+    prefix = f"{folder}/" if folder else ""
+    names = [name for name in _client().list_files(env) if name.startswith(prefix)]
+    kept = [name for name in names if _included(name[len(prefix) :], include_pat, exclude_pat)]
+    return [found for name in kept if (found := _client().find(name, env))]
+
+
+def cache_master(saltenv: str | None = None) -> list[str]:
+    """Return local paths of all files of an environment."""
+    return cache_dir(_SCHEME, saltenv)
+
+
+def cache_local_file(path: str) -> str:
+    """Return ``path`` if it exists: a local file needs no copy."""
+    return path if os.path.exists(path) else ""
+
+
+def cache_dest(url: str, saltenv: str | None = None) -> str:
+    """Return where the local copy of a URL is, or would be."""
+    if url.startswith(_SCHEME):
+        path, env = _split(url, _env(saltenv))
+        return _client().find(path, env) or os.path.join(__opts__["cachedir"], "files", env, path)
+    return _downloads.extern_path(url, _env(saltenv), __opts__["cachedir"])
+
+
+def is_cached(path: str, saltenv: str | None = None) -> str:
+    """Return the local copy of a URL, "" without one."""
+    found = cache_dest(path, saltenv)
+    return found if os.path.exists(found) else ""
+
+
+def get_file(
+    path: str,
+    dest: str,
+    saltenv: str | None = None,
+    makedirs: bool = False,
+    template: str | None = None,
+    gzip: int | None = None,
+    **kwargs: Any,
+) -> str:
+    """Copy a file of the state tree to ``dest`` and return where it is. ``template`` renders the two paths."""
+    env = _env(saltenv)
+    if template:
+        path, dest = (_render(text, template, kwargs, env) for text in (path, dest))
+    source, env = _split(path, env)
+    found: str | None = _client().find(source, env)
+    if not found:
+        return ""
+    if not dest:
+        return found
+    target = os.path.join(dest, os.path.basename(source)) if os.path.isdir(dest) or dest.endswith("/") else dest
+    return target if _make_parent(target, makedirs=makedirs) and _copy(found, target) else ""
+
+
+def get_dir(
+    path: str,
+    dest: str,
+    saltenv: str | None = None,
+    template: str | None = None,
+    gzip: int | None = None,
+    **kwargs: Any,
+) -> list[str]:
+    """Copy a directory of the state tree into ``dest`` and return the files made."""
+    env = _env(saltenv)
+    if template:
+        path, dest = (_render(text, template, kwargs, env) for text in (path, dest))
+    folder, env = _split(path, env)
+    folder = folder.rstrip("/")
+    prefix = f"{folder}/" if folder else ""
+    strip = len(os.path.dirname(folder)) + 1 if "/" in folder else 0
+    made = []
+    for name in _client().list_files(env):
+        found = _client().find(name, env) if name.startswith(prefix) else None
+        if found:
+            target = os.path.join(dest, name[strip:])
+            _make_parent(target, makedirs=True)
+            _copy(found, target)
+            made.append(target)
+    return made
+
+
+def get_url(
+    path: str, dest: Any = "", saltenv: str | None = None, makedirs: bool = False, source_hash: str | None = None
+) -> Any:
+    """Fetch a URL to ``dest``, or into the cache, and return where it is; with ``dest`` None return the text."""
+    env = _env(saltenv)
+    scheme = urlsplit(path).scheme
+    if scheme == "salt":
+        found = get_file(path, dest or "", env, makedirs)
+    elif scheme in _REMOTE and dest:
+        target = os.path.join(dest, path.rsplit("/", 1)[-1] or "index.html") if dest.endswith("/") else dest
+        if not _make_parent(target, makedirs=makedirs):
+            return ""
+        _fetch(path, target)
+        return target
+    elif scheme in _REMOTE and dest is None:
+        _check_scheme(path)
+        return _downloads.read(path, timeout=_timeout()).decode()
+    else:
+        found = _local_path(path, env, source_hash)
+    if not found:
+        log.error("Unable to fetch file %s from saltenv %s.", _downloads.redacted(path), env)
+        return found
+    return _read(found) if dest is None else found
+
+
+def get_file_str(path: str, saltenv: str | None = None) -> Any:
+    """Return the text of a file; False or "" if there is none."""
+    found = cache_file(path, saltenv)
+    if not found:
+        return found
+    try:
+        return _read(found)
+    except OSError:
+        return False
+
+
+def get_template(
+    path: str,
+    dest: str,
+    template: str = "jinja",
+    saltenv: str | None = None,
+    makedirs: bool = False,
+    **kwargs: Any,
+) -> str:
+    """Render a file into ``dest`` (into the cache if that is empty) and return where it is; "" if it is not there.
+
+    ``context`` holds the variables, and other arguments are variables too.
+    """
+    env = _env(saltenv)
+    found = cache_file(path, env)
+    if not found or not os.path.isfile(found):
+        return ""
+    variables = {key: value for key, value in kwargs.items() if key not in {"context", "env"}}
+    variables.update(kwargs.get("context") or {})
+    text = dunders.current.get().loaders.render_template(
+        _read(found), renderer=template, context=variables, saltenv=env, path=found
+    )
+    if not dest:
+        dest = os.path.join(__opts__["cachedir"], "extrn_files", env, _split(path, env)[0].lstrip("/"))
+        makedirs = True
+    if not _make_parent(dest, makedirs=makedirs):
+        return ""
+    _replace(dest, text.encode())
+    return dest
+
+
+def envs() -> list[str]:
+    """Return the environments of the state tree."""
+    return list(_client().envs())
+
+
+def list_states(saltenv: str | None = None) -> list[str]:
+    """Return the names of all SLS of an environment."""
+    return list(_client().list_states(_env(saltenv)))
+
+
+def list_master(saltenv: str | None = None, prefix: str = "") -> list[str]:
+    """Return all files of an environment, or those under a directory."""
+    return _under(prefix, _client().list_files(_env(saltenv)))
+
+
+def list_master_dirs(saltenv: str | None = None, prefix: str = "") -> list[str]:
+    """Return all directories of an environment, or those under one."""
+    return _under(prefix, _client().list_dirs(_env(saltenv)))
+
+
+def list_master_symlinks(saltenv: str | None = None, prefix: str = "") -> dict[str, str]:
+    """Return all links of an environment, or those under a directory, with their targets."""
+    links = _client().list_symlinks(_env(saltenv))
+    return {name: links[name] for name in _under(prefix, list(links))}
+
+
+def list_minion(saltenv: str | None = None) -> list[str]:
+    """Return all files that are in the cache."""
+    root = os.path.join(__opts__["cachedir"], "extrn_files", _env(saltenv))
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+
+
+def hash_file(path: str, saltenv: str | None = None) -> dict[str, str]:
+    """Return ``hsum`` and ``hash_type`` of a file; {} if there is none."""
+    found = _existing(path, _env(saltenv))
+    if not found:
+        return {}
+    kind = __opts__.get("hash_type") or "sha256"
+    with open(found, "rb") as file:
+        return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
+
+
+def stat_file(path: str, saltenv: str | None = None, octal: bool = True) -> Any:
+    """Return the mode of a file, as four octal digits unless ``octal`` is False; None if there is none."""
+    found = _existing(path, _env(saltenv))
+    if not found:
+        return None
+    mode = os.stat(found).st_mode
+    return oct(mode)[-4:] if octal else mode
+
+
+def _client() -> Any:
+    return dunders.current.get().file_client
+
+
+def _env(saltenv: str | None) -> str:
+    return saltenv or __opts__.get("saltenv") or "base"
+
+
+def _split(url: str, saltenv: str) -> tuple[str, str]:
+    """Return the path of a ``salt://`` URL, and its environment."""
+    if not url.startswith(_SCHEME):
+        return url, saltenv
+    path, _, env = url.removeprefix(_SCHEME).lstrip("/").partition("?saltenv=")
+    return path.partition("?env=")[0].removeprefix("|"), env or saltenv
+
+
+def _existing(path: str, saltenv: str) -> str:
+    if path.startswith(_SCHEME):
+        name, env = _split(path, saltenv)
+        return _client().find(name, env) or ""
+    return path if os.path.isfile(path) else ""
+
+
+def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool = True) -> str:
+    parts = urlsplit(path)
+    if parts.scheme == "salt":
+        name, env = _split(path, saltenv)
+        return _client().find(name, env) or ""
+    if parts.scheme in _REMOTE:
+        return _cached_download(path, saltenv, source_hash, verify_ssl=verify_ssl)
+    local = unquote(parts.netloc + parts.path) if parts.scheme == "file" else path
+    if not os.path.isabs(local):
+        raise CommandExecutionError(f"Path '{local}' is not absolute")
+    return local if os.path.exists(local) else ""
+
+
+def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool) -> str:
+    key = f"cp.cache_file_|-{url}_|-{saltenv}"
+    known = __context__.get(key)
+    if known and os.path.isfile(known):
+        return str(known)
+    path = _downloads.extern_path(url, saltenv, __opts__["cachedir"])
+    if not _has_hash(path, source_hash):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        _fetch(url, path, verify_ssl=verify_ssl)
+    __context__[key] = path
+    return path
+
+
+def _fetch(url: str, path: str, *, verify_ssl: bool = True) -> None:
+    _check_scheme(url)
+    _downloads.download(url, path, verify_ssl=verify_ssl, timeout=_timeout())
+
+
+def _check_scheme(url: str) -> None:
+    scheme = urlsplit(url).scheme
+    if scheme not in {"http", "https"}:
+        raise CommandExecutionError(f"Fetching {scheme}:// URLs is not supported: {_downloads.redacted(url)}")
+
+
+def _timeout() -> float:
+    return float(__opts__.get("http_connect_timeout") or _downloads.CONNECT_TIMEOUT)
+
+
+def _has_hash(path: str, source_hash: str | None) -> bool:
+    wanted = (source_hash or "").rpartition("=")[2].lower()
+    kinds = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
+    if len(wanted) not in kinds or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kinds[len(wanted)]).hexdigest() == wanted
+
+
+def _render(text: str, template: str, variables: dict[str, Any], saltenv: str) -> str:
+    rendered: str = dunders.current.get().loaders.render_template(
+        text, renderer=template, context=variables, saltenv=saltenv
+    )
+    return rendered
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _make_parent(path: str, *, makedirs: bool) -> bool:
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(folder):
+        return True
+    if makedirs:
+        os.makedirs(folder)
+    return makedirs
+
+
+def _copy(source: str, target: str) -> bool:
+    with open(source, "rb") as file:
+        _replace(target, file.read())
+    shutil.copymode(source, target)
+    return True
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put ``data`` under ``path`` in one step; a file that is there keeps its mode."""
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".asyncstate-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        if os.path.isfile(path):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _under(prefix: str, names: list[str]) -> list[str]:
+    folder = prefix.strip("/")
+    return [name for name in names if not folder or name == folder or name.startswith(f"{folder}/")]
+
+
+def _included(name: str, include_pat: str | None, exclude_pat: str | None) -> bool:
+    if include_pat and not _matches(name, include_pat):
+        return False
+    return not (exclude_pat and _matches(name, exclude_pat))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if pattern.startswith("E@"):
+        import re  # noqa: PLC0415 - hardly ever a regular expression
+
+        return re.search(pattern[2:], name) is not None
+    return fnmatch.fnmatch(name, pattern)

@@ -1,0 +1,105 @@
+"""The ``data`` execution module: small values that are kept between runs, in ``<cachedir>/datastore.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any
+
+from asyncstate.dunders import __opts__
+from asyncstate.errors import CommandExecutionError
+
+from . import _atomic_text, _traversal
+
+__func_alias__ = {"keys_": "keys", "values_": "values"}
+
+_writing = threading.Lock()
+
+
+def load() -> dict[str, Any]:
+    """Return everything that is stored."""
+    try:
+        with open(_path(), encoding="utf-8") as file:
+            stored = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CommandExecutionError(f"Cannot read {_path()}: {error}") from error
+    return stored if isinstance(stored, dict) else {}
+
+
+def dump(new_data: Any) -> bool:
+    """Store a dict in place of everything; False if it is none."""
+    if not isinstance(new_data, dict):
+        return False
+    with _writing:
+        _store(new_data)
+    return True
+
+
+def update(key: str, value: Any) -> bool:
+    """Store one value."""
+    with _writing:
+        _store({**load(), key: value})
+    return True
+
+
+def get(key: str | list[str], default: Any = None) -> Any:
+    """Return the value under a colon path; of several keys, a list of values."""
+    stored = load()
+    if isinstance(key, str):
+        return _traversal.traverse(stored, key, default)
+    return [stored[name] for name in key if name in stored]
+
+
+def has_key(key: str) -> bool:
+    """Return whether a key is stored."""
+    return key in load()
+
+
+def keys_() -> list[str]:
+    """Return the stored keys."""
+    return list(load())
+
+
+def values_() -> list[Any]:
+    """Return the stored values."""
+    return list(load().values())
+
+
+def pop(key: str, default: Any = None) -> Any:
+    """Remove a key and return its value."""
+    with _writing:
+        stored = load()
+        value = stored.pop(key, default)
+        _store(stored)
+    return value
+
+
+def clear() -> bool:
+    """Remove everything."""
+    return dump({})
+
+
+def cas(key: str, value: Any, old_value: Any) -> bool:
+    """Store a value if the stored one is ``old_value``; return whether it was."""
+    with _writing:
+        stored = load()
+        if key not in stored or stored[key] != old_value:
+            return False
+        _store({**stored, key: value})
+    return True
+
+
+def _path() -> str:
+    return os.path.join(__opts__["cachedir"], "datastore.json")
+
+
+def _store(data: dict[str, Any]) -> None:
+    try:
+        text = json.dumps(data)
+        os.makedirs(__opts__["cachedir"], exist_ok=True)
+        _atomic_text.replace_text(_path(), text)
+    except (OSError, TypeError, ValueError) as error:
+        raise CommandExecutionError(f"Cannot write {_path()}: {error}") from error

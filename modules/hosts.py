@@ -1,0 +1,151 @@
+"""The ``hosts`` execution module: the static host table, /etc/hosts or the option ``hosts.file``.
+
+Only the lines that concern the given address change; comments and order stay.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError
+
+from . import _atomic_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_writing = threading.Lock()
+
+
+class _Line(NamedTuple):
+    """One line: an entry with an ``ip``, or something else with none."""
+
+    raw: str
+    ip: str = ""
+    aliases: tuple[str, ...] = ()
+    comment: str = ""
+
+
+def list_hosts() -> dict[str, Any]:
+    """Return ``{ip: {"aliases": […], "comment": …}}``; comment lines stand under ``comment-0`` and so on."""
+    found: dict[str, Any] = {}
+    comments = 0
+    for line in _lines():
+        if line.ip:
+            entry = found.setdefault(line.ip, {})
+            entry.setdefault("aliases", []).extend(line.aliases)
+            if line.comment:
+                entry["comment"] = line.comment
+        elif line.raw.strip():
+            found[f"comment-{comments}"] = [line.raw.strip()]
+            comments += 1
+    return found
+
+
+def get_ip(host: str) -> str:
+    """Return the first address of a name, "" without one."""
+    return next((line.ip for line in _lines() if host in line.aliases), "")
+
+
+def get_alias(ip: str) -> list[str]:
+    """Return the names of an address."""
+    return [alias for line in _lines() if line.ip == ip for alias in line.aliases]
+
+
+def has_pair(ip: str, alias: str | list[str]) -> bool:
+    """Return whether an address has a name, or all of several."""
+    return set(alias if isinstance(alias, list) else [alias]) <= set(get_alias(ip))
+
+
+def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
+    """Give an address one line with exactly these names; without any, none."""
+
+    def change(lines: list[_Line]) -> list[_Line]:
+        new = [_entry(ip, alias, comment or "")] if alias.strip() else []
+        places = [index for index, line in enumerate(lines) if line.ip == ip]
+        if not places:
+            return lines + new
+        kept = [line for line in lines if line.ip != ip]
+        return [*kept[: places[0]], *new, *kept[places[0] :]]
+
+    return _edit(change)
+
+
+def add_host(ip: str, alias: str) -> bool:
+    """Give an address one name more."""
+
+    def change(lines: list[_Line]) -> list[_Line]:
+        if has_pair(ip, alias):
+            return lines
+        for index, line in enumerate(lines):
+            if line.ip == ip:
+                more = _entry(ip, " ".join((*line.aliases, alias)), line.comment)
+                return [*lines[:index], more, *lines[index + 1 :]]
+        return [*lines, _entry(ip, alias, "")]
+
+    return _edit(change)
+
+
+def rm_host(ip: str, alias: str) -> bool:
+    """Take a name from an address; a line without names goes."""
+
+    def change(lines: list[_Line]) -> list[_Line]:
+        changed = []
+        for line in lines:
+            if line.ip != ip or alias not in line.aliases:
+                changed.append(line)
+                continue
+            rest = [name for name in line.aliases if name != alias]
+            if rest:
+                changed.append(_entry(ip, " ".join(rest), line.comment))
+        return changed
+
+    return _edit(change)
+
+
+def set_comment(ip: str, comment: str) -> bool:
+    """Put a comment on the line of an address, which must have one."""
+
+    def change(lines: list[_Line]) -> list[_Line]:
+        return [_entry(ip, " ".join(line.aliases), comment) if line.ip == ip else line for line in lines]
+
+    return bool(get_alias(ip)) and _edit(change)
+
+
+def _entry(ip: str, alias: str, comment: str) -> _Line:
+    text = f"{ip}\t\t{alias}"
+    return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(alias.split()), comment)
+
+
+def _path() -> str:
+    return str(__salt__["config.option"]("hosts.file") or "/etc/hosts")
+
+
+def _lines() -> list[_Line]:
+    try:
+        with open(_path(), encoding="utf-8", errors="surrogateescape") as file:
+            return [_parsed(raw) for raw in file.read().splitlines()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CommandExecutionError(f"Cannot read {_path()}: {error.strerror}") from error
+
+
+def _parsed(raw: str) -> _Line:
+    entry, _, comment = raw.partition("#")
+    words = entry.split()
+    return _Line(raw, words[0], tuple(words[1:]), comment.strip()) if words else _Line(raw)
+
+
+def _edit(change: Callable[[list[_Line]], list[_Line]]) -> bool:
+    with _writing:
+        lines = _lines()
+        changed = change(lines)
+        if changed != lines:
+            try:
+                _atomic_text.replace_text(_path(), "".join(f"{line.raw}\n" for line in changed))
+            except OSError as error:
+                raise CommandExecutionError(f"Cannot write {_path()}: {error.strerror}") from error
+    return True

@@ -1,0 +1,130 @@
+"""The ``http`` execution module: requests to web servers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+import urllib.error
+from typing import Any
+from urllib.parse import urlencode
+
+from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError
+
+from . import _downloads
+
+
+def query(
+    url: str,
+    method: str = "GET",
+    params: dict[str, Any] | None = None,
+    data: Any = None,
+    data_file: str | None = None,
+    header_dict: dict[str, str] | None = None,
+    header_list: list[str] | None = None,
+    username: str | None = None,
+    password: str | None = None,
+    text: bool = False,
+    status: bool = False,
+    headers: bool = False,
+    decode: bool = False,
+    decode_type: str = "auto",
+    verify_ssl: bool = True,
+    ca_bundle: str | None = None,
+    timeout: float = _downloads.CONNECT_TIMEOUT,
+    raise_error: bool = True,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Send a request and return ``body``.
+
+    ``status``, ``headers``, ``text`` ask for these as well; ``decode`` for the data of a JSON or YAML answer as
+    ``dict``. An answer that says error has ``error`` and ``status``. A server that cannot be reached raises
+    CommandExecutionError, or with ``raise_error: False`` gives ``error``.
+    """
+    sent = _headers(header_dict, header_list, username, password)
+    body = _body(data, data_file)
+    full = f"{url}{'&' if '?' in url else '?'}{urlencode(params)}" if params else url
+    result: dict[str, Any] = {}
+    try:
+        with _downloads.opened(
+            full, method=method, data=body, headers=sent, verify_ssl=verify_ssl, ca_bundle=ca_bundle, timeout=timeout
+        ) as response:
+            code, answered, raw = response.status, response.headers, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            code, answered, raw = error.code, error.headers, error.read()
+        result = {"error": f"HTTP {error.code}: {error.reason}", "status": code}
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        if raise_error:
+            raise CommandExecutionError(f"Error reading {_downloads.redacted(url)}: {reason}") from error
+        return {"error": str(reason)}
+    result["body"] = raw.decode(answered.get_content_charset() or "utf-8", errors="replace")
+    if text:
+        result["text"] = result["body"]
+    if status:
+        result["status"] = code
+    if headers:
+        result["headers"] = dict(answered.items())
+    if decode and "error" not in result:
+        result["dict"] = _decoded(result["body"], decode_type, answered.get_content_type())
+    return result
+
+
+def wait_for_successful_query(url: str, wait_for: float = 300, **kwargs: Any) -> dict[str, Any]:
+    """Send a request again and again, every ``request_interval`` seconds, until it succeeds or the time is over."""
+    interval = float(kwargs.pop("request_interval", 1))
+    until = time.monotonic() + wait_for
+    while True:
+        dunders.check_cancelled()
+        failure = None
+        result: dict[str, Any] = {}
+        try:
+            result = query(url, **kwargs)
+        except CommandExecutionError as error:
+            failure = error
+        if failure is None and not result.get("error"):
+            return result
+        if time.monotonic() > until:
+            if failure is not None:
+                raise failure
+            return result
+        time.sleep(interval)
+
+
+def _headers(
+    header_dict: dict[str, str] | None, header_list: list[str] | None, username: str | None, password: str | None
+) -> dict[str, str]:
+    found = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in header_list or [])}
+    found.update({str(name): str(value) for name, value in (header_dict or {}).items()})
+    if username is not None:
+        secret = f"{username}:{password or ''}".encode()
+        found["Authorization"] = f"Basic {base64.b64encode(secret).decode()}"
+    return found
+
+
+def _body(data: Any, data_file: str | None) -> bytes | None:
+    if data_file:
+        try:
+            with open(data_file, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise CommandExecutionError(f"Cannot read {data_file}: {error.strerror}") from error
+    if data is None or isinstance(data, bytes):
+        return data
+    return (urlencode(data) if isinstance(data, dict) else str(data)).encode()
+
+
+def _decoded(body: str, decode_type: str, content_type: str) -> Any:
+    kind = decode_type if decode_type != "auto" else content_type.rpartition("/")[2]
+    try:
+        if kind.endswith("json"):
+            return json.loads(body)
+        if kind.endswith("yaml"):
+            import yaml  # noqa: PLC0415 - hardly any server answers in YAML
+
+            return yaml.safe_load(body)
+    except ValueError as error:
+        raise CommandExecutionError(f"The answer is no valid {kind}: {error}") from error
+    raise CommandExecutionError(f"There is no decoder for {kind!r}; decode_type is json or yaml")

@@ -1,0 +1,35 @@
+"""The ``mine`` execution module. There is no master that would keep a mine: it is always empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def get(tgt: str, fun: str | list[str], tgt_type: str = "glob", exclude_minion: bool = False) -> dict[str, Any]:
+    """Return {}: nobody has mined anything."""
+    return {}
+
+
+def update(clear: bool = False, mine_functions: Any = None) -> bool:
+    """Do nothing."""
+    return True
+
+
+def send(name: str, *args: Any, **kwargs: Any) -> bool:
+    """Do nothing."""
+    return True
+
+
+def delete(fun: str) -> bool:
+    """Do nothing."""
+    return True
+
+
+def flush() -> bool:
+    """Do nothing."""
+    return True
+
+
+def valid() -> dict[str, Any]:
+    """Return {}."""
+    return {}

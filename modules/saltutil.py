@@ -1,0 +1,71 @@
+"""The ``saltutil`` execution module: what Salt needs to keep a minion up to date, and we need not.
+
+Plugins are loaded from the file roots, so every ``sync_…`` has nothing to do. What needs a Salt master says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError
+
+
+def sync_all(*args: Any, **kwargs: Any) -> dict[str, list[str]]:
+    """Return that nothing had to be synchronised."""
+    return {kind: [] for kind in ("grains", "modules", "renderers", "states", "utils")}
+
+
+def sync_modules(*args: Any, **kwargs: Any) -> list[str]:
+    """Return []."""
+    return []
+
+
+sync_states = sync_grains = sync_utils = sync_renderers = sync_returners = sync_modules
+sync_serializers = sync_matchers = sync_sdb = sync_pillar = sync_output = sync_beacons = sync_modules
+
+
+def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
+    """Look at the plugins anew."""
+    dunders.current.get().loaders.reload()
+    return True
+
+
+def refresh_grains(**kwargs: Any) -> bool:
+    """Gather the grains anew."""
+    dunders.current.get().loaders.refresh(grains=True)
+    return True
+
+
+def refresh_pillar(**kwargs: Any) -> bool:
+    """Render the pillar anew."""
+    dunders.current.get().loaders.refresh(pillar=True)
+    return True
+
+
+pillar_refresh = refresh_pillar
+
+
+def is_running(fun: str) -> list[Any]:
+    """Return []: a run is not a job."""
+    return []
+
+
+def running() -> list[Any]:
+    """Return []: a run is not a job."""
+    return []
+
+
+def runner(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise CommandExecutionError: runners work on a Salt master."""
+    raise CommandExecutionError(f"The runner {name!r} needs a Salt master; asyncstate has none")
+
+
+def wheel(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise CommandExecutionError: wheel functions work on a Salt master."""
+    raise CommandExecutionError(f"The wheel function {name!r} needs a Salt master; asyncstate has none")
+
+
+def cmd(tgt: str, fun: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise CommandExecutionError: only a Salt master reaches other minions."""
+    raise CommandExecutionError(f"saltutil.cmd of {fun!r} on {tgt!r} needs a Salt master; asyncstate has none")

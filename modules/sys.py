@@ -1,0 +1,99 @@
+"""The ``sys`` execution module: which functions there are, and what they say of themselves.
+
+Names may be those of modules or functions, or shell patterns over either; without any, everything is meant.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import inspect
+from typing import Any
+
+from asyncstate import dunders
+
+
+def doc(*args: str) -> dict[str, str]:
+    """Return the documentation of execution functions."""
+    return _docs("modules", args)
+
+
+def state_doc(*args: str) -> dict[str, str]:
+    """Return the documentation of state functions."""
+    return _docs("states", args)
+
+
+def list_functions(*args: str, **kwargs: Any) -> list[str]:
+    """Return the names of execution functions."""
+    return _selected("modules", args)
+
+
+def list_state_functions(*args: str, **kwargs: Any) -> list[str]:
+    """Return the names of state functions."""
+    return _selected("states", args)
+
+
+def list_modules(*args: str) -> list[str]:
+    """Return the names of execution modules."""
+    return _modules("modules", args)
+
+
+def list_state_modules(*args: str) -> list[str]:
+    """Return the names of state modules."""
+    return _modules("states", args)
+
+
+def argspec(module: str = "") -> dict[str, dict[str, Any]]:
+    """Return the parameters of execution functions: ``args``, ``defaults``, ``varargs``, ``kwargs``."""
+    return _argspecs("modules", module)
+
+
+def state_argspec(module: str = "") -> dict[str, dict[str, Any]]:
+    """Return the parameters of state functions: ``args``, ``defaults``, ``varargs``, ``kwargs``."""
+    return _argspecs("states", module)
+
+
+def reload_modules() -> bool:
+    """Look at the plugins anew."""
+    dunders.current.get().loaders.reload()
+    return True
+
+
+def _loader(kind: str) -> Any:
+    return dunders.current.get().loaders.loaders[kind]
+
+
+def _selected(kind: str, patterns: tuple[str, ...]) -> list[str]:
+    names = sorted(_loader(kind).names())
+    if not patterns:
+        return names
+    return [name for name in names if any(_means(pattern, name) for pattern in patterns)]
+
+
+def _means(pattern: str, name: str) -> bool:
+    return fnmatch.fnmatchcase(name if "." in pattern else name.partition(".")[0], pattern)
+
+
+def _modules(kind: str, patterns: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(name.partition(".")[0] for name in _selected(kind, patterns)))
+
+
+def _docs(kind: str, patterns: tuple[str, ...]) -> dict[str, str]:
+    return {name: _loader(kind).get(name).doc for name in _selected(kind, patterns)}
+
+
+def _argspecs(kind: str, module: str) -> dict[str, dict[str, Any]]:
+    names = _selected(kind, (module,) if module else ())
+    return {name: _argspec(_loader(kind).get(name).func) for name in names}
+
+
+def _argspec(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    named = [
+        parameter for parameter in parameters if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+    ]
+    return {
+        "args": [parameter.name for parameter in named],
+        "defaults": [parameter.default for parameter in named if parameter.default is not parameter.empty] or None,
+        "varargs": any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters) or None,
+        "kwargs": any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) or None,
+    }

@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import io
+import subprocess
+
+import pytest
+
+from asyncstate.errors import RenderError
+from asyncstate.render.context import CallableMap
+from asyncstate.render.pipe import RenderContext, decode, parse_pipe, render_sls, render_text
+from asyncstate.render.yaml import OrderedMap
+from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
+
+
+def context(files=None, **fields):
+    files = MemoryFileClient({"base": files or {}})
+    return RenderContext(
+        **{"salt": {}, "grains": {}, "pillar": {}, "opts": {}, "fileclient": files, **fields}  # type: ignore[arg-type]
+    )
+
+
+def render(text, **fields):
+    ctx = context({"p/q.sls": text}, **fields)
+    return render_sls(ctx.fileclient.sls_file("p.q", "base"), ctx)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("a: {{ 1 + 1 }}\n", {"a": 2}),
+        ("#!yaml\na: '{{ 1 }}'\n", {"a": "{{ 1 }}"}),
+        ("#!jinja | yaml\na: {{ sls }}\n", {"a": "p.q"}),
+        ("#!yaml_jinja\na: {{ slspath }}\n", {"a": "p"}),
+        ('#! json\n{"a": [1]}', {"a": [1]}),
+        ('#!jinja|json\n{"a": {{ 1 }}}', {"a": 1}),
+        ("#!json\n", {}),
+        ("#!toml\n[a]\nb = 1\n", {"a": {"b": 1}}),
+        ("#!jinja|toml\nb = {{ 2 }}\n", {"b": 2}),
+        ("#!text\nas it is\n", "#!text\nas it is\n"),
+        ("#!jinja\nas {{ 1 }}\n", "#!jinja\nas 1\n"),
+        ("#!/usr/bin/env x\na: {{ 1 }}\n", {"a": 1}),
+        ("#!\na: 1\n", {"a": 1}),
+        ("#!py\ndef run():\n    return {'a': __sls__}\n", {"a": "p.q"}),
+        ("#!jinja|py\ndef run():\n    return {'a': '{{ 1 }}'}\n", {"a": "{{ 1 }}"}),
+        ("", {}),
+        ("  \n\t\n", {}),
+        ("# remark\n{# another #}\n", {}),
+        ("{% if false %}\na: 1\n{% endif %}\n", {}),
+        ("0\n", {}),
+        ("a: 1\r\nb: |\r\n  x\r\n", {"a": 1, "b": "x\n"}),
+        ("- a\n- b\n", ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_pipes(text, data):
+    assert render(text).data == data
+
+
+def test_the_option_renderer_is_the_default():
+    assert render("a: '{{ 1 }}'\n", opts={"renderer": "yaml"}).data == {"a": "{{ 1 }}"}
+    assert render("#!jinja|yaml\na: {{ 1 }}\n", opts={"renderer": "json"}).data == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("shebang", "message"),
+    [
+        ("#!jnija|yaml", 'The renderer "jnija" is not available. Did you mean "jinja"?'),
+        ("#!jinja|YAML", 'The renderer "YAML" is not available. Did you mean "yaml"?'),
+        ("#!mako|yaml", 'The renderer "mako" is not available. Known are: gpg, jinja, json, py, text, toml, yaml.'),
+        ("#!jinja|", 'The renderer "" is not available.'),
+        ("#!jinja -z|yaml", "Unknown renderer option: -z"),
+    ],
+)
+def test_unknown_renderers_are_errors(shebang, message):
+    with pytest.raises(RenderError) as caught:
+        render(f"{shebang}\na: 1\n")
+    assert str(caught.value).startswith(message)
+    assert (caught.value.file, caught.value.line) == ("/memory/base/p/q.sls", 1)
+
+
+def test_black_and_white_lists(caplog):
+    assert render("#!jinja|yaml\na: '{{ 1 }}'\n", opts={"renderer_blacklist": ["jinja"]}).data == {"a": "{{ 1 }}"}
+    assert 'The renderer "jinja" is disallowed by configuration and will be skipped.' in caplog.text
+    assert render("#!jinja|yaml\na: '{{ 1 }}'\n", opts={"renderer_whitelist": ["yaml"]}).data == {"a": "{{ 1 }}"}
+    with pytest.raises(RenderError, match='no renderer of "py" is allowed'):
+        render("#!py\n", opts={"renderer_blacklist": ["py"]})
+
+
+def test_stages_carry_their_arguments():
+    stages = parse_pipe(" yaml -o x | jinja -s ", context())
+    assert [tuple(stage) for stage in stages] == [("yaml", "-o x"), ("jinja", "-s")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("{% set x = 1 %}\n{% for i in [1] %}\nk{{ i }}: 1\n{% endfor %}\nb: 2\nb: 3\n", "found conflicting ID 'b'", 6),
+        ("{% for i in [1, 2] %}\n\nsame: {{ i }}\n{% endfor %}", "found conflicting ID 'same'", 3),
+        ("a:\n\tb: 2\n", "found character that cannot start any token", 2),
+        ("{# a\n b #}x: [{{ 1 }}\n", "did not find expected ',' or ']'", 2),
+        ("a: {{ nope }}\n", "Jinja variable 'nope' is undefined; line 1", 1),
+        ('#!json\n{"a":\n  oops}\n', "Expecting value: line 2 column 3", 3),
+        ("#!jinja|json\n{# #}\n{\"a\":\n  {{ 'oops' }}}\n", "Expecting value", 4),
+        ("#!json\n" + "[" * 100_000, "nested too deeply", 1),
+        ("#!toml\na = 1\nb = = 2\n", "Invalid value (at line 3, column 5)", 3),
+        ("#!toml\na = [1\n", "Unclosed array (at end of document)", 3),
+        ("#!yaml|json\na: 1\n", 'the renderer "json" needs text, but the one before it returned a dict', 0),
+    ],
+)  # fmt: skip
+def test_errors_say_where_in_the_source(text, message, line):
+    with pytest.raises(RenderError) as caught:
+        render(text)
+    assert message in str(caught.value)
+    assert (caught.value.file, caught.value.line) == ("/memory/base/p/q.sls", line)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message", "line"),
+    [
+        (b"a: 1\nb: \xff\n", "'utf-8' codec can't decode byte 0xff in position 8: invalid start byte", 2),
+        (b"\x7fELF\x00\xff\xfe\n", "a binary file, not text: 'utf-8' codec can't decode", 1),
+        (b"a\nb\x00", "a binary file, not text: it holds a NUL character", 2),
+    ],
+)
+def test_what_is_no_text_is_refused(raw, message, line):
+    with pytest.raises(RenderError) as caught:
+        decode(raw, "/srv/a.sls")
+    assert message in str(caught.value)
+    assert (caught.value.file, caught.value.line) == ("/srv/a.sls", line)
+
+
+def test_a_file_that_vanished(tmp_path):
+    (tmp_path / "a.sls").write_text("a: 1")
+    client = LocalFileClient({"base": [str(tmp_path)]})
+    file = client.sls_file("a", "base")
+    assert render_sls(file, context(fileclient=client)).data == {"a": 1}
+    (tmp_path / "a.sls").unlink()
+    with pytest.raises(RenderError) as caught:
+        render_sls(file, context(fileclient=client))
+    assert caught.value.file == str(tmp_path / "a.sls")
+
+
+def test_lines_of_keys_count_in_the_source():
+    rendered = render(
+        "#!jinja|yaml\n{% set names = ['x', 'y'] %}\n\n{% for n in names %}\n{{ n }}_id:\n  pkg.installed:\n    - name: {{ n }}\n"
+        "{% endfor %}\nplain:\n  file:\n    - managed\n  cmd.run: []\n"
+    )
+    assert rendered.line_of("x_id") == rendered.line_of("y_id") == 5
+    assert rendered.line_of("y_id", "pkg.installed") == rendered.line_of("y_id", "pkg") == 6
+    assert rendered.line_of("plain", "file") == 10
+    assert rendered.line_of("plain", "cmd") == 12
+    assert rendered.line_of("plain", "no") == 9
+    assert rendered.line_of("none") == rendered.line_of("none", "x") == 0
+
+
+def test_lines_without_jinja_are_exact():
+    rendered = render("\n\na:\n  b: 1\na2:\n  b: 1\n")
+    assert [rendered.line_of("a"), rendered.line_of("a", "b"), rendered.line_of("a2", "b")] == [3, 4, 6]
+
+
+def test_data_without_lines_has_line_0():
+    assert render('#!json\n{"a": 1}').line_of("a") == 0
+
+
+def test_ordered_data_prints_in_its_order():
+    data = render("z: 1\na: {y: 1, b: 2}\n", ordered=True).data
+    assert type(data) is type(data["a"]) is OrderedMap
+    assert render("x: '{{ pillar|yaml }}'\n", pillar=data).data == {"x": "{z: 1, a: {y: 1, b: 2}}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "pipe", "result"),
+    [
+        ("#!/bin/sh\n{{ 1 }}\n", "jinja", "#!/bin/sh\n1\n"),
+        ("#!py\n{{ 1 }}", "jinja", "#!py\n1"),
+        ("a: {{ 1 }}", None, {"a": 1}),
+        ("#!json\n[1]", None, [1]),
+        ("def run(): return saltenv", "py", "base"),
+        ("x", "text", "x"),
+    ],
+)
+def test_text_that_is_no_file(text, pipe, result):
+    assert render_text(text, context(), pipe) == result
+
+
+def test_third_party_renderers():
+    seen = {}
+
+    def shout(data, saltenv, sls, **kwargs):
+        seen.update(kwargs, text=data.read(), saltenv=saltenv, sls=sls)
+        return io.StringIO(seen["text"].replace("loud", "LOUD"))
+
+    def wrap(data, saltenv="base", sls="", **kwargs):
+        return {"wrapped": data}
+
+    data = render(
+        "#!jinja|shout -x y|yaml|wrap\na: loud\n",
+        renderers={"shout": shout, "wrap": wrap},
+        extra={"mine": 1},
+        rendered_sls={"base:top"},
+    ).data
+    assert data == {"wrapped": {"a": "LOUD"}}
+    assert (seen["saltenv"], seen["sls"], seen["argline"], seen["context"]) == ("base", "p.q", "-x y", {"mine": 1})
+    assert (seen["tmplpath"], seen["rendered_sls"]) == ("/memory/base/p/q.sls", {"base:top"})
+    assert set(seen["renderers"]) == {"shout", "wrap"}
+
+
+def test_a_third_party_renderer_that_fails():
+    def broken(*_args, **_kwargs):
+        raise ValueError("bad input")
+
+    with pytest.raises(RenderError, match='the renderer "broken" failed: ValueError: bad input') as caught:
+        render("#!broken\n", renderers={"broken": broken})
+    assert caught.value.file == "/memory/base/p/q.sls"
+
+
+def test_places_of_an_sls():
+    files = {"a.sls": "x: {{ [sls, slspath, tpldir, tpldot, slsdotpath, slscolonpath, sls_path, tplfile]|json }}"}
+    files["p/q/init.sls"] = files["p/q/r.sls"] = files["a.sls"]
+    ctx = context(files)
+
+    def places(sls):
+        return render_sls(ctx.fileclient.sls_file(sls, "base"), ctx).data["x"]
+
+    assert places("a") == ["a", "", ".", "", "", "", "", "a.sls"]
+    assert places("p.q") == ["p.q", "p/q", "p/q", "p.q", "p.q", "p:q", "p_q", "p/q/init.sls"]
+    assert places("p.q.r") == ["p.q.r", "p/q", "p/q", "p.q", "p.q", "p:q", "p_q", "p/q/r.sls"]
+
+
+def test_text_with_an_sls_name_alone_has_its_place():
+    text = "{{ sls }} {{ slspath }} {{ tpldir is defined }}"
+    assert render_text(text, context(sls="p.q"), "jinja", template_env="jinja_sls_env") == "p.q p/q False"
+
+
+def test_secrets_and_rendered_sls_are_shared_by_derived_contexts():
+    ctx = context({"a.sls": "{% do rendered_sls.add('base:b') %}"})
+    render_sls(ctx.fileclient.sls_file("a", "base"), ctx)
+    assert ctx.rendered_sls == {"base:b"}
+
+
+def test_callable_map_answers_attributes():
+    salt = CallableMap({"cmd.run": len})
+    assert salt.cmd.run("abc") == 3
+    with pytest.raises(AttributeError, match="nope"):
+        _ = salt.nope
+
+
+class TestPy:
+    def test_names_it_sees(self):
+        text = (
+            "#!py\nimport json as salt\nopts = None\n"
+            "def run():\n"
+            "    assert salt.__name__ == 'json'\n"
+            "    return [__salt__['m.f'](), __grains__, pillar, __opts__ == opts, __env__, sls, saltenv, context]\n"
+        )
+        data = render(text, salt={"m.f": lambda: 7}, grains={"g": 1}, pillar={"p": 2}, extra={"c": 3}).data
+        assert data == [7, {"g": 1}, {"p": 2}, True, "base", "p.q", "base", {"c": 3}]
+
+    def test_dataclasses_work(self):
+        text = "#!py\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: 'int' = 1\ndef run():\n    return {'x': A().x}\n"
+        assert render(text).data == {"x": 1}
+
+    @pytest.mark.parametrize(
+        ("body", "message", "line"),
+        [
+            ("def run():\n    return nope\n", "NameError: name 'nope' is not defined; line 3\n\n---\n", 3),
+            ("def run():\n    return f()\ndef f():\n    raise ValueError('x')\n", "ValueError: x; line 5", 5),
+            ("def run(:\n", "SyntaxError: invalid syntax", 2),
+            ("import sys\ndef run():\n    sys.exit(3)\n", "SystemExit: 3; line 4", 4),
+            ("import no_such_module_anywhere\n", "ModuleNotFoundError: No module named", 2),
+            ("def run():\n    raise KeyError\n", "KeyError; line 3", 3),
+            ("x = 1\n", "the py renderer needs a function run() that returns the data", 1),
+        ],
+    )
+    def test_errors(self, body, message, line):
+        with pytest.raises(RenderError) as caught:
+            render(f"#!py\n{body}")
+        assert str(caught.value).startswith(message)
+        assert (caught.value.file, caught.value.line) == ("/memory/base/p/q.sls", line)
+
+    def test_nothing_is_a_file_without_states(self):
+        assert render("#!py\ndef run():\n    pass\n").data == {}
+
+
+@pytest.fixture(scope="module")
+def key_directory(tmp_path_factory):
+    """A key ring with one key and no passphrase."""
+    import shutil
+
+    if shutil.which("gpg") is None:
+        pytest.skip("needs gpg")
+    home = tmp_path_factory.mktemp("g")
+    home.chmod(0o700)
+    command = ["gpg", "--homedir", str(home), "--batch", "--quiet"]
+    subprocess.run(
+        [
+            *command,
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            "test@example.org",
+            "future-default",
+            "default",
+            "never",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    yield home
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
+
+
+def encrypt(home, text):
+    command = [
+        "gpg",
+        "--homedir",
+        str(home),
+        "--batch",
+        "--quiet",
+        "--trust-model",
+        "always",
+        "-ea",
+        "-r",
+        "test@example.org",
+    ]
+    return subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
+
+
+class TestGpg:
+    def test_messages_in_data_are_decrypted_and_remembered(self, key_directory):
+        cipher = encrypt(key_directory, "s3cret\n")
+        folded = "".join(f"\n  {line}" for line in cipher.splitlines())
+        text = f'#!yaml|gpg\na: |{folded}\nb: [1, {{c: "x={cipher.replace(chr(10), chr(92) + "n")}"}}]\nd: plain\n'
+        secrets: set[str] = set()
+        rendered = render(text, opts={"gpg_keydir": str(key_directory)}, secrets=secrets)
+        assert rendered.data == {"a": "s3cret", "b": [1, {"c": "x=s3cret"}], "d": "plain"}
+        assert secrets == {"s3cret"}
+        assert rendered.line_of("d") == len(text.splitlines())
+
+    def test_text_may_be_decrypted_before_yaml(self, key_directory):
+        text = f"#!gpg|yaml\n{encrypt(key_directory, 'a: {b: 1}')}"
+        assert render(text, opts={"gpg_keydir": str(key_directory)}).data == {"a": {"b": 1}}
+
+    def test_what_cannot_be_decrypted(self, key_directory, tmp_path):
+        cipher = encrypt(key_directory, "x")
+        text = "#!yaml|gpg\na: |" + "".join(f"\n  {line}" for line in cipher.splitlines())
+        opts = {"config_dir": str(tmp_path)}
+        (tmp_path / "gpgkeys").mkdir(mode=0o700)
+        with pytest.raises(RenderError, match="Could not decrypt cipher") as caught:
+            render(text, opts=opts)
+        assert caught.value.file == "/memory/base/p/q.sls"
+        assert render(text, opts={**opts, "gpg_decrypt_must_succeed": False}).data == {"a": cipher.rstrip()}
+
+    def test_without_the_program(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(RenderError, match="GPG unavailable"):
+            render("#!yaml|gpg\na: 1\n")
+
+    def test_other_values_stay(self, key_directory):
+        text = "#!yaml|gpg\na: !!binary /w==\nb: 1\nc: {1: [x]}\n"
+        assert render(text).data == {"a": b"\xff", "b": 1, "c": {1: ["x"]}}
