@@ -150,7 +150,7 @@ def get_url(
     env = _env(saltenv)
     scheme = urlsplit(path).scheme
     if scheme == "salt":
-        found = get_file(path, dest or "", env, makedirs)
+        found: Any = get_file(path, dest or "", env, makedirs) or False
     elif scheme in _REMOTE and dest:
         target = os.path.join(dest, path.rsplit("/", 1)[-1] or "index.html") if dest.endswith("/") else dest
         if not _make_parent(target, makedirs=makedirs):
@@ -283,11 +283,12 @@ def _existing(path: str, saltenv: str) -> str:
     return path if os.path.isfile(path) else ""
 
 
-def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool = True) -> str:
+def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool = True) -> str | bool:
     parts = urlsplit(path)
     if parts.scheme == "salt":
         name, env = _split(path, saltenv)
-        return _client().find(name, env) or ""
+        found: str | None = _client().find(name, env)
+        return found or False
     if parts.scheme in _REMOTE:
         return _cached_download(path, saltenv, source_hash, verify_ssl=verify_ssl)
     local = unquote(parts.netloc + parts.path) if parts.scheme == "file" else path

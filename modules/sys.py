@@ -88,9 +88,8 @@ def _argspecs(kind: str, module: str) -> dict[str, dict[str, Any]]:
 
 def _argspec(function: Any) -> dict[str, Any]:
     parameters = inspect.signature(function).parameters.values()
-    named = [
-        parameter for parameter in parameters if parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
-    ]
+    various = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    named = [parameter for parameter in parameters if parameter.kind not in various]
     return {
         "args": [parameter.name for parameter in named],
         "defaults": [parameter.default for parameter in named if parameter.default is not parameter.empty] or None,

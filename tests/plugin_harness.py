@@ -19,11 +19,13 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders
+from asyncstate.errors import LoaderError, RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,6 +57,10 @@ class FakeFileClient:
     def list_dirs(self, saltenv: str = "base") -> list[str]:
         return self._walk(saltenv, Path.is_dir)
 
+    def list_symlinks(self, saltenv: str = "base") -> dict[str, str]:
+        root = self.base / saltenv
+        return {name: os.readlink(root / name) for name in self._walk(saltenv, Path.is_symlink)}
+
     def list_states(self, saltenv: str = "base") -> list[str]:
         return [name[:-4].replace("/", ".") for name in self.list_files(saltenv) if name.endswith(".sls")]
 
@@ -74,12 +80,12 @@ class FakeLoaders:
         self.renderers: dict[str, Callable[[str, Mapping[str, Any]], str]] = {}
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
-        """Render text, or a file when ``source`` is a Path."""
+        """Render text, or a file when ``source`` is a Path. LoaderError: no such renderer; RenderError: it failed."""
         text = source.read_text() if isinstance(source, Path) else source
         if renderer in self.renderers:
             return self.renderers[renderer](text, context)
         if renderer != "jinja":
-            raise ValueError(f"no fake renderer {renderer!r}")
+            raise LoaderError(f"no fake renderer {renderer!r}")
         import jinja2
 
         names = {
@@ -90,7 +96,10 @@ class FakeLoaders:
             "saltenv": saltenv,
         }
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-        return environment.from_string(text).render({**names, **context})
+        try:
+            return environment.from_string(text).render({**names, **context})
+        except jinja2.TemplateError as error:
+            raise RenderError(f"Jinja variable {error}") from error
 
 
 class PluginHarness:
@@ -115,6 +124,7 @@ class PluginHarness:
             "pillar.get": lambda key, default="", delimiter=":": _dig(self.pillar, key, default, delimiter),
             "grains.get": lambda key, default="", delimiter=":": _dig(self.grains, key, default, delimiter),
             "cp.cache_file": self._cache_file,
+            "cp.is_cached": lambda path, saltenv="base": self._cache_file(path, saltenv) or "",
         }
         self.states: dict[str, Any] = {}
         self.running: dict[str, Any] = {}

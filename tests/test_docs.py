@@ -254,7 +254,7 @@ def test_the_tour_of_the_readme(checkout, shell):
     output = shell(tour[0], checkout)
     assert "webapp-reload" in output
     assert '"event":"run_finished"' in output
-    assert "graph" in output
+    assert "flowchart" in output
 
 
 def test_the_tutorial(page, shell, tmp_path):
@@ -333,4 +333,4 @@ def test_the_states_of_the_concurrency_page_compile(page, run_cli, tmp_path):
     (tmp_path / "c.sls").write_text(states)
     done = run_cli("check", "c", "--file-root", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 states" in done.stdout
+    assert "3 states" in done.stdout

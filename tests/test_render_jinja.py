@@ -117,9 +117,9 @@ def test_plain_text_does_not_import_jinja():
         "import sys\n"
         "from asyncstate.render.pipe import RenderContext, render_text\n"
         "context = RenderContext(salt={}, grains={}, pillar={}, opts={}, fileclient=None)\n"
-        "assert render_text('a: {b: 1}\\n', context) == {'a': {'b': 1}}\n"
+        "assert render_text('a: {b: 1}\\n', context, None) == {'a': {'b': 1}}\n"
         "assert 'jinja2' not in sys.modules and 'subprocess' not in sys.modules\n"
-        "assert render_text('a: {{ 1 + 1 }}', context) == {'a': 2}\n"
+        "assert render_text('a: {{ 1 + 1 }}', context, None) == {'a': 2}\n"
         "assert 'jinja2' in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate.dunders import current
-from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkRetried, ChunkStarted, RunFinished, RunStarted, StateEvent
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkRetried,
+    ChunkStarted,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+)
 from asyncstate.run.engine import Engine, RunOptions
 
 
@@ -332,7 +340,7 @@ def test_mod_init_is_called_once_and_again_after_a_false(host):
         low["mine"] = True
         return next(answers)
 
-    host.state("m.go", lambda name: row(name))
+    host.state("m.go", row)
     builder = PlanBuilder()
     for number in range(4):
         builder.chunk(f"c{number}", "m.go")
@@ -346,7 +354,7 @@ def test_mod_init_that_raises_fails_its_state_only(host):
     async def mod_init(low):
         raise RuntimeError("no")
 
-    host.state("m.go", lambda name: row(name))
+    host.state("m.go", row)
     report, _ = run(PlanBuilder().chunk("a", "m.go").chunk("b").build(), host)
     assert results(report) == {"a": False, "b": True}
 
@@ -375,7 +383,7 @@ def test_mod_aggregate_gets_the_members_that_may_run(host):
 
 def test_mod_aggregate_that_raises_a_type_error_is_a_notice(host):
     host.state("m.mod_aggregate", lambda low, chunks: low)
-    host.state("m.go", lambda name: row(name))
+    host.state("m.go", row)
     plan = PlanBuilder().chunk("one", "m.go").chunk("two", "m.go").group("one", "two").build()
     report, _ = run(plan, host)
     assert report.ok

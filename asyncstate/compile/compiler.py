@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.aggregate import aggregate
@@ -26,12 +28,11 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind, Plan, plan_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from asyncstate.compile.highstate import Rendered
-    from asyncstate.sources.fileclient import FileClient, SlsFile
+    from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.matchers import Matcher
-    from asyncstate.sources.topfile import Top
+    from asyncstate.sources.topfile import Render, Top
 
 
 class StateIndex(Protocol):
@@ -52,7 +53,7 @@ class Compiler:
         *,
         opts: dict[str, Any],
         file_client: FileClient,
-        render: Callable[[SlsFile, dict[str, Any]], Rendered],
+        render: Render,
         states: StateIndex,
         matcher: Matcher,
         pillar: Mapping[str, Any],
@@ -83,12 +84,13 @@ class Compiler:
         self, sls: Sequence[str] | None = None, saltenv: str | None = None, exclude: Sequence[Any] | str = ()
     ) -> HighData:
         """Render the SLS given, or what the top file says, into high data (``.data``), extensions not yet applied."""
-        selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
-        high = self._build(selection, exclude)
-        if sls is not None:
-            verify_high(high, high.findings)
-        high.findings.check()
-        return high
+        with _collector_paused():
+            selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
+            high = self._build(selection, exclude)
+            if sls is not None:
+                verify_high(high, high.findings)
+            high.findings.check()
+            return high
 
     def plan(
         self,
@@ -103,26 +105,31 @@ class Compiler:
         ``only_ids`` keeps these IDs and what they depend on. A highstate that has nothing to do is a plan without
         chunks whose one row says so, as in Salt.
         """
-        if sls is not None:
-            return self._plan(self._build({self._env(saltenv): list(sls)}, exclude), self._env(saltenv), only_ids)
+        with _collector_paused():
+            if sls is None:
+                return self._plan_highstate(self._env(saltenv), exclude, only_ids)
+            high = self._build({self._env(saltenv): list(sls)}, exclude)
+            return self._plan(high, self._env(saltenv), only_ids)
+
+    def plan_high(self, high: dict[Any, Any]) -> Plan:
+        """Compile high data that did not come from files; the dict given is left as it is."""
+        with _collector_paused():
+            return self._plan(HighData(fresh(high), Findings()), self._env(None), ())
+
+    def _plan_highstate(self, saltenv: str, exclude: Sequence[Any] | str, only_ids: Sequence[str]) -> Plan:
         from asyncstate.sources.topfile import NO_STATES, matches, no_states_row  # noqa: PLC0415 - as above
 
         top = self.top()
         if top.failure:
-            return _rows_only(no_states_row(top.failure), self._env(saltenv))
+            return _rows_only(no_states_row(top.failure), saltenv)
         selection = matches(top, self._matcher, self._opts)
         if not selection:
-            return _rows_only(no_states_row(), self._env(saltenv))
+            return _rows_only(no_states_row(), saltenv)
         high = self._build(selection, exclude)
         high.findings.warnings[:0] = top.warnings
         if not high.data and not high.findings.errors:
-            return _rows_only(no_states_row(NO_STATES), self._env(saltenv))
-        return self._plan(high, self._env(saltenv), only_ids)
-
-    def plan_high(self, high: dict[Any, Any]) -> Plan:
-        """Compile high data that did not come from files; the dict given is left as it is."""
-        data = HighData(fresh(high), Findings())
-        return self._plan(data, self._env(None), ())
+            return _rows_only(no_states_row(NO_STATES), saltenv)
+        return self._plan(high, saltenv, only_ids)
 
     def _build(self, selection: Mapping[str, Sequence[str]], exclude: Sequence[Any] | str) -> HighData:
         builder = HighStateBuilder(
@@ -214,6 +221,18 @@ class Compiler:
         if known is None:
             known = self._capabilities[key] = self._states.has(f"{module}.{function}")
         return known
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from going through a tree again and again while it grows: there is little garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _restrict(wiring: Wiring, serial: list[int], only_ids: Sequence[str], saltenv: str) -> list[int]:

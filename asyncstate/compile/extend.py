@@ -155,7 +155,7 @@ def _target(data: dict[Any, Any], extension: Extension, module: str | None, name
 
 
 def _extend_state(existing: list[Any], arguments: list[Any]) -> None:
-    """Merge arguments into those of a state: a function replaces the function, requisites are added to, the rest replaced."""
+    """Merge arguments into those of a state: requisites are added to, a function and all else are replaced."""
     for argument in arguments:
         updated = False
         for position, current in enumerate(existing):

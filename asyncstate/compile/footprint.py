@@ -1,8 +1,8 @@
 """Footprints: the implicit order between states that touch the same things.
 
-A state module says what a state reads and writes (``mod_footprint(low)``), a state may say it itself (``footprint:``). In
-serial order, a state waits for those before it that wrote what it touches, or touched what it writes. Edges go forward
-in serial order, so they never make a cycle.
+A state module says what a state reads and writes (``mod_footprint(low)``), a state may say it itself (``footprint:``).
+In serial order, a state waits for those before it that wrote what it touches, or touched what it writes. Edges go
+forward in serial order, so they never make a cycle.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Footprints:
             return Footprint(unknown=True)
         try:
             declared = module.declare(chunk.as_low())
-        except Exception as error:  # noqa: BLE001 - a plugin; that its footprint is unknown is all that follows
+        except Exception as error:  # noqa: BLE001 - a plugin's; all that follows is an unknown footprint
             self._findings.warn_at(f"mod_footprint of {chunk.function} failed: {error}", chunk.file, chunk.line)
             return Footprint(unknown=True)
         if not isinstance(declared, dict):

@@ -9,16 +9,17 @@ from __future__ import annotations
 import fnmatch
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.declarations import normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.sources.fileclient import FileClient, SlsFile
+    from asyncstate.sources.topfile import Render
 
 FIRST_AUTO_ORDER = 10000
 """Where automatic numbering starts (Salt's ``state_auto_order``)."""
@@ -28,17 +29,6 @@ _LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
 _ANY_ENVIRONMENT = "_xenv"
 
 log = logging.getLogger(__name__)
-
-
-class Rendered(Protocol):
-    """What a renderer makes of one SLS."""
-
-    @property
-    def data(self) -> Any:
-        """The data: a dict, unless the SLS is wrong; empty for an SLS that renders to nothing."""
-
-    def line_of(self, id: str, state: str | None = None, /) -> int:
-        """Return the line of a declaration in the source, before rendering; 0 if unknown."""
 
 
 class HighData:
@@ -84,14 +74,14 @@ class _Sls:
 
 
 class HighStateBuilder:
-    """Renders the closure of a selection of SLS. Nothing is raised: mistakes go to ``findings``, and the rest goes on."""
+    """Renders the closure of a selection of SLS. Raises nothing: mistakes go to ``findings``, and the rest goes on."""
 
     def __init__(
         self,
         *,
         opts: Mapping[str, Any],
         file_client: FileClient,
-        render: Callable[[SlsFile, dict[str, Any]], Rendered],
+        render: Render,
         findings: Findings,
     ) -> None:
         self._opts = opts
@@ -180,7 +170,7 @@ class HighStateBuilder:
             message = f"Rendering SLS '{env}:{sls}' failed: {error.message}"
             self._findings.error_at(message, error.file or file.path, error.line)
             return None
-        except Exception as error:  # noqa: BLE001 - whatever a template calls may raise; it is that SLS which is wrong
+        except Exception as error:
             log.debug("Rendering SLS %s failed", sls, exc_info=True)
             message = f"Rendering SLS {sls} failed, render error: {type(error).__name__}: {error}"
             self._findings.error_at(message, file.path, 0)
@@ -192,7 +182,10 @@ class HighStateBuilder:
         if named:
             self._findings.error(f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env))
             return
-        message = f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a configured fileserver"
+        message = (
+            f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a "
+            "configured fileserver"
+        )
         hint = "; ".join(filter(None, (f"included from {' > '.join(chain)}", self._nearest(sls, env))))
         self._findings.error(message, hint=hint)
 

@@ -48,6 +48,7 @@ class Draft:
         fun: str,
         id_: str,
         name: Any,
+        *,
         sls: str,
         env: str,
         args: dict[str, Any],
@@ -125,7 +126,7 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
             order = args.get("order", UNSET)
             for field in _FIELDS:
                 args.pop(field, None)
-            draft = Draft(module, fun, id_, name, sls, env, args, order, chain)
+            draft = Draft(module, fun, id_, name, sls=sls, env=env, args=args, order=order, included_from=chain)
             draft.file = file
             draft.line = line_of(id_, module) if line_of is not None else 0
             draft.automatic = order is UNSET or high.is_automatic(id_, order)

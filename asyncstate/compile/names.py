@@ -59,11 +59,11 @@ def _copy(draft: Draft) -> Draft:
         draft.fun,
         draft.id,
         draft.name,
-        draft.sls,
-        draft.env,
-        dict(draft.args),
-        draft.order,
-        draft.included_from,
+        sls=draft.sls,
+        env=draft.env,
+        args=dict(draft.args),
+        order=draft.order,
+        included_from=draft.included_from,
     )
     other.automatic = draft.automatic
     other.file = draft.file
@@ -73,7 +73,10 @@ def _copy(draft: Draft) -> Draft:
 
 def _override(draft: Draft, overrides: Any, findings: Findings) -> None:
     if not isinstance(overrides, list) or not all(isinstance(item, dict) for item in overrides):
-        message = f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be a list of arguments"
+        message = (
+            f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be "
+            "a list of arguments"
+        )
         findings.error_at(message, draft.file, draft.line)
         return
     for override in overrides:

@@ -50,7 +50,7 @@ def is_order(order: Any) -> bool:
 def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
     """Name every ``order`` that is no order."""
     for draft in drafts:
-        if not draft.automatic and (not is_order(draft.order) or draft.order != draft.order):  # noqa: PLR0124 - NaN
+        if not draft.automatic and (not is_order(draft.order) or draft.order != draft.order):
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
             findings.warn_at(message, draft.file, draft.line)
             draft.automatic = True
@@ -131,7 +131,7 @@ class SerialOrder:
         return least
 
     def _least_through_sets(self, node: int) -> float:
-        """The same where some dependents wait for a set: those of one set have one weight, so a prefix of them counts."""
+        """The same where some dependents wait for a set. Those of one set have one weight: a prefix of them counts."""
         direct: list[tuple[int, int, int]] = []
         sets: list[tuple[int, int]] = []
         begins: dict[int, int] = {}

@@ -97,8 +97,8 @@ class _Expansion:
         for of_module, name in self._pairs(key, references, id_, body):
             if "." in of_module:
                 message = (
-                    f"Invalid requisite in {kind}: {of_module} for {name}, in SLS '{body['__sls__']}'. Requisites must not "
-                    f"contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
+                    f"Invalid requisite in {kind}: {of_module} for {name}, in SLS '{body['__sls__']}'. Requisites must "
+                    f"not contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
                 )
                 self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
                 continue

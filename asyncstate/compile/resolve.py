@@ -13,7 +13,7 @@ from asyncstate.compile.wiring import PREREQ
 from asyncstate.model.requisite import DIRECT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.highstate import HighData
@@ -93,14 +93,11 @@ class TargetIndex:
         found = self._globs.get(key)
         if found is None:
             table = self._sls_table() if module == "sls" else self.table(module)
-            match = re.compile(fnmatch.translate(pattern)).match
-            numbers = {
-                number
-                for name in self._candidates(module, table, pattern)
-                if match(name) is not None
-                for number in table[name]
-            }
-            found = self._globs[key] = sorted(numbers)
+            names: Iterable[str] = self._candidates(module, table, pattern)
+            if _GLOB_CHARACTERS.search(pattern[:-1]) or not pattern.endswith("*"):
+                match = re.compile(fnmatch.translate(pattern)).match
+                names = (name for name in names if match(name) is not None)
+            found = self._globs[key] = sorted({number for name in names for number in table[name]})
         return found
 
     def _candidates(self, module: str, table: dict[Any, list[int]], pattern: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The scoreboard: who touched which resource last. Walked in serial order, it says what each state has to wait for.
 
-A resource is a name such as ``user:www`` or ``pkgdb``. Paths know their place: touching ``path:/a/b`` needs ``/a``, so it
-waits for whoever wrote ``/a`` last, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and below
-``/a``. Every access costs as much as its path is deep; who is waited for by many is joined in one node.
+A resource is a name such as ``user:www`` or ``pkgdb``. Paths know their place: touching ``path:/a/b`` needs ``/a``, so
+it waits for whoever wrote ``/a`` last, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
+below ``/a``. Every access costs as much as its path is deep; those whom many wait for are joined in one node.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ class _Resource:
 
 
 class _Place:
-    """A path. ``users`` are those who used it or something below since it was last written, ``writers_below`` those of
-    them who wrote below it; ``tree_writer`` and ``tree_readers`` are the ones who touched all below it.
+    """A path.
+
+    ``users`` are those who used it or something below since it was last written, ``writers_below`` those of them who
+    wrote below it; ``tree_writer`` and ``tree_readers`` are the ones who touched all below it.
     """
 
     __slots__ = ("children", "tree_readers", "tree_writer", "users", "writer", "writers_below")

@@ -29,7 +29,7 @@ _BARRIER, _STATE = 0, 1
 
 
 def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> list[float] | None:
-    """Return the stage of each node: the smallest among itself and all that depends on it. None if there is only one."""
+    """Return the stage of each node: the smallest of its own and its dependents'. None if there is only one."""
     drafts = wiring.drafts
     if all(draft.automatic for draft in drafts):
         return None

@@ -76,7 +76,7 @@ class _Checker:
         value = argument[key]
         if key == "names":
             if not isinstance(value, list):
-                sls = body["__sls__"] if "__sls__" in body else ""
+                sls = body.get("__sls__", "")
                 message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
                 self._error(message, id_, body, module)
             return
@@ -135,7 +135,10 @@ class _Checker:
 
     def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
         for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
-            message = f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; only the last one counts"
+            message = (
+                f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; "
+                "only the last one counts"
+            )
             env, sls = body.get("__env__", "base"), body.get("__sls__", "")
             self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
 
@@ -152,14 +155,15 @@ def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[st
             continue
         if not isinstance(reference, dict) or len(reference) != 1:
             yield (
-                f"Requisite declaration {reference} in state {id_} in SLS {sls} is not formed as a single key dictionary"
+                f"Requisite declaration {reference} in state {id_} in SLS {sls} is not formed as a single "
+                "key dictionary"
             )
             continue
         kind, target = next(iter(reference.items()))
         if isinstance(kind, str) and "." in kind:
             yield (
-                f"Invalid requisite type '{kind}' in state '{id_}', in SLS '{sls}'. Requisite types must not contain dots, "
-                f"did you mean '{kind.split('.', 1)[0]}'?"
+                f"Invalid requisite type '{kind}' in state '{id_}', in SLS '{sls}'. Requisite types must not contain "
+                f"dots, did you mean '{kind.split('.', 1)[0]}'?"
             )
         if not _is_hashable(target):
             yield f'Illegal requisite "{target}" in SLS "{sls}", please check your syntax.\n'

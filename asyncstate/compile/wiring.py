@@ -33,8 +33,8 @@ class Wiring:
     """Nodes ``0 … len(drafts)-1`` are the drafts; checks, sets and groups are added behind them.
 
     ``chunk[n]`` is the draft a node stands for, -1 for sets and groups. ``after[n]`` are the nodes that wait for ``n``
-    and ``kinds[n]`` why, in the order the edges were added. ``requisites[n]``, if there are any, are draft n's, each as one
-    number: ``node << 4 | kind``.
+    and ``kinds[n]`` why, in the order the edges were added. ``requisites[n]``, if there are any, are draft n's, each as
+    one number: ``node << 4 | kind``.
     """
 
     __slots__ = (

@@ -107,4 +107,5 @@ def encode_event(event: Event) -> bytes:
 
 def decode_event(line: bytes | str) -> AnyEvent:
     """Read back what `encode_event` wrote. Raises msgspec.ValidationError for anything else."""
-    return msgspec.json.decode(line, type=AnyEvent)
+    event: AnyEvent = msgspec.json.decode(line, type=AnyEvent)
+    return event

@@ -60,8 +60,8 @@ class Plan(msgspec.Struct, frozen=True):
     gives each node its place in the serial order (sets and stages need none: they take no time). ``requisites[i]`` are
     chunk i's resolved requisites; a ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before
     anything runs (states disabled by a grain, listeners that refer to nothing, "no states"). ``unknown`` are the chunks
-    whose effects nobody declared: what orders them is written in the tree, or nothing. ``not_aggregated`` says why a chunk
-    that could have been aggregated is in no group. ``digest`` is stable across processes and hash seeds.
+    whose effects nobody declared: what orders them is written in the tree, or nothing. ``not_aggregated`` says why a
+    chunk that could have been aggregated is in no group. ``digest`` is stable across processes and hash seeds.
     """
 
     chunks: tuple[LowChunk, ...]

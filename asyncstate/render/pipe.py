@@ -87,11 +87,11 @@ def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
     return _run(parse_pipe(pipe, context), text, context, template_env="jinja_sls_env")
 
 
-def render_text(text: str, context: RenderContext, pipe: str | None = None, template_env: str = "jinja_env") -> Any:
+def render_text(text: str, context: RenderContext, pipe: str | None = "jinja", template_env: str = "jinja_env") -> Any:
     """Render text that is no SLS, such as the template of a managed file; returns text or data, as the pipe does.
 
-    Without ``pipe`` the text's own first line or the option ``renderer`` decides, and the first line counts for nothing
-    with it: a script may start with ``#!``. ``template_env`` names the option with Jinja's settings, ``jinja_env`` or
+    The first line of the text counts for nothing, since a script may start with ``#!``; with ``pipe=None`` it decides,
+    or else the option ``renderer``. ``template_env`` names the option with Jinja's settings, ``jinja_env`` or
     ``jinja_sls_env``; the latter also gives the template the variables of an SLS. Raises RenderError.
     """
     if pipe is None:

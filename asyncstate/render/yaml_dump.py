@@ -35,6 +35,9 @@ def _unknown(dumper: yaml.SafeDumper, _data: Any) -> yaml.Node:
 for _class in (OrderedDict, OrderedMap):
     _Dumper.add_representer(_class, _ordered)
 _Dumper.add_representer(defaultdict, _mapping)
+_Dumper.add_multi_representer(dict, _mapping)
+_Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)
+_Dumper.add_multi_representer(set, yaml.SafeDumper.represent_set)
 _Dumper.add_multi_representer(Mapping, _mapping)  # type: ignore[type-abstract]  # it asks for a base, not an instance
 _Dumper.add_representer(None, _unknown)  # type: ignore[arg-type]  # PyYAML's name for "anything else"
 

@@ -33,9 +33,10 @@ from .edits import (
     write,
 )
 from .finder import find
+from .foretelling import check_file_meta, check_managed, check_managed_changes
 from .hashes import check_hash, extract_hash, get_hash, get_source_sum, get_sum
 from .lines import line
-from .manage import check_file_meta, check_managed, check_managed_changes, manage_file
+from .manage import manage_file
 from .paths import (
     access,
     basename,

@@ -39,8 +39,8 @@ def replace(
     """Replace what matches a regular expression. Returns the diff, or with ``show_changes: False`` whether it changed.
 
     ``append_if_not_found`` / ``prepend_if_not_found`` add a line (``not_found_content``, else ``repl``) where neither
-    the pattern nor that line is there. The file is always replaced at one stroke: ``preserve_inode`` and ``bufsize`` change
-    nothing. ``search_only`` only tells whether anything matches.
+    the pattern nor that line is there. The file is always replaced at one stroke: ``preserve_inode`` and ``bufsize``
+    change nothing. ``search_only`` only tells whether anything matches.
     """
     given = expand(path)
     path = edit_target(os.path.abspath(given))

@@ -56,8 +56,8 @@ def find(path: str, *args: str, **kwargs: Any) -> Any:
 
     Tests: ``name``, ``iname`` (globs), ``regex``, ``iregex`` (on the base name), ``type`` (letters of b c d f l p s),
     ``owner``, ``group``, ``size`` (``+1k``, ``-2m``, ``5b``), ``mtime`` (``3d``, ``-1w``), ``grep``; ``mindepth`` and
-    ``maxdepth``. Actions: ``print`` (path, name, size, type, mode, mtime, user, group, md5), ``delete`` (type letters, or
-    a for all), ``exec`` (a command with ``{}``); ``test: True`` deletes nothing. A wrong argument gives a text
+    ``maxdepth``. Actions: ``print`` (path, name, size, type, mode, mtime, user, group, md5), ``delete`` (type letters,
+    or a for all), ``exec`` (a command with ``{}``); ``test: True`` deletes nothing. A wrong argument gives a text
     ``error: …``.
     """
     options = {key: value for key, value in kwargs.items() if not key.startswith("_")}
@@ -227,7 +227,7 @@ def _grep_test(search: _Search, key: str, value: str) -> None:
 
 _PRINTED: dict[str, Callable[[_Entry], Any]] = {
     "path": lambda entry: entry.path,
-    "name": lambda entry: os.entry.path.basename(entry.path),
+    "name": lambda entry: os.path.basename(entry.path),
     "size": lambda entry: entry.found.st_size,
     "type": lambda entry: _LETTERS.get(stat.S_IFMT(entry.found.st_mode), "?"),
     "mode": lambda entry: entry.found.st_mode & 0o777,

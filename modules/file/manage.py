@@ -11,67 +11,22 @@ from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
 from .atomic import KEEP, Access, Replacement, copy_attributes, merged, trusted_target
-from .attributes import attribute_difference, check_attributes
+from .attributes import check_attributes
 from .backups import backup_if_asked
+from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
+from .foretelling import check_file_meta
 from .hashes import get_hash, verify_signature
-from .modes import directory_mode, mode_text, normalize_mode
+from .modes import directory_mode, mode_text
 from .paths import expand
-from .perms import Row, Wanted, check_perms, makedirs_, status
-from .selinux import check_context, context_difference
-from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
+from .perms import Row, Wanted, check_perms, makedirs_
+from .selinux import check_context
+from .sources import drop_rendered, local_copy, source_mode
 from .urls import redact
 
 log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 20
-
-
-class Content:
-    """What a file is to hold: bytes, or the path of a file to copy, read as a whole only if a diff needs it."""
-
-    __slots__ = ("data", "path")
-
-    def __init__(self, data: bytes | None, path: str = "") -> None:
-        self.data = data
-        self.path = path
-
-    @classmethod
-    def of(cls, contents: Any, path: str, encoding: str | None = None, errors: str = "strict") -> Content | None:
-        """Return the content a state asks for, None if it asks for none."""
-        if contents is None:
-            return cls(None, path) if path else None
-        if isinstance(contents, bytes):
-            return cls(contents)
-        return cls(str(contents).encode(encoding or "utf-8", errors))
-
-    def read(self) -> bytes:
-        """Return all of it."""
-        return self.data if self.data is not None else _read(self.path)
-
-    def is_that_of(self, path: str, found: os.stat_result) -> bool:
-        """Tell whether the file ``path`` holds this already."""
-        if self.data is not None:
-            return found.st_size == len(self.data) and _read(path) == self.data
-        if found.st_size != os.stat(self.path).st_size:
-            return False
-        with open(path, "rb") as present, open(self.path, "rb") as wanted:
-            while chunk := present.read(_CHUNK):
-                if chunk != wanted.read(_CHUNK):
-                    return False
-        return True
-
-    def write_to(self, new: Replacement) -> None:
-        """Write it into a file under construction."""
-        if self.data is not None:
-            new.write(self.data)
-        else:
-            new.copy_from(self.path)
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
 
 
 def _failed(ret: Row, comment: str) -> Row:
@@ -289,7 +244,7 @@ class _Placement:
             self.significant = True
             return
         content = self.content.read() if self.content is not None else b""
-        old = _read(path) if found is not None else b""
+        old = read_bytes(path) if found is not None else b""
         difference = diff_or_note(old, content, show_changes=show_changes, template=True)
         self.ret["changes"]["diff"] = difference or "Replace symbolic link with regular file"
         self.significant = not self.lenient or self.lenient.significant(old, content)
@@ -395,184 +350,3 @@ class _Placement:
                 self.ret["skip_req"] = True
         else:
             self.ret["comment"] = f"File {self.name} is in the correct state"
-
-
-def check_file_meta(
-    name: str,
-    sfn: str,
-    source: Any,
-    source_sum: dict[str, str] | None,
-    user: Any,
-    group: Any,
-    mode: Any,
-    attrs: Any,
-    saltenv: str,
-    contents: Any = None,
-    seuser: str | None = None,
-    serole: str | None = None,
-    setype: str | None = None,
-    serange: str | None = None,
-    verify_ssl: bool = True,
-    follow_symlinks: bool = False,
-    ignore_ordering: bool = False,
-    ignore_whitespace: bool = False,
-    ignore_comment_characters: Any = None,
-    new_file_diff: bool = False,
-) -> Any:
-    """Return the changes `manage_file` would make: ``newfile``, or ``diff``, ``user``, ``group``, ``mode`` and so on.
-
-    With one of the ``ignore_…``: whether anything significant differs, and those changes.
-    """
-    lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
-    changes: Row = {}
-    significant = False
-    try:
-        found: os.stat_result | None = status(name, follow_symlinks)
-    except CommandExecutionError:
-        found = None
-    if found is None and not new_file_diff:
-        return (True, {"newfile": name}) if lenient else {"newfile": name}
-    if contents is None and source and not sfn:
-        sfn = local_copy(source, saltenv, verify_ssl=verify_ssl)
-    content = Content.of(contents, sfn)
-    if content is not None:
-        readable = os.path.isfile(name)
-        if found is None or not readable or not content.is_that_of(name, os.stat(name)):
-            old, new = _read(name) if readable else b"", content.read()
-            changes["diff"] = diff_or_note(old, new, show_changes=True, template=True)
-            significant = not lenient or lenient.significant(old, new)
-            if not changes["diff"]:
-                del changes["diff"]
-    if found is not None:
-        changes.update(Wanted(user, group, mode).differences(found))
-        if attrs and any(attribute_difference(name, attrs) or ()):
-            changes["attrs"] = attrs
-        context = {"user": seuser, "role": serole, "type": setype, "range": serange}
-        if any(context.values()):
-            difference = context_difference(name, context)
-            if difference and difference[1]:
-                changes["selinux"] = difference[1]
-    return (significant, changes) if lenient else changes
-
-
-def check_managed_changes(
-    name: str,
-    source: Any,
-    source_hash: Any,
-    source_hash_name: str | None,
-    user: Any,
-    group: Any,
-    mode: Any,
-    attrs: Any,
-    template: str | None,
-    context: Any,
-    defaults: Any,
-    saltenv: str,
-    contents: Any = None,
-    skip_verify: bool = False,
-    keep_mode: bool = False,
-    seuser: str | None = None,
-    serole: str | None = None,
-    setype: str | None = None,
-    serange: str | None = None,
-    verify_ssl: bool = True,
-    follow_symlinks: bool = False,
-    ignore_ordering: bool = False,
-    ignore_whitespace: bool = False,
-    ignore_comment_characters: Any = None,
-    new_file_diff: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """Return what a ``file.managed`` would change, or ``(False, why it would fail)``."""
-    source, source_hash = source_list(source, source_hash, saltenv)
-    sfn = ""
-    source_sum: dict[str, str] = {}
-    try:
-        if contents is None:
-            sfn, source_sum, problem = get_managed(
-                name,
-                template,
-                source,
-                source_hash,
-                source_hash_name,
-                user,
-                group,
-                mode,
-                attrs,
-                saltenv,
-                context,
-                defaults,
-                skip_verify,
-                verify_ssl=verify_ssl,
-                **kwargs,
-            )
-            if problem:
-                return False, problem
-            if source and keep_mode:
-                mode = source_mode(source, saltenv) or mode
-        return check_file_meta(
-            name,
-            sfn,
-            source,
-            source_sum,
-            user,
-            group,
-            normalize_mode(mode),
-            attrs,
-            saltenv,
-            contents,
-            seuser=seuser,
-            serole=serole,
-            setype=setype,
-            serange=serange,
-            follow_symlinks=follow_symlinks,
-            ignore_ordering=ignore_ordering,
-            ignore_whitespace=ignore_whitespace,
-            ignore_comment_characters=ignore_comment_characters,
-            new_file_diff=new_file_diff,
-        )
-    finally:
-        drop_rendered(sfn)
-
-
-def check_managed(
-    name: str,
-    source: Any,
-    source_hash: Any,
-    source_hash_name: str | None,
-    user: Any,
-    group: Any,
-    mode: Any,
-    attrs: Any,
-    template: str | None,
-    context: Any,
-    defaults: Any,
-    saltenv: str,
-    contents: Any = None,
-    skip_verify: bool = False,
-    **kwargs: Any,
-) -> tuple[bool | None, str]:
-    """Return whether a file is as managed (True), would change (None) or can't be managed (False), and a sentence."""
-    changes = check_managed_changes(
-        name,
-        source,
-        source_hash,
-        source_hash_name,
-        user,
-        group,
-        mode,
-        attrs,
-        template,
-        context,
-        defaults,
-        saltenv,
-        contents,
-        skip_verify,
-        **kwargs,
-    )
-    if isinstance(changes, tuple):
-        return False, str(changes[1])
-    if changes:
-        listed = "".join(f"{key}: {value}\n" for key, value in changes.items())
-        return None, f"The following values are set to be changed:\n{listed}"
-    return True, f"The file {name} is in the correct state"

@@ -31,7 +31,8 @@ def append(
 ) -> Row:
     """Add each text, or rendered source, that the file has not anywhere yet at its end; make the file if it is missing.
 
-    White space makes no difference in the search, unless ``ignore_whitespace: False``: then a text is a regular expression.
+    White space makes no difference in the search, unless ``ignore_whitespace: False``: then a text is a regular
+    expression.
     """
     ret = new_row(expand(name), result=False)
     chunks = _prepared(
@@ -41,6 +42,8 @@ def append(
         return ret
     name = ret["name"]
     old = texts.read(name)
+    if not texts.is_text(old):
+        return failed(ret, "No text found to append. Nothing appended")
     added = []
     for chunk in chunks:
         found = texts.is_there(old, chunk) if ignore_whitespace else re.search(chunk, old, re.MULTILINE)

@@ -57,7 +57,8 @@ def cached(
     parts = urlsplit(name)
     if is_dry_run():
         ret["result"] = None
-        ret["comment"] = _foretold(name, __salt__["cp.is_cached"](name, saltenv=saltenv), wanted, kind)
+        copy = "" if parts.scheme in _LOCAL else __salt__["cp.is_cached"](name, saltenv=saltenv)
+        ret["comment"] = _foretold(name, copy, wanted, kind)
         return ret
     if parts.scheme in _LOCAL:
         return _local(ret, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
+from .patterns import is_included
 from .rows import is_dry_run
+from .salttree import recursed_paths
 
-
-def is_included(path: str, include_pat: Any, exclude_pat: Any) -> bool:
-    """Tell whether a path matches one of ``include_pat`` (if any) and none of ``exclude_pat``.
-
-    A pattern is a glob, or with ``E@`` before it a regular expression.
-    """
-    if include_pat and not _matches(path, include_pat):
-        return False
-    return not (exclude_pat and _matches(path, exclude_pat))
-
-
-def _matches(path: str, patterns: Any) -> bool:
-    for pattern in patterns if isinstance(patterns, list) else [patterns]:
-        text = str(pattern)
-        if re.search(text[2:], path) if text.startswith("E@") else fnmatch.fnmatch(path, text):
-            return True
-    return False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def required_files(name: str, require: Any) -> list[str]:
-    """Return what the file states in ``require`` manage: their files, and all below their directories inside ``name``."""
-    from .tree import recursed_paths  # noqa: PLC0415 - the two need each other
-
+    """Return what the file states in ``require`` manage: files, and all below their directories inside ``name``."""
     keep: set[str] = set()
-    wanted = (
-        {item["file"] for item in require if isinstance(item, dict) and "file" in item}
-        if isinstance(require, list)
-        else set()
-    )
-    for low in __lowstate__ if wanted else ():
+    items = require if isinstance(require, list) else []
+    wanted = {item["file"] for item in items if isinstance(item, dict) and "file" in item}
+    for low in _lowstate() if wanted else ():
         path = low.get("name")
         if path not in wanted and low.get("__id__") not in wanted:
             continue
@@ -50,6 +30,11 @@ def required_files(name: str, require: Any) -> list[str]:
         elif _is_inside(path, name):
             keep.update(recursed_paths(low) if low.get("fun") == "recurse" else _everything(path))
     return sorted(keep)
+
+
+def _lowstate() -> Iterator[dict[str, Any]]:
+    chunks: Any = __lowstate__  # a list of chunks, though its proxy serves mappings
+    return iter(chunks)
 
 
 def _is_inside(path: str, directory: str) -> bool:

@@ -45,7 +45,8 @@ def requested_contents(
         return None
     if not allow_empty and not wanted:
         raise ContentsError(
-            f"{origin} value would result in empty contents. Set allow_empty to True to allow the managed file to be empty."
+            f"{origin} value would result in empty contents. Set allow_empty to True to allow the managed file to be "
+            "empty."
         )
     text = _as_lines(wanted, newline=newline, binary=not template)
     if not template or isinstance(text, bytes):
@@ -69,7 +70,7 @@ def _lookup(function: str, kind: str, keys: Any, delimiter: str) -> Any:
 
 
 def _as_lines(wanted: Any, *, newline: bool, binary: bool) -> str | bytes:
-    """Return text with one kind of line ending, and one at its end if ``newline``; bytes that are no text as they are."""
+    """Return text with one kind of line ending, one at its end if ``newline``; bytes that are no text stay."""
     try:
         parts = string_list(wanted)
     except UnicodeDecodeError:

@@ -9,7 +9,8 @@ from typing import Any
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
-from .cleaning import clean_directory, is_included, required_files
+from .cleaning import clean_directory, required_files
+from .patterns import is_included
 from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
 
 Listing = tuple[str, list[str], list[str]]
@@ -43,9 +44,9 @@ def directory(
 ) -> Row:
     """Make ``name`` a directory with this owner, group and mode (``mode`` is another name of ``dir_mode``).
 
-    ``recurse`` (a list of user, group, mode, ignore_files, ignore_dirs, silent) extends that to what is in it, ``max_depth``
-    levels deep. ``clean`` removes what no required file state manages and ``exclude_pat`` does not match. ``force`` replaces
-    a file or link in the way, ``backupname`` moves it there.
+    ``recurse`` (a list of user, group, mode, ignore_files, ignore_dirs, silent) extends that to what is in it,
+    ``max_depth`` levels deep. ``clean`` removes what no required file state manages and ``exclude_pat`` does not match.
+    ``force`` replaces a file or link in the way, ``backupname`` moves it there.
     """
     name = expand(name)
     ret = new_row(name)

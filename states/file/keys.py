@@ -30,10 +30,10 @@ def keyvalue(
     create_if_missing: bool = False,
     prune: bool = False,
 ) -> Row:
-    """Set the values of keys, each in the first ``count`` lines that have it (negative: in all); further ones are removed.
+    """Set the values of keys, each in the first ``count`` lines that have it (negative: in all); others are removed.
 
-    ``uncomment`` are characters before a key that make its line a comment, to be put to use. ``prune`` removes every line
-    of another key.
+    ``uncomment`` are characters before a key that make its line a comment, to be put to use. ``prune`` removes every
+    line of another key.
     """
     name = expand(name)
     ret = new_row(name, result=None)

@@ -34,8 +34,8 @@ def symlink(
 ) -> Row:
     """Make ``name`` a link to ``target``, owned by ``user`` and ``group``.
 
-    What is no link and stands in the way is moved to ``backupname``, removed with ``force``, or an error. ``mode`` is that of
-    the directories ``makedirs`` makes.
+    What is no link and stands in the way is moved to ``backupname``, removed with ``force``, or an error. ``mode`` is that
+    of the directories ``makedirs`` makes.
     """
     name = expand(name)
     ret = new_row(name)
@@ -127,8 +127,10 @@ def _symlink_verdict(name: str, target: str, force: bool, user: Any, group: Any)
         now = "{}:{}".format(*_owner(name))
         return (
             None,
-            f"The symlink {name} is present, but the ownership of the symlink would be changed "
-            f"from {now} to {user}:{group}",
+            (
+                f"The symlink {name} is present, but the ownership of the symlink would be changed "
+                f"from {now} to {user}:{group}"
+            ),
             {"ownership": now},
         )
     if not os.path.lexists(name):

@@ -61,7 +61,8 @@ def serialize(
     if kind not in serializers.names():
         return failed(
             ret,
-            f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not installed.",
+            f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not "
+            "installed.",
         )
     old = None
     try:

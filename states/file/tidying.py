@@ -6,14 +6,16 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
 from .rows import Row, expand, failed, is_dry_run, new_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 
@@ -33,7 +35,7 @@ def tidied(
     rmlinks: bool = True,
     **kwargs: Any,
 ) -> Row:
-    """Remove files below ``name`` that are ``age`` days old or of ``size`` ("10K", "3MB") and match a regular expression.
+    """Remove files below ``name`` that are ``age`` days old or of ``size`` ("10K", "3MB"), and match an expression.
 
     Directories go with ``rmdirs`` only. ``age_size_logical_operator: AND`` asks for both, ``age_size_only`` for one.
     """
@@ -153,7 +155,7 @@ _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of
 
 
 def retention_schedule(name: str, retain: Any, strptime_format: str | None = None, timezone: Any = None) -> Row:
-    """Keep of the files in a directory so many as ``retain`` says (first_of_year: 3, most_recent: all, …), delete the rest.
+    """Keep as many files of a directory as ``retain`` says (first_of_year: 3, most_recent: all, …); delete the rest.
 
     A file's time is in its name (``strptime_format``), else that of its last change.
     """

@@ -132,7 +132,8 @@ def copy_(
 ) -> Row:
     """Copy a local file or directory, once: what is there stays unless ``force``.
 
-    ``preserve`` keeps owner, group and mode of ``source``, else the mode only. ``subdir`` copies into a directory ``name``.
+    ``preserve`` keeps owner, group and mode of ``source``, else the mode only. ``subdir`` copies into a directory
+    ``name``.
     """
     name, source = expand(name), expand(source)
     ret = new_row(name)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import posixpath
 from typing import Any
 
-from asyncstate.dunders import __env__, __salt__, check_cancelled, current
+from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
-from .cleaning import clean_directory, is_included, required_files
+from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink
 from .managed import managed
-from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, string_list
+from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
 
 
 def recurse(
@@ -161,124 +160,3 @@ class _Parts:
         if not self.ret["changes"] and self.ret["result"]:
             self.ret["comment"] = f"The directory {self.ret['name']} is in the correct state"
         return self.ret
-
-
-def existing_sources(source: Any) -> list[str]:
-    """Return the ``salt://`` directories of ``source`` that exist. CommandExecutionError if there is none."""
-    found = []
-    for url in (single.rstrip("/") for single in string_list(source)):
-        if not url.startswith("salt://"):
-            raise CommandExecutionError(f"Invalid source '{url}' (must be a salt:// URI)")
-        path, saltenv = _split(url)
-        if path in current.get().file_client.list_dirs(saltenv):
-            found.append(url)
-    if not found:
-        raise CommandExecutionError("none of the specified sources were found")
-    return found
-
-
-def _split(url: str) -> tuple[str, str]:
-    """Return the path and the environment of ``salt://path?saltenv=env``."""
-    path, _, query = url.removeprefix("salt://").partition("?")
-    _, named, saltenv = query.partition("saltenv=")
-    return path.strip("/"), saltenv if named else str(__env__)
-
-
-class TreeContent:
-    """What a tree is to hold: ``files`` (path: URL), ``directories``, ``links`` (path: target), and all of it in ``keep``."""
-
-    def __init__(
-        self,
-        name: str,
-        keep_symlinks: bool = False,
-        include_pat: Any = None,
-        exclude_pat: Any = None,
-        maxdepth: int | None = None,
-        include_empty: bool = False,
-    ) -> None:
-        self.name = name
-        self.keep_symlinks = keep_symlinks
-        self.include_pat = include_pat
-        self.exclude_pat = exclude_pat
-        self.maxdepth = maxdepth
-        self.include_empty = include_empty
-        self.files: dict[str, str] = {}
-        self.directories: set[str] = set()
-        self.links: dict[str, str] = {}
-        self.keep: set[str] = set()
-        self._ancestors: set[str] = set()
-
-    def add(self, url: str) -> None:
-        """Add what a source has and an earlier one has not."""
-        path, saltenv = _split(url)
-        client = current.get().file_client
-        prefix = f"{path}/"
-        names = [name for name in client.list_files(saltenv) if name.startswith(prefix)]
-        if self.keep_symlinks:
-            names = self._add_links(prefix, client.list_symlinks(saltenv), names)
-        for name in names:
-            place = self._place(name, prefix)
-            if place:
-                self.files[place] = f"salt://{name}?saltenv={saltenv}"
-                self.directories.add(os.path.dirname(place))
-                self._add_ancestors(place)
-                self.keep.add(place)
-        if self.include_empty:
-            for name in client.list_dirs(saltenv):
-                place = self._place(name, prefix, is_directory=True) if name.startswith(prefix) else ""
-                if place:
-                    self.directories.add(place)
-                    self._ancestors.add(place)
-                    self.keep.add(place)
-
-    def _add_ancestors(self, place: str) -> None:
-        folder = os.path.dirname(place)
-        while folder not in self._ancestors and folder != os.path.dirname(folder):
-            self._ancestors.add(folder)
-            folder = os.path.dirname(folder)
-
-    def _add_links(self, prefix: str, links: dict[str, str], names: list[str]) -> list[str]:
-        """Take links as links; return the names that are not reached through one."""
-        for link, target in links.items():
-            if not link.startswith(prefix):
-                continue
-            names = [name for name in names if name != link and not name.startswith(f"{link}/")]
-            place = self._place(link, prefix)
-            if place:
-                self.links[place] = target
-                self.keep.add(place)
-        return names
-
-    def _place(self, name: str, prefix: str, *, is_directory: bool = False) -> str:
-        """Return where a file of the roots goes; "" if it is left out, or its place is taken."""
-        relative = posixpath.relpath(name, prefix)
-        if self.maxdepth is not None and relative.count("/") > self.maxdepth:
-            return ""
-        if relative == "." or not is_included(relative, self.include_pat, self.exclude_pat):
-            return ""
-        place = os.path.join(self.name, relative)
-        folder = place
-        while folder != self.name:
-            if folder in self.files or folder in self.links:
-                return ""
-            folder = os.path.dirname(folder)
-        return "" if place in self._ancestors and not is_directory else place
-
-
-def recursed_paths(low: Row) -> set[str]:
-    """Return all paths that the ``file.recurse`` of a low chunk manages; nothing if its source is missing."""
-    try:
-        sources = existing_sources(low.get("source", []))
-    except CommandExecutionError:
-        return set()
-    content = TreeContent(
-        low["name"],
-        bool(low.get("keep_symlinks")),
-        low.get("include_pat"),
-        low.get("exclude_pat"),
-        low.get("maxdepth"),
-        bool(low.get("include_empty")),
-    )
-    for single in sources if low.get("merge") else sources[:1]:
-        content.add(single)
-    return content.keep

@@ -1,0 +1,5 @@
+"""``python -m asyncstate``: the command line."""
+
+from asyncstate.cli import main
+
+main()

@@ -1,0 +1,91 @@
+"""Tar archives, of any compression."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tarfile
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from asyncstate.dunders import __salt__, check_cancelled
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Members = tuple[list[str], list[str], list[str]]
+"""Directories (each with a slash at its end), files, symbolic links."""
+
+_DECOMPRESSORS = (("xz", "xz --decompress --stdout"), ("zstd", "zstd --decompress --stdout"))
+
+
+@contextmanager
+def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[tarfile.TarFile]:
+    """Open a tar, whatever its compression: what Python can't decompress, xz and zstd (or ``decompress``) do."""
+    try:
+        archive = tarfile.open(cached, "r")  # noqa: SIM115 - closed below
+    except tarfile.ReadError:
+        with _decompressed(name, cached, decompress) as path, tarfile.open(path, "r") as plain:
+            yield plain
+        return
+    with archive:
+        yield archive
+
+
+@contextmanager
+def _decompressed(name: str, cached: str, decompress: str | None) -> Iterator[str]:
+    commands = [decompress] if decompress else [cmd for tool, cmd in _DECOMPRESSORS if shutil.which(tool)]
+    descriptor, path = tempfile.mkstemp(prefix="asyncstate-tar-")
+    os.close(descriptor)
+    try:
+        for command in commands:
+            words = " ".join(map(shlex.quote, [*shlex.split(command), cached]))
+            answer = __salt__["cmd.run_all"](f"{words} > {shlex.quote(path)}", python_shell=True, ignore_retcode=True)
+            if answer["retcode"] == 0 and tarfile.is_tarfile(path):
+                yield path
+                return
+        raise CommandExecutionError(
+            f"Unable to list contents of {name}. If this is an XZ-compressed tar archive, install XZ Utils to enable "
+            "listing its contents. If it is compressed using something other than XZ, it may be necessary to specify "
+            "CLI options to decompress the archive. See the documentation for details."
+        )
+    finally:
+        os.remove(path)
+
+
+def members(name: str, cached: str, options: str | None) -> Members:
+    """Return what is in a tar; ``options`` is a command that decompresses it."""
+    dirs: list[str] = []
+    files: list[str] = []
+    links: list[str] = []
+    with open_tar(name, cached, options) as archive:
+        for member in archive:
+            if member.issym():
+                links.append(member.name)
+            elif member.isdir():
+                dirs.append(f"{member.name}/")
+            else:
+                files.append(member.name)
+    return dirs, files, links
+
+
+def extract_tar(name: str, dest: str) -> list[str]:
+    """Unpack a tar of any compression into ``dest`` and return the names in it; owners become this process's user.
+
+    CommandExecutionError names the member that would leave ``dest``: nothing after it is unpacked.
+    """
+    try:
+        with open_tar(name, name) as archive:
+            names = []
+            for member in archive:
+                check_cancelled()
+                archive.extract(member, dest, filter="data")
+                names.append(member.name)
+            return names
+    except tarfile.FilterError as error:
+        raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error

@@ -1,0 +1,150 @@
+"""``archive.extracted``: the content of a tar, zip or rar at its place."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import AsyncStateError, RunCancelled
+
+from .extraction import Extraction as _Extraction
+from .source import Refusal as _Refusal
+
+Row = dict[str, Any]
+
+
+def extracted(
+    name: str,
+    source: Any,
+    source_hash: Any = None,
+    source_hash_name: str | None = None,
+    source_hash_update: bool = False,
+    skip_files_list_verify: bool = False,
+    skip_verify: bool = False,
+    password: Any = None,
+    options: Any = None,
+    list_options: Any = None,
+    force: bool = False,
+    overwrite: bool = False,
+    clean: bool = False,
+    clean_parent: bool = False,
+    user: Any = None,
+    group: Any = None,
+    if_missing: Any = None,
+    trim_output: Any = False,
+    use_cmd_unzip: bool | None = None,
+    extract_perms: bool = True,
+    enforce_toplevel: bool = True,
+    enforce_ownership_on: str | None = None,
+    archive_format: str | None = None,
+    use_etag: bool = False,
+    signature: Any = None,
+    source_hash_sig: Any = None,
+    signed_by_any: Any = None,
+    signed_by_all: Any = None,
+    keyring: str | None = None,
+    gnupghome: str | None = None,
+    sig_backend: str = "gpg",
+    **kwargs: Any,
+) -> Row:
+    """Unpack an archive (``salt://``, a path, a URL) into directory ``name`` unless everything in it is there already.
+
+    ``if_missing`` names a path that stands for the whole. ``enforce_toplevel`` refuses an archive without a single
+    top-level directory. ``force`` removes paths of the wrong kind, ``clean`` the top-level paths, ``clean_parent`` the
+    whole directory before unpacking; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked. With
+    ``source_hash_update`` a new hash unpacks it again. ``options`` are those of tar or unzip. No member may leave
+    ``name``.
+    """
+    ret: Row = {"name": name, "result": False, "changes": {}, "comment": ""}
+    keep_source = bool(kwargs.get("keep_source", kwargs.get("keep", True)))
+    job = _Extraction(ret, name, user, group, if_missing, enforce_ownership_on)
+    trust = {
+        "source_hash_sig": source_hash_sig,
+        "signed_by_any": signed_by_any,
+        "signed_by_all": signed_by_all,
+        "keyring": keyring,
+        "gnupghome": gnupghome,
+        "sig_backend": sig_backend,
+    }
+    try:
+        if skip_files_list_verify and skip_verify:
+            raise _Refusal('Only one of "skip_files_list_verify" and "skip_verify" can be set to True')
+        job.check_paths()
+        job.check_accounts()
+        job.choose_source(source, source_hash)
+        job.choose_format(archive_format, options, password, use_cmd_unzip)
+        job.trim_output = _trim(trim_output)
+        job.source_sum = _source_sum(job.source, source_hash, source_hash_name, trust)
+        if source_hash_update and not source_hash:
+            ret["warnings"] = ["The 'source_hash_update' argument is ignored when 'source_hash' is not also specified."]
+        if skip_files_list_verify and job.is_known():
+            raise _Refusal(
+                f"Archive {job.source} existing source sum is the same as the expected one and skip_files_list_verify "
+                "argument was set to True. Extraction is not needed",
+                result=None if __opts__["test"] else True,
+            )
+        job.fetch(source_hash, source_hash_name, skip_verify=skip_verify, use_etag=use_etag, trust=trust)
+        hash_changed = bool(source_hash and source_hash_update and not skip_verify) and job.remember()
+        if skip_files_list_verify and source_hash:
+            job.remember()
+        job.read_contents(list_options)
+        if enforce_toplevel:
+            job.check_toplevel()
+        if clean and clean_parent:
+            raise _Refusal("Only one of 'clean' and 'clean_parent' can be set to True")
+        needed, missing = job.compare(force=force, clean=clean, clean_parent=clean_parent)
+        needed = needed or overwrite
+        by_hash = hash_changed and not needed
+        if needed or by_hash:
+            job.verify(source_hash, skip_verify=skip_verify)
+            if __opts__["test"]:
+                raise _Refusal(job.foretelling(clean=clean, by_hash=by_hash, missing=missing), result=None)
+            job.clear(clean=clean, clean_parent=clean_parent)
+            job.unpack(extract_perms=extract_perms)
+        job.own()
+        job.conclude(unpacked=needed or by_hash, by_hash=by_hash, missing=missing)
+    except _Refusal as refusal:
+        ret["result"], ret["comment"] = refusal.result, refusal.comment
+        return ret
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        ret["result"], ret["comment"] = False, str(error)
+        return ret
+    if not keep_source:
+        job.forget()
+    return ret
+
+
+def _trim(trim_output: Any) -> int:
+    """Return how many names the row lists, 0 for all."""
+    if trim_output is True:
+        return 100
+    try:
+        return int(trim_output or 0)
+    except (TypeError, ValueError):
+        raise _Refusal("Invalid value for trim_output, must be True/False or an integer") from None
+
+
+def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, trust: dict[str, Any]) -> dict[str, str]:
+    if not source_hash:
+        return {}
+    found: dict[str, str] = __salt__["file.get_source_sum"](
+        source=source, source_hash=source_hash, source_hash_name=source_hash_name, saltenv=str(__env__), **trust
+    )
+    return found
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what an extraction reads and writes: its whole target tree, its owner, a local source."""
+    path = os.path.normpath(str(low.get("name", "")))
+    reads = [f"path:{os.path.dirname(path)}"]
+    sources = low.get("source")
+    for source in sources if isinstance(sources, list) else [sources]:
+        if isinstance(source, str) and os.path.isabs(source):
+            reads.append(f"path:{os.path.normpath(source)}")
+    if low.get("if_missing"):
+        reads.append(f"path:{low['if_missing']}")
+    reads += [f"{kind}:{low[kind]}" for kind in ("user", "group") if isinstance(low.get(kind), str)]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"]}

@@ -1,0 +1,284 @@
+"""Comparing an archive with what is there, unpacking it, and giving it to its owner."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from typing import Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__, __states__, check_cancelled
+from asyncstate.errors import AsyncStateError, CommandExecutionError
+
+from .source import ArchiveSource, Refusal, redacted
+
+
+class Extraction(ArchiveSource):
+    """One archive on its way to its place."""
+
+    def read_contents(self, list_options: Any) -> None:
+        """List the archive."""
+        if self.format == "zip" and not self.password:
+            try:
+                encrypted = __salt__["archive.is_encrypted"](self.cached, clean=False, saltenv=str(__env__))
+            except CommandExecutionError:
+                encrypted = False  # no zip at all: listing it says so
+            if encrypted:
+                raise Refusal(
+                    f"Archive {redacted(self.source)} is password-protected, but no password was specified. Please "
+                    "set the 'password' argument."
+                )
+        try:
+            self.contents = __salt__["archive.list"](
+                self.cached,
+                archive_format=self.format,
+                options=list_options,
+                strip_components=self.strip,
+                clean=False,
+                verbose=True,
+            )
+        except CommandExecutionError as error:
+            raise Refusal(self._unlisted(str(error))) from None
+
+    def _unlisted(self, message: str) -> str:
+        message += f"\n\nAdditional info follows:\n\narchive location:\n    {self.cached}"
+        hints = [] if self.if_missing else ["'if_missing' must be set"]
+        if not self.own_only and (self.user or self.group):
+            hints.append("Ownership cannot be managed without setting 'enforce_ownership_on'.")
+        if not hints:
+            return message
+        intro = (
+            "If the source archive is a tar archive compressed using a compression type not natively supported by the "
+            "tar command, then setting the 'list_options' argument may allow the contents to be listed. Otherwise, if "
+            "Salt is unable to determine the files/directories in the archive, the following workaround(s) would need "
+            "to be used for this state to proceed"
+            if self.format == "tar"
+            else "The following workarounds must be used for this state to proceed"
+        )
+        listed = "".join(f"\n- {hint}" for hint in hints)
+        return f"{message}\n\n{intro} (assuming the source file is a valid {self.format} archive):\n{listed}"
+
+    def check_toplevel(self) -> None:
+        """Refuse an archive that spills several things into the destination."""
+        if len(self.contents["top_level_dirs"]) > 1 or self.contents["top_level_files"]:
+            raise Refusal(
+                "Archive does not have a single top-level directory. To allow this archive to be extracted, set "
+                f"'enforce_toplevel' to False. To avoid a '{self.format}-bomb' it may also be advisable to set a "
+                "top-level directory by adding it to the 'name' value (for example, setting 'name' to "
+                f"{os.path.join(self.name, 'some_dir')} instead of {self.name})."
+            )
+
+    def compare(self, *, force: bool, clean: bool, clean_parent: bool) -> tuple[bool, bool]:
+        """Return whether it must be unpacked, and whether because something is missing."""
+        missing, wrong = self._differing()
+        if not wrong:
+            return missing, missing
+        listed = "\n\n" + "\n".join(f"- {path}" for path in wrong)
+        text = (
+            f"The below paths (relative to {self.name}) exist, but are the incorrect type (file instead of directory, "
+            "symlink instead of file, etc.)."
+        )
+        if __opts__["test"] and clean:
+            raise Refusal(
+                f"{text} Since the 'clean' option is enabled, the destination paths would be cleared and the archive "
+                f"would be extracted.{listed}",
+                result=None,
+            )
+        if __opts__["test"] and clean_parent:
+            raise Refusal(
+                f"{text} Since the 'clean_parent' option is enabled, the destination parent directory would be removed "
+                "first and then re-created and the archive would be extracted",
+                result=None,
+            )
+        if clean:
+            return missing, missing
+        if not force:
+            raise Refusal(
+                f"{text} To proceed with extraction, set 'force' to True. Note that this will remove these paths "
+                f"before extracting.{listed}"
+            )
+        for path in wrong:
+            full = os.path.join(self.name, path)
+            if not __opts__["test"]:
+                __salt__["file.remove"](full.rstrip("/"))
+            self.ret["changes"].setdefault("removed", []).append(full)
+        return True, missing
+
+    def _differing(self) -> tuple[bool, list[str]]:
+        """Return whether any path of the archive is missing, and those that are of another kind."""
+        missing = False
+        wrong = []
+        for paths, is_right in (
+            (self.contents["dirs"], stat.S_ISDIR),
+            (self.contents["files"], _is_file),
+            (self.contents["links"], stat.S_ISLNK),
+        ):
+            for path in paths:
+                try:
+                    if not is_right(os.lstat(os.path.join(self.name, path).rstrip("/")).st_mode):
+                        wrong.append(path)
+                except FileNotFoundError:
+                    missing = True
+                except NotADirectoryError:
+                    continue  # a file stands where its directory should be, which is reported
+        return missing, wrong
+
+    def verify(self, source_hash: Any, *, skip_verify: bool) -> None:
+        """Compare a local archive with its hash; what was fetched has been compared."""
+        if not (self.is_local and source_hash) or skip_verify:
+            return
+        if __salt__["file.get_hash"](self.source, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
+            raise Refusal(f"{self.source} does not match the desired source_hash {self.source_sum['hsum']}")
+
+    def foretelling(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
+        """Return the comment of a dry run that would unpack."""
+        text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
+        return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
+
+    def clear(self, *, clean: bool, clean_parent: bool) -> None:
+        """Remove what must go before unpacking."""
+        if clean_parent and os.path.lexists(self.name.rstrip("/")):
+            __salt__["file.remove"](self.name.rstrip("/"))
+            self.ret["changes"].setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
+        if clean:
+            for path in [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]:
+                full = os.path.join(self.name, path)
+                if __salt__["file.remove"](full.rstrip("/")):
+                    self.ret["changes"].setdefault("removed", []).append(full)
+
+    def unpack(self, *, extract_perms: bool) -> None:
+        """Unpack. A destination made for it is removed again if nothing could be unpacked."""
+        check_cancelled()
+        if not os.path.isdir(self.name):
+            made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
+            if not made["result"]:
+                raise Refusal(made["comment"])
+            self.made_directory = True
+        try:
+            if self.format == "zip":
+                self.files = self._unzip(extract_perms=extract_perms)
+            elif self.format == "rar":
+                self.files = __salt__["archive.unrar"](self.cached, self.name, trim_output=self.trim_output)
+            elif self.options:
+                self.files = self._run_tar()
+            else:
+                self.files = __salt__["archive.extract_tar"](self.cached, self.name)
+        except AsyncStateError:
+            if self.made_directory and not os.listdir(self.name):
+                os.rmdir(self.name)
+            raise
+        if self.format == "tar" and self.trim_output:
+            self.files = self.files[: self.trim_output]
+
+    def _unzip(self, *, extract_perms: bool) -> list[str]:
+        common = {"options": self.options or None, "trim_output": self.trim_output, "password": self.password}
+        if self.use_unzip:
+            done: list[str] = __salt__["archive.cmd_unzip"](self.cached, self.name, **common)
+        else:
+            done = __salt__["archive.unzip"](self.cached, self.name, extract_perms=extract_perms, **common)
+        return done
+
+    def _run_tar(self) -> list[str]:
+        if not shutil.which("tar"):
+            raise Refusal("tar command not available, it might not be installed on minion")
+        short, long = "xv", []
+        for position, word in enumerate(w for w in shlex.split(self.options) if w not in {"v", "-v", "--verbose"}):
+            if word.startswith("-") or position > 0:
+                long.append(word)
+            else:
+                short += word.replace("x", "").replace("f", "")
+        answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=self.name, python_shell=False)
+        if answer["retcode"] != 0:
+            self.ret["changes"] = answer
+            raise Refusal("")
+        files: list[str] = answer["stdout"].splitlines()
+        return files or ["no tar output so far"]
+
+    def own(self) -> None:
+        """Give what was unpacked, or all of it that is there, to ``user`` and ``group``."""
+        kinds = [kind for kind, given in (("user", self.user), ("group", self.group)) if given]
+        if not kinds:
+            return
+        if self.own_only:
+            dirs, others = ([self.own_only], []) if os.path.isdir(self.own_only) else ([], [self.own_only])
+        else:
+            dirs = self.contents["top_level_dirs"]
+            others = self.contents["top_level_files"] + self.contents["top_level_links"]
+        for path in dirs:
+            full = os.path.join(self.name, path)
+            if not os.path.isdir(full):
+                if not __opts__["test"]:
+                    self.problems["missing"].append(full)
+                continue
+            row = __states__["file.directory"](full, user=self.user, group=self.group, recurse=kinds)
+            if row["changes"]:
+                self.ret["changes"]["updated ownership"] = True
+            if row["result"] is False:
+                self.problems["failed"].append(full)
+        for path in others:
+            self._own_one(os.path.join(self.name, path))
+
+    def _own_one(self, path: str) -> None:
+        try:
+            found = os.lstat(path)
+        except OSError:
+            if not __opts__["test"]:
+                self.problems["missing"].append(path)
+                self.problems["failed"].append(path)
+            return
+        if self.uid in {-1, found.st_uid} and self.gid in {-1, found.st_gid}:
+            return
+        if not __opts__["test"]:
+            try:
+                os.lchown(path, self.uid, self.gid)
+            except OSError:
+                self.problems["failed"].append(path)
+                return
+        self.ret["changes"]["updated ownership"] = True
+
+    def conclude(self, *, unpacked: bool, by_hash: bool, missing: bool) -> None:
+        """Say what was done."""
+        ret = self.ret
+        ret["result"] = True
+        if unpacked and self.files:
+            if self.made_directory:
+                ret["changes"]["directories_created"] = [self.name]
+            ret["changes"]["extracted_files"] = self.files
+            ret["comment"] = f"{redacted(self.source)} extracted to {self.name}{_reason(by_hash, missing)}"
+            if self.trim_output:
+                ret["comment"] += f". Output was trimmed to {self.trim_output} number of lines"
+        elif unpacked:
+            ret["result"] = False
+            ret["comment"] = f"No files were extracted from {redacted(self.source)}"
+        else:
+            ret["comment"] = "All files in archive are already present"
+            if __opts__["test"] and ret["changes"].get("updated ownership"):
+                ret["result"] = None
+                ret["comment"] += ". Ownership would be updated on one or more files/directories."
+        for kind, text in (
+            ("missing", "the following paths were missing:\n"),
+            ("failed", "Salt was unable to change ownership on the following paths:\n"),
+        ):
+            if self.problems[kind]:
+                if kind == "failed" or not self.if_missing:
+                    ret["result"] = False
+                listed = "".join(f"\n- {path}" for path in self.problems[kind])
+                ret["comment"] += f"\n\nWhile trying to enforce user/group ownership, {text}{listed}"
+
+    def forget(self) -> None:
+        """Drop the fetched copy."""
+        if not self.is_local:
+            row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
+            if not row["result"]:
+                self.ret.setdefault("warnings", []).append(row["comment"])
+
+
+def _is_file(mode: int) -> bool:
+    return not stat.S_ISLNK(mode) and not stat.S_ISDIR(mode)
+
+
+def _reason(by_hash: bool, missing: bool) -> str:
+    if by_hash:
+        return ", due to source_hash update"
+    return ", due to absence of one or more files/dirs" if missing else ""

@@ -1,0 +1,213 @@
+"""Where an archive comes from and where it goes: checked before anything is fetched or unpacked."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from asyncstate.dunders import __env__, __opts__, __salt__, __states__
+
+Row = dict[str, Any]
+
+_FORMATS = ("tar", "rar", "zip")
+_ENDINGS = {
+    "tar": r"\.(tar|tar\.(gz|bz2|xz|lzma|zst)|tgz|tbz2?|txz|tlz|tzst)$",
+    "zip": r"\.zip$",
+    "rar": r"\.rar$",
+}
+_STRIP = re.compile(r"""--strip(?:-components)?(?:\s+|=)["']?(\d+)["']?""")
+
+
+class Refusal(Exception):
+    """The state can't, or need not, go on; the text is its comment."""
+
+    def __init__(self, comment: str, result: bool | None = False) -> None:
+        super().__init__(comment)
+        self.comment = comment
+        self.result = result
+
+
+def redacted(url: str) -> str:
+    return re.sub(r"(https?)://.*@", r"\1://<redacted>@", url)
+
+
+class ArchiveSource:
+    """One archive on its way to its place."""
+
+    def __init__(self, ret: Row, name: str, user: Any, group: Any, if_missing: Any, own_only: str | None) -> None:
+        self.ret = ret
+        self.name = name
+        self.user = user
+        self.group = group
+        self.if_missing = if_missing
+        self.own_only = own_only
+        self.uid = self.gid = -1
+        self.source = ""
+        self.cached = ""
+        self.is_local = False
+        self.format = ""
+        self.options = ""
+        self.strip: int | None = None
+        self.password: Any = None
+        self.use_unzip = False
+        self.trim_output = 0
+        self.source_sum: dict[str, str] = {}
+        self.contents: dict[str, list[str]] = {}
+        self.files: list[str] = []
+        self.made_directory = False
+        self.problems: dict[str, list[str]] = {"missing": [], "failed": []}
+
+    def check_paths(self) -> None:
+        """The destination and the other paths must be absolute; nothing to do if ``if_missing`` is there."""
+        if not self.name:
+            raise Refusal("Name of the directory path needs to be specified")
+        if not os.path.isabs(self.name):
+            raise Refusal(f"{self.name} is not an absolute path")
+        self.name = self.name.rstrip("/")
+        if os.path.isfile(self.name):
+            raise Refusal(f"{self.name} exists and is not a directory")
+        self.name += "/"
+        if self.if_missing is not None and not os.path.isabs(str(self.if_missing)):
+            raise Refusal("Value for 'if_missing' is not an absolute path")
+        if self.own_only is not None:
+            if not os.path.isabs(self.own_only):
+                raise Refusal("Value for 'enforce_ownership_on' is not an absolute path")
+            if os.path.relpath(self.own_only, self.name).startswith(".."):
+                raise Refusal(f"Value for 'enforce_ownership_on' must be within {self.name}")
+        if self.if_missing is not None and os.path.exists(self.if_missing):
+            raise Refusal(f"Path {self.if_missing} exists", result=True)
+
+    def check_accounts(self) -> None:
+        """Look up who is to own the files."""
+        for kind, given, function in (
+            ("User", self.user, "file.user_to_uid"),
+            ("Group", self.group, "file.group_to_gid"),
+        ):
+            if not given:
+                continue
+            number = __salt__[function](given)
+            if number == "":
+                raise Refusal(f"{kind} {given} does not exist")
+            if kind == "User":
+                self.uid = number
+            else:
+                self.gid = number
+
+    def choose_source(self, source: Any, source_hash: Any) -> None:
+        """Take the first source that exists."""
+        chosen = __salt__["file.source_list"](source, source_hash, str(__env__))[0]
+        if not chosen:
+            raise Refusal(f'Invalid source "{chosen}"')
+        parts = urlsplit(chosen)
+        self.is_local = parts.scheme in {"", "file"}
+        self.source = (
+            os.path.realpath(os.path.expanduser(parts.path if parts.scheme else chosen)) if self.is_local else chosen
+        )
+        if self.is_local and not os.path.isfile(self.source):
+            raise Refusal(f"Source file '{self.source}' does not exist")
+
+    def choose_format(self, given: str | None, options: Any, password: Any, use_cmd_unzip: bool | None) -> None:
+        """Settle the format, by the name if it is not given, and which arguments it allows."""
+        path = (urlsplit(self.source).path or self.source).lower()
+        self.format = (
+            str(given).lower()
+            if given
+            else next((kind for kind, ending in _ENDINGS.items() if re.search(ending, path)), "")
+        )
+        if not self.format:
+            raise Refusal(
+                "Could not guess archive_format from the value of the 'source' argument. Please set this "
+                f"archive_format to one of the following: {', '.join(_FORMATS)}"
+            )
+        if self.format not in _FORMATS:
+            raise Refusal(
+                f"Invalid archive_format '{self.format}'. Either set it to a supported value ({', '.join(_FORMATS)}) "
+                "or remove this argument and the archive format will be guessed based on file extension."
+            )
+        self.options = "" if options is None else str(options)
+        self.password = password
+        if password and self.format != "zip":
+            raise Refusal("The 'password' argument is only supported for zip archives")
+        if self.options and self.format == "rar":
+            raise Refusal("The 'options' argument is only compatible with the following archive formats: tar, zip")
+        if self.format == "tar" and self.options:
+            match = _STRIP.search(self.options)
+            self.strip = int(match[1]) if match else None
+        if self.format == "zip":
+            if self.options and use_cmd_unzip is False:
+                raise Refusal(
+                    "'use_cmd_unzip' cannot be set to False if CLI options are being specified (via the 'options' "
+                    "argument). Either remove 'use_cmd_unzip', or set it to True."
+                )
+            self.use_unzip = bool(self.options) or bool(use_cmd_unzip)
+
+    def fetch(
+        self,
+        source_hash: Any,
+        source_hash_name: str | None,
+        *,
+        skip_verify: bool,
+        use_etag: bool,
+        trust: dict[str, Any],
+    ) -> None:
+        """Get a local copy of the archive."""
+        if self.is_local:
+            self.cached = self.source
+            return
+        if __opts__["test"]:
+            raise Refusal(
+                f"Archive {redacted(self.source)} would be cached (if necessary) and checked to discover if "
+                "extraction is needed",
+                result=None,
+            )
+        row = __states__["file.cached"](
+            self.source,
+            source_hash=source_hash,
+            source_hash_name=source_hash_name,
+            skip_verify=skip_verify,
+            saltenv=str(__env__),
+            use_etag=use_etag,
+            **trust,
+        )
+        if not row["result"]:
+            raise Refusal(row["comment"])
+        self.cached = (
+            __salt__["cp.cache_file"](self.source, str(__env__))
+            if self.source.startswith("salt://")
+            else (__salt__["cp.is_cached"](self.source, saltenv=str(__env__)))
+        )
+        if not self.cached:
+            raise Refusal(f"Failed to cache {redacted(self.source)}, check minion log for more information")
+
+    def _sum_file(self) -> str:
+        """Return where the hash of the archive last unpacked is kept."""
+        name = re.sub(r"[^\w.-]+", "_", self.source).strip("_")
+        return os.path.join(
+            str(__opts__.get("cachedir") or "/var/cache/asyncstate"), "archive_hash", f"{name[-180:]}.hash"
+        )
+
+    def _last_sum(self) -> str:
+        try:
+            with open(self._sum_file(), encoding="ascii") as stream:
+                return stream.read().strip()
+        except OSError:
+            return ""
+
+    def is_known(self) -> bool:
+        """Tell whether the archive unpacked last had the hash this one must have."""
+        wanted = self.source_sum
+        return bool(wanted) and self._last_sum() == f"{wanted['hash_type']}:{wanted['hsum']}"
+
+    def remember(self) -> bool:
+        """Keep the hash for the next run. Tell whether there was another one."""
+        before = self._last_sum()
+        now = f"{self.source_sum['hash_type']}:{self.source_sum['hsum']}"
+        if before != now and not __opts__["test"]:
+            path = self._sum_file()
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            __salt__["file.manage_file"](
+                path, "", None, None, {}, None, None, "0600", None, str(__env__), "", contents=f"{now}\n"
+            )
+        return bool(before) and before != now

@@ -1,0 +1,46 @@
+"""The ``event`` states. Events go to the log of the run: there is no Salt master to hear them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+
+def send(name: str, data: Any = None, show_changed: bool = True, **kwargs: Any) -> Row:
+    """Fire an event with the tag ``name``; the changes say so, unless ``show_changed`` is False."""
+    row: Row = {
+        "name": name,
+        "changes": {"tag": name, "data": data} if show_changed else {},
+        "result": None,
+        "comment": "Event would have been fired",
+    }
+    if not __opts__["test"]:
+        row["result"] = __salt__["event.send"](name, data=data, **kwargs)
+        row["comment"] = "Event fired"
+    return row
+
+
+def fire_master(name: str, **kwargs: Any) -> Row:
+    """Do as `send` does."""
+    return send(name, **kwargs)
+
+
+async def wait(name: str, sfun: str | None = None, data: Any = None) -> Row:
+    """Do nothing: only a watched state that changed fires the event."""
+    return {"name": name, "changes": {}, "result": True, "comment": ""}
+
+
+def mod_watch(name: str, **kwargs: Any) -> Row:
+    """Answer a watch: fire the event."""
+    return send(name, **kwargs)
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that an event touches nothing."""
+    return {"reads": [], "writes": []}

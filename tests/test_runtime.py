@@ -1,0 +1,186 @@
+import asyncio
+
+import pytest
+
+from asyncstate import CompileError, Settings, StateRuntime
+from asyncstate.errors import FunctionNotFound, PillarError
+from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Write a tree; return Settings for it."""
+
+    def write(files, pillar=None, **options):
+        for root, content in (("salt", files), ("pillar", pillar or {})):
+            (tmp_path / root).mkdir(exist_ok=True)
+            for path, text in content.items():
+                target = tmp_path / root / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text)
+        return Settings(
+            file_roots={"base": [str(tmp_path / "salt")]},
+            pillar_roots={"base": [str(tmp_path / "pillar")]},
+            cachedir=str(tmp_path / "cache"),
+            **options,
+        )
+
+    return write
+
+
+def results(report):
+    return {row["__id__"]: row["result"] for row in report.rows.values()}
+
+
+async def test_apply_compiles_and_runs(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\nb:\n  test.fail_without_changes:\n  - require: [test: a]\n"})) as rt:
+        report = await rt.apply(["web"], concurrency=4)
+    assert results(report) == {"a": True, "b": False}
+    assert (report.exit_code, report.concurrency) == (2, 4)
+
+
+async def test_events_of_a_run_can_be_iterated(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        plan = await rt.compile(["web"])
+        async with rt.run(plan) as run:
+            events = [event async for event in run]
+            assert run.report.ok
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    assert sum(isinstance(event, ChunkFinished) for event in events) == 1
+
+
+async def test_a_run_ends_with_its_block_even_if_nobody_listens(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        async with rt.run(await rt.compile(["web"])) as run:
+            with pytest.raises(RuntimeError, match="not over"):
+                _ = run.report
+        assert results(run.report) == {"a": True}
+
+
+async def test_a_run_without_events_cannot_be_iterated(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        async with rt.run(await rt.compile(["web"]), events=False) as run:
+            with pytest.raises(RuntimeError, match="without events"):
+                aiter(run)
+
+
+async def test_leaving_the_block_by_an_exception_cancels_the_run(tree):
+    async with StateRuntime(tree({"web.sls": "a:\n  cmd.run:\n  - name: sleep 30\n"})) as rt:
+        plan = await rt.compile(["web"])
+        with pytest.raises(ValueError, match="enough"):
+            async with asyncio.timeout(10):
+                async with rt.run(plan) as run:
+                    async for event in run:
+                        if not isinstance(event, RunStarted):
+                            raise ValueError("enough")
+
+
+async def test_stop_and_cancel_come_through(tree):
+    sls = "a:\n  cmd.run:\n  - name: sleep 30\nb:\n  test.nop:\n  - require: [cmd: a]\n"
+    async with StateRuntime(tree({"web.sls": sls})) as rt, rt.run(await rt.compile(["web"])) as run:
+        await asyncio.sleep(0.2)
+        run.stop("SIGINT")
+        run.cancel("SIGINT")
+    assert run.report.exit_code == 130
+    assert len(run.report.not_started) == 1
+
+
+async def test_application_functions_are_states(tree):
+    async def deployed(name, version):
+        await asyncio.sleep(0)
+        return {"name": name, "result": True, "changes": {"version": version}, "comment": ""}
+
+    settings = tree({"web.sls": "shop:\n  app.deployed:\n  - version: 3\n"})
+    async with StateRuntime(settings, states={"app.deployed": deployed}) as rt:
+        rt.register_state("app.also", lambda name: {"name": name, "result": True, "changes": {}, "comment": ""})
+        report = await rt.apply(["web"])
+        assert next(iter(report.rows.values()))["changes"] == {"version": 3}
+        assert (await rt.single("app.also", {"name": "x"})).ok
+
+
+async def test_two_runtimes_in_one_loop_see_only_their_own(tree, tmp_path):
+    module = (
+        "def show(name):\n"
+        "    return {'name': name, 'result': True, 'comment': '',\n"
+        "            'changes': {'test': __opts__['test'], 'p': __pillar__.get('who')}}\n"
+    )
+    first = tree({"web.sls": "a: mine.show\n", "_states/mine.py": module}, pillar={"who": {"who": 1}} and None)
+    first = Settings(file_roots=first.file_roots, pillar={"who": "one"}, test=True, cachedir=first.cachedir)
+    second = Settings(file_roots=first.file_roots, pillar={"who": "two"}, cachedir=first.cachedir)
+    async with StateRuntime(first) as one, StateRuntime(second) as two:
+        reports = await asyncio.gather(one.apply(["web"]), two.apply(["web"]))
+    assert [next(iter(report.rows.values()))["changes"] for report in reports] == [
+        {"test": True, "p": "one"},
+        {"test": False, "p": "two"},
+    ]
+
+
+async def test_top_file_pillar_and_grains_meet(tree):
+    settings = tree(
+        {"top.sls": "base:\n  'role:web':\n  - match: grain\n  - web\n", "web.sls": "{{ pillar.site }}: test.nop\n"},
+        pillar={"top.sls": "base:\n  '*': [site]\n", "site.sls": "site: shop\n"},
+        grains={"role": "web"},
+    )
+    async with StateRuntime(settings) as rt:
+        assert results(await rt.apply()) == {"shop": True}
+
+
+async def test_every_mistake_is_in_the_compile_error(tree):
+    async with StateRuntime(tree({"web.sls": "a:\n  test.nop: text\nb: []\n"})) as rt:
+        with pytest.raises(CompileError) as caught:
+            await rt.compile(["web", "nowhere"])
+    messages = [issue.message for issue in caught.value.issues]
+    assert any("'a'" in message and "list" in message for message in messages)
+    assert any("nowhere" in message for message in messages)
+
+
+async def test_a_pillar_that_does_not_render_is_an_error_before_anything_runs(tree):
+    settings = tree({}, pillar={"top.sls": "base:\n  '*': [bad]\n", "bad.sls": "{{ nothing.here }}\n"})
+    with pytest.raises(PillarError):
+        async with StateRuntime(settings):
+            pass
+
+
+def test_compiling_needs_no_event_loop(tree):
+    settings = tree({"top.sls": "base:\n  '*': [web]\n", "web.sls": "a: test.nop\n"})
+    with StateRuntime(settings).open_sync() as rt:
+        assert [chunk.id for chunk in rt.compile_sync().chunks] == ["a"]
+        assert rt.top_sync() == {"base": ["web"]}
+        assert list(rt.high_sync(["web"]).data) == ["a"]
+        assert rt.call_sync("test.echo", "hello") == "hello"
+
+
+async def test_single_and_call(tree):
+    async with StateRuntime(tree({})) as rt:
+        report = await rt.single("test.configurable_test_state", {"name": "x", "changes": False, "result": True})
+        assert next(iter(report.rows)) == "test_|-x_|-x_|-configurable_test_state"
+        assert await rt.call("test.echo", "hi") == "hi"
+        with pytest.raises(FunctionNotFound):
+            await rt.call("no.such")
+        with pytest.raises(CompileError, match="Specified state 'no.such' was not found"):
+            await rt.single("no.such", {"name": "x"})
+        with pytest.raises(CompileError, match="Invalid function passed"):
+            await rt.single("nodots", {"name": "x"})
+
+
+async def test_templates_of_managed_files_see_salt_and_pillar(tree, tmp_path):
+    target = tmp_path / "out"
+    sls = f"{target}:\n  file.managed:\n  - source: salt://t.j2\n  - template: jinja\n  - context: {{who: you}}\n"
+    async with StateRuntime(tree({"web.sls": sls, "t.j2": "{{ who }} {{ salt['test.echo']('x') }}\n"})) as rt:
+        report = await rt.apply(["web"])
+    assert report.ok, report.rows
+    assert target.read_text() == "you x\n"
+
+
+async def test_reload_pillar_is_seen_by_later_states(tree, tmp_path):
+    module = "def show(name):\n    return {'name': name, 'result': True, 'changes': {'v': __pillar__['v']}, 'comment': ''}\n"
+    pillar = tmp_path / "pillar" / "v.sls"
+    sls = (
+        f"write:\n  cmd.run:\n  - name: 'echo v: 2 > {pillar}'\n  - reload_pillar: true\n"
+        "show:\n  mine.show:\n  - require: [cmd: write]\n"
+    )
+    settings = tree({"web.sls": sls, "_states/mine.py": module}, pillar={"top.sls": "base: {'*': [v]}\n", "v.sls": "v: 1\n"})
+    async with StateRuntime(settings) as rt:
+        report = await rt.apply(["web"])
+    assert report.rows["mine_|-show_|-show_|-show"]["changes"] == {"v": 2}
