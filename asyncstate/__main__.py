@@ -1,5 +1,7 @@
 """``python -m asyncstate``: the command line."""
 
+import sys
+
 from asyncstate.cli import main
 
-main()
+sys.exit(main())

@@ -103,7 +103,9 @@ def test_rows_are_the_same_at_any_width(data, width):
         targets = [f"c{n}" for n in data.draw(st.lists(st.integers(0, number - 1), max_size=2))] if number else []
         kind = data.draw(st.sampled_from(["require", "watch", "onchanges", "onfail"]))
         function, args = data.draw(
-            st.sampled_from([("nop", {}), ("change", {}), ("fail", {}), ("wait", {"seconds": 1}), ("wait", {"seconds": 3})])
+            st.sampled_from(
+                [("nop", {}), ("change", {}), ("fail", {}), ("wait", {"seconds": 1}), ("wait", {"seconds": 3})]
+            )
         )
         builder.chunk(f"c{number}", f"test.{function}", args=args, **{kind: targets})
     plan = builder.build()

@@ -54,7 +54,7 @@ def aggregate(
             kept.add(group)
             order.keys[group] = min(order.keys[member] for member in members)
             if stages is not None:
-                stages.append(stages[members[0]])
+                stages.extend(stages[members[0]] for _ in range(len(wiring.chunk) - len(stages)))
         result.serial = [node for node in order.sort_again() if node in kept]
     return result
 
@@ -132,7 +132,8 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
     levels = [0] * size
     last = [-1] * size
     behind: dict[int, int] = {}
-    open_members = {node: len(members) for node, members in wiring.members.items() if wiring.kind[node] is NodeKind.SET}
+    waiting = wiring.in_degrees()
+    open_sets = {node: waiting[node] for node in wiring.members if wiring.kind[node] is NodeKind.SET}
 
     def passed_on(node: int, level: int, source: int) -> None:
         stack = [(node, level, source)]
@@ -141,9 +142,9 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
             for other in wiring.after[node]:
                 if level > levels[other]:
                     levels[other], last[other] = level, source
-                if other in open_members:
-                    open_members[other] -= 1
-                    if not open_members[other]:
+                if other in open_sets:
+                    open_sets[other] -= 1
+                    if not open_sets[other]:
                         stack.append((other, levels[other], last[other]))
 
     for node in serial:
@@ -154,7 +155,7 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
             level, source = level + 1, node
         if level:
             passed_on(node, level, source)
-        elif open_members:
+        elif open_sets:
             passed_on(node, 0, -1)
     return levels, behind
 
@@ -178,12 +179,20 @@ def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
 
 
 def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:
-    """Add one GROUP node: it waits for all its members wait for, and they wait for it."""
+    """Add one GROUP node: it waits for all its members wait for, and they wait for it.
+
+    What depends on one member waits for all, as in Salt: whose work the one call did is known when all have a row.
+    """
     group = wiring.node(NodeKind.GROUP)
     wiring.members[group] = tuple(members)
     wiring.label[group] = label
     for node in dict.fromkeys(node for member in members for node in before[member]):
         wiring.edge(node, group, GROUP_MEMBER)
+    dependents = list(dict.fromkeys(node for member in members for node in wiring.after[member]))
     for member in members:
         wiring.edge(group, member, GROUP_MEMBER)
+    if dependents:
+        done = wiring.add_set(tuple(members), f"{label} done")
+        for node in dependents:
+            wiring.edge(done, node, GROUP_MEMBER)
     return group

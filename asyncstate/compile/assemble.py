@@ -76,10 +76,10 @@ class PlanBuilder:
             chunk = self.number[wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else -1
             self.nodes.append(Node(wiring.kind[node], chunk, members, wiring.label.get(node, "")))
         for node, members in wiring.members.items():
-            if wiring.kind[node] is NodeKind.SET and all(self.number[member] >= 0 for member in members):
+            numbers = tuple(self.number[member] for member in members if self.number[member] >= 0)
+            if wiring.kind[node] is NodeKind.SET and numbers:
                 self.number[node] = len(self.nodes)
                 self.rank.append(0)
-                numbers = tuple(self.number[member] for member in members)
                 self.nodes.append(Node(NodeKind.SET, -1, numbers, wiring.label.get(node, "")))
 
     def _add_edges(self) -> None:

@@ -169,7 +169,7 @@ class Compiler:
             wiring,
             order,
             serial,
-            stages,
+            stages.of if stages is not None else None,
             option=self._opts.get("state_aggregate"),
             has_mod_aggregate=self._has_mod_aggregate,
         )

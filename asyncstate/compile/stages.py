@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.compile.highstate import FIRST_AUTO_ORDER
 from asyncstate.compile.low import UNSET
@@ -28,7 +28,15 @@ STAGE = "stage"
 _BARRIER, _STATE = 0, 1
 
 
-def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> list[float] | None:
+class Stages(NamedTuple):
+    """The stage of each node; ``common`` is that of all states without an explicit order, ``last`` that of ``last``."""
+
+    of: list[float]
+    common: float
+    last: float
+
+
+def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> Stages | None:
     """Return the stage of each node: the smallest of its own and its dependents'. None if there is only one."""
     drafts = wiring.drafts
     if all(draft.automatic for draft in drafts):
@@ -44,7 +52,7 @@ def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> list[fl
                 stages[other] = min((stages[after] for after in wiring.after[other]), default=stages[other])
             stage = min(stage, stages[other])
         stages[node] = stage
-    return stages
+    return Stages(stages, common, float(cap + LAST))
 
 
 def _explicit(draft: Draft, cap: int) -> float:
@@ -57,8 +65,10 @@ def _explicit(draft: Draft, cap: int) -> float:
 class _Barriers:
     """The barriers so far, with rising levels, and the states no barrier waits for yet."""
 
-    def __init__(self, builder: PlanBuilder) -> None:
+    def __init__(self, builder: PlanBuilder, stages: Stages) -> None:
         self._builder = builder
+        self._common = stages.common
+        self._last = stages.last
         self._levels: list[float] = []
         self._nodes: list[int] = []
         self._pending: list[tuple[float, int, int]] = []
@@ -70,7 +80,7 @@ class _Barriers:
         base = self._nodes[position - 1] if position else None
         if not pending or pending[0] >= (stage, _STATE):
             return base
-        barrier = self._builder.add_node(Node(NodeKind.STAGE, label=f"order {stage:g}"))
+        barrier = self._builder.add_node(Node(NodeKind.STAGE, label=self._label(stage)))
         if base is not None:
             self._builder.dag.add(base, barrier, STAGE)
         while pending and pending[0] < (stage, _STATE):
@@ -83,17 +93,22 @@ class _Barriers:
         self._nodes[position:] = [barrier]
         return barrier
 
+    def _label(self, stage: float) -> str:
+        if stage == self._common:
+            return "states without an order"
+        return "order last" if stage == self._last else f"order {stage:.15g}"
+
     def passed(self, stage: float, node: int) -> None:
         """Take note of a state that later, larger stages have to wait for."""
         heappush(self._pending, (stage, _STATE, node))
 
 
-def add_stages(builder: PlanBuilder, serial: Sequence[int], stages: Sequence[float]) -> None:
+def add_stages(builder: PlanBuilder, serial: Sequence[int], stages: Stages) -> None:
     """Add the barriers along the serial order. A state never waits for one that comes after it in serial order."""
-    barriers = _Barriers(builder)
+    barriers = _Barriers(builder, stages)
     for node in serial:
         number = builder.number[node]
-        barrier = barriers.before(stages[node])
+        barrier = barriers.before(stages.of[node])
         if barrier is not None:
             builder.dag.add(barrier, number, STAGE)
-        barriers.passed(stages[node], number)
+        barriers.passed(stages.of[node], number)

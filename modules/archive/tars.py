@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
+from .containment import extract_member
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -82,10 +84,11 @@ def extract_tar(name: str, dest: str) -> list[str]:
             names = []
             for member in archive:
                 check_cancelled()
-                archive.extract(member, dest, filter="data")
+                try:
+                    extract_member(archive, member, dest)
+                except CommandExecutionError as error:
+                    raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
                 names.append(member.name)
             return names
-    except tarfile.FilterError as error:
-        raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
     except (tarfile.TarError, OSError, EOFError) as error:
         raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error

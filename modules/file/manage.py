@@ -261,7 +261,7 @@ class _Placement:
             else:
                 changes = self.wanted.differences(os.fstat(new.fd))
             self._give(new, changes)
-            new.commit()
+            new.commit(sync=found is not None)
 
     def _give(self, new: Replacement, changes: Row) -> None:
         """Set owner and mode of the new file as far as this process may, and report it."""
@@ -311,7 +311,7 @@ class _Placement:
                 if default != "0600":
                     changes["mode"] = default
             self._give(new, differences)
-            new.commit()
+            new.commit(sync=False)
 
     def _is_genuine(self, *, updating: bool) -> bool:
         """Compare a source with the hash, and the signature, it must have."""

@@ -29,7 +29,7 @@ def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
             with Replacement(trusted_target(name), 0o666) as new:
                 if times:
                     os.utime(new.fd, times)
-                new.commit()
+                new.commit(sync=False)
         else:
             with pinned(name, follow_symlinks=True) as same:
                 os.utime(same, times)

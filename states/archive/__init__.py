@@ -10,6 +10,7 @@ from asyncstate.errors import AsyncStateError, RunCancelled
 
 from .extraction import Extraction as _Extraction
 from .source import Refusal as _Refusal
+from .source import refuse as _refuse
 
 Row = dict[str, Any]
 
@@ -52,8 +53,8 @@ def extracted(
 
     ``if_missing`` names a path that stands for the whole. ``enforce_toplevel`` refuses an archive without a single
     top-level directory. ``force`` removes paths of the wrong kind, ``clean`` the top-level paths, ``clean_parent`` the
-    whole directory before unpacking; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked. With
-    ``source_hash_update`` a new hash unpacks it again. ``options`` are those of tar or unzip. No member may leave
+    whole directory before unpacking; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked. A
+    new hash unpacks it again with ``source_hash_update``. ``options`` are those of tar or unzip. No member may leave
     ``name``.
     """
     ret: Row = {"name": name, "result": False, "changes": {}, "comment": ""}
@@ -69,7 +70,7 @@ def extracted(
     }
     try:
         if skip_files_list_verify and skip_verify:
-            raise _Refusal('Only one of "skip_files_list_verify" and "skip_verify" can be set to True')
+            _refuse('Only one of "skip_files_list_verify" and "skip_verify" can be set to True')
         job.check_paths()
         job.check_accounts()
         job.choose_source(source, source_hash)
@@ -79,29 +80,29 @@ def extracted(
         if source_hash_update and not source_hash:
             ret["warnings"] = ["The 'source_hash_update' argument is ignored when 'source_hash' is not also specified."]
         if skip_files_list_verify and job.is_known():
-            raise _Refusal(
+            _refuse(
                 f"Archive {job.source} existing source sum is the same as the expected one and skip_files_list_verify "
                 "argument was set to True. Extraction is not needed",
                 result=None if __opts__["test"] else True,
             )
         job.fetch(source_hash, source_hash_name, skip_verify=skip_verify, use_etag=use_etag, trust=trust)
-        hash_changed = bool(source_hash and source_hash_update and not skip_verify) and job.remember()
-        if skip_files_list_verify and source_hash:
-            job.remember()
+        remembers = bool(source_hash) and (skip_files_list_verify or (source_hash_update and not skip_verify))
         job.read_contents(list_options)
         if enforce_toplevel:
             job.check_toplevel()
         if clean and clean_parent:
-            raise _Refusal("Only one of 'clean' and 'clean_parent' can be set to True")
+            _refuse("Only one of 'clean' and 'clean_parent' can be set to True")
         needed, missing = job.compare(force=force, clean=clean, clean_parent=clean_parent)
         needed = needed or overwrite
-        by_hash = hash_changed and not needed
+        by_hash = remembers and source_hash_update and not needed and job.has_new_hash()
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
             if __opts__["test"]:
-                raise _Refusal(job.foretelling(clean=clean, by_hash=by_hash, missing=missing), result=None)
+                _refuse(job.foretelling(clean=clean, by_hash=by_hash, missing=missing), result=None)
             job.clear(clean=clean, clean_parent=clean_parent)
             job.unpack(extract_perms=extract_perms)
+        if remembers:
+            job.remember()
         job.own()
         job.conclude(unpacked=needed or by_hash, by_hash=by_hash, missing=missing)
     except _Refusal as refusal:
@@ -141,9 +142,11 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     path = os.path.normpath(str(low.get("name", "")))
     reads = [f"path:{os.path.dirname(path)}"]
     sources = low.get("source")
-    for source in sources if isinstance(sources, list) else [sources]:
-        if isinstance(source, str) and os.path.isabs(source):
-            reads.append(f"path:{os.path.normpath(source)}")
+    reads += [
+        f"path:{os.path.normpath(source)}"
+        for source in (sources if isinstance(sources, list) else [sources])
+        if isinstance(source, str) and os.path.isabs(source)
+    ]
     if low.get("if_missing"):
         reads.append(f"path:{low['if_missing']}")
     reads += [f"{kind}:{low[kind]}" for kind in ("user", "group") if isinstance(low.get(kind), str)]

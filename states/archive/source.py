@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from asyncstate.dunders import __env__, __opts__, __salt__, __states__
@@ -29,7 +30,13 @@ class Refusal(Exception):
         self.result = result
 
 
+def refuse(comment: str, result: bool | None = False) -> NoReturn:
+    """End the state with this comment and result."""
+    raise Refusal(comment, result)
+
+
 def redacted(url: str) -> str:
+    """Return a URL without the password in it."""
     return re.sub(r"(https?)://.*@", r"\1://<redacted>@", url)
 
 
@@ -182,11 +189,9 @@ class ArchiveSource:
             raise Refusal(f"Failed to cache {redacted(self.source)}, check minion log for more information")
 
     def _sum_file(self) -> str:
-        """Return where the hash of the archive last unpacked is kept."""
-        name = re.sub(r"[^\w.-]+", "_", self.source).strip("_")
-        return os.path.join(
-            str(__opts__.get("cachedir") or "/var/cache/asyncstate"), "archive_hash", f"{name[-180:]}.hash"
-        )
+        """Return where the hash of what was last unpacked here from this source is kept."""
+        key = hashlib.sha256(f"{self.name}\0{self.source}".encode()).hexdigest()
+        return os.path.join(str(__opts__.get("cachedir") or "/var/cache/asyncstate"), "archive_hash", key)
 
     def _last_sum(self) -> str:
         try:
@@ -195,19 +200,23 @@ class ArchiveSource:
         except OSError:
             return ""
 
-    def is_known(self) -> bool:
-        """Tell whether the archive unpacked last had the hash this one must have."""
-        wanted = self.source_sum
-        return bool(wanted) and self._last_sum() == f"{wanted['hash_type']}:{wanted['hsum']}"
+    def _wanted_sum(self) -> str:
+        return "{hash_type}:{hsum}".format_map(self.source_sum) if self.source_sum else ""
 
-    def remember(self) -> bool:
-        """Keep the hash for the next run. Tell whether there was another one."""
-        before = self._last_sum()
-        now = f"{self.source_sum['hash_type']}:{self.source_sum['hsum']}"
-        if before != now and not __opts__["test"]:
-            path = self._sum_file()
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            __salt__["file.manage_file"](
-                path, "", None, None, {}, None, None, "0600", None, str(__env__), "", contents=f"{now}\n"
-            )
-        return bool(before) and before != now
+    def is_known(self) -> bool:
+        """Tell whether the archive last unpacked here had the hash this one must have."""
+        return bool(self.source_sum) and self._last_sum() == self._wanted_sum()
+
+    def has_new_hash(self) -> bool:
+        """Tell whether an archive with another hash was unpacked here before."""
+        return self._last_sum() not in {"", self._wanted_sum()}
+
+    def remember(self) -> None:
+        """Keep the hash for the next run."""
+        if __opts__["test"] or self.is_known():
+            return
+        path = self._sum_file()
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        __salt__["file.manage_file"](
+            path, "", None, None, {}, None, None, "0600", None, str(__env__), "", contents=f"{self._wanted_sum()}\n"
+        )

@@ -34,8 +34,8 @@ def symlink(
 ) -> Row:
     """Make ``name`` a link to ``target``, owned by ``user`` and ``group``.
 
-    What is no link and stands in the way is moved to ``backupname``, removed with ``force``, or an error. ``mode`` is that
-    of the directories ``makedirs`` makes.
+    What is no link and stands in the way is moved to ``backupname``, removed with ``force``, or an error. ``mode`` is
+    that of the directories ``makedirs`` makes.
     """
     name = expand(name)
     ret = new_row(name)

@@ -35,7 +35,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 class TreeContent:
-    """What a tree is to hold: ``files`` (path: URL), ``directories``, ``links`` (path: target), all of it in ``keep``."""
+    """What a tree is to hold: ``files`` (path: URL), ``directories``, ``links`` (path: target); all in ``keep``."""
 
     def __init__(
         self,

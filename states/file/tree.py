@@ -13,6 +13,7 @@ from .directory import directory
 from .links import symlink
 from .managed import managed
 from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
+from .salttree import TreeContent, existing_sources
 
 
 def recurse(

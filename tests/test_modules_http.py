@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.errors import CommandExecutionError
+from tests.plugin_harness import PluginHarness
+from tests.web_server import web_server
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "http")
+    return harness
+
+
+@pytest.fixture
+def web():
+    with web_server() as server:
+        server.pages["/json"] = (200, {"Content-Type": "application/json", "X-Seen": "yes"}, b'{"a": [1]}')
+        server.pages["/yaml"] = (200, {"Content-Type": "text/yaml"}, b"a: 1")
+        server.pages["/latin"] = (200, {"Content-Type": "text/plain; charset=latin-1"}, b"\xe9")
+        yield server
+
+
+def test_query(plugins, web):
+    assert plugins.call("http.query", f"{web.url}/json") == {"body": '{"a": [1]}'}
+    assert plugins.call("http.query", f"{web.url}/latin", text=True) == {"body": "é", "text": "é"}
+    full = plugins.call("http.query", f"{web.url}/json", status=True, headers=True, decode=True)
+    assert (full["status"], full["headers"]["X-Seen"], full["dict"]) == (200, "yes", {"a": [1]})
+    assert plugins.call("http.query", f"{web.url}/yaml", decode=True, decode_type="yaml")["dict"] == {"a": 1}
+
+
+def test_what_is_sent(plugins, web, tmp_path):
+    plugins.call(
+        "http.query",
+        f"{web.url}/json",
+        method="POST",
+        params={"q": "a b"},
+        data={"k": "v"},
+        header_dict={"X-A": 1},
+        header_list=["X-B: 2"],
+        username="u",
+        password="p",
+    )
+    method, path, headers, body = web.requests[0]
+    assert (method, path, body) == ("POST", "/json?q=a+b", b"k=v")
+    assert (headers["X-A"], headers["X-B"], headers["Authorization"]) == ("1", "2", "Basic dTpw")
+    (tmp_path / "body").write_text("from a file")
+    plugins.call("http.query", f"{web.url}/json", method="PUT", data_file=str(tmp_path / "body"))
+    plugins.call("http.query", f"{web.url}/json", method="PUT", data="text")
+    assert [request[3] for request in web.requests[1:]] == [b"from a file", b"text"]
+
+
+def test_error_of_the_server(plugins, web):
+    assert plugins.call("http.query", f"{web.url}/gone", decode=True) == {
+        "error": "HTTP 404: Not Found",
+        "status": 404,
+        "body": "nothing here",
+    }
+
+
+def test_no_server(plugins):
+    with pytest.raises(CommandExecutionError, match=r"Error reading http://127\.0\.0\.1:1/: "):
+        plugins.call("http.query", "http://127.0.0.1:1/")
+    assert "refused" in plugins.call("http.query", "http://127.0.0.1:1/", raise_error=False)["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "message"),
+    [
+        ("/latin", {"decode": True}, "There is no decoder for 'plain'"),
+        ("/latin", {"decode": True, "decode_type": "json"}, "The answer is no valid json"),
+        ("/json", {"data_file": "/nope"}, "Cannot read /nope"),
+    ],
+)
+def test_bad_arguments(plugins, web, path, arguments, message):
+    with pytest.raises(CommandExecutionError, match=message):
+        plugins.call("http.query", web.url + path, **arguments)
+
+
+def test_only_web_urls(plugins):
+    with pytest.raises(CommandExecutionError, match="Only http and https"):
+        plugins.call("http.query", "file:///etc/passwd")
+
+
+def test_wait_for_successful_query(plugins, web):
+    answers = [(503, {}, b""), (200, {}, b"up")]
+
+    class Changing(dict):
+        def get(self, path, default=None):
+            return answers.pop(0)
+
+    web.pages = Changing()
+    assert plugins.call("http.wait_for_successful_query", f"{web.url}/x", request_interval=0.01) == {"body": "up"}
+
+
+def test_wait_gives_up(plugins, web):
+    arguments = {"wait_for": 0.02, "request_interval": 0.02}
+    assert plugins.call("http.wait_for_successful_query", f"{web.url}/gone", **arguments)["status"] == 404
+    with pytest.raises(CommandExecutionError):
+        plugins.call("http.wait_for_successful_query", "http://127.0.0.1:1/", **arguments)

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+import pytest
+from asyncstate.modules import _netlink, network
+
+from asyncstate.errors import CommandExecutionError
+from tests.plugin_harness import PluginHarness
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "network")
+    return harness
+
+
+@pytest.fixture
+def addresses(monkeypatch):
+    def address(interface, text, prefix, broadcast=""):
+        family = socket.AF_INET6 if ":" in text else socket.AF_INET
+        return _netlink.Address(interface, family, text, prefix, broadcast, interface, "global")
+
+    found = [
+        address("lo", "127.0.0.1", 8),
+        address("lo", "::1", 128),
+        address("eth0", "192.168.1.7", 24, "192.168.1.255"),
+        address("eth0", "fd00::2", 64),
+        address("eth1", "10.9.8.7", 16),
+        address("eth1", "8.8.8.8", 32),
+    ]
+    monkeypatch.setattr(_netlink, "addresses", lambda: found)
+    monkeypatch.setattr(socket, "if_nameindex", lambda: [(1, "lo"), (2, "eth0"), (3, "eth1")])
+    monkeypatch.setattr(
+        _netlink, "_sysfs", lambda name, attribute: {"flags": "0x1003", "address": f"mac of {name}"}[attribute]
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, ["8.8.8.8", "10.9.8.7", "192.168.1.7"]),
+        ({"interface": "eth0"}, ["192.168.1.7"]),
+        ({"interface": "eth0,eth1", "type": "private"}, ["10.9.8.7", "192.168.1.7"]),
+        ({"type": "public"}, ["8.8.8.8"]),
+        ({"cidr": "10.0.0.0/8"}, ["10.9.8.7"]),
+        ({"include_loopback": True, "interface": ["lo"]}, ["127.0.0.1"]),
+    ],
+)
+def test_ip_addrs(plugins, addresses, arguments, expected):
+    assert plugins.call("network.ip_addrs", **arguments) == expected
+    assert plugins.call("network.ipaddrs", **arguments) == expected
+
+
+def test_ip_addrs6(plugins, addresses):
+    assert plugins.call("network.ip_addrs6") == ["fd00::2"]
+    assert plugins.call("network.ip_addrs6", cidr="fe80::/10") == []
+
+
+def test_networks(plugins, addresses):
+    assert plugins.call("network.subnets") == ["10.9.0.0/16", "192.168.1.0/24", "8.8.8.8/32"]
+    assert plugins.call("network.subnets", "eth0") == ["192.168.1.0/24"]
+    assert plugins.call("network.subnets6") == ["fd00::/64"]
+    assert plugins.call("network.ip_networks", include_loopback=True, interface="lo") == ["127.0.0.0/8"]
+    assert plugins.call("network.ip_networks6", include_loopback=True) == ["::1/128", "fd00::/64"]
+    assert plugins.call("network.in_subnet", "192.168.0.0/16") is True
+    assert plugins.call("network.in_subnet", "172.16.0.0/12") is False
+
+
+def test_interfaces(plugins, addresses):
+    assert plugins.call("network.interfaces")["eth0"] == {
+        "up": True,
+        "hwaddr": "mac of eth0",
+        "inet": [{"address": "192.168.1.7", "netmask": "255.255.255.0", "broadcast": "192.168.1.255", "label": "eth0"}],
+        "inet6": [{"address": "fd00::2", "prefixlen": "64", "scope": "global"}],
+    }
+    assert plugins.call("network.interface", "eth0")[0]["address"] == "192.168.1.7"
+    assert plugins.call("network.interface_ip", "eth1") == "10.9.8.7"
+    assert plugins.call("network.hw_addr", "eth0") == "mac of eth0"
+    assert plugins.call("network.ifacestartswith", "10.0.0.0/8") == ["eth1"]
+    with pytest.raises(CommandExecutionError, match="Interface 'none' not found"):
+        plugins.call("network.interface", "none")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        ("calc_net", ("10.1.2.3", "255.255.0.0"), "10.1.0.0/16"),
+        ("calc_net", ("10.1.2.3/24",), "10.1.2.0/24"),
+        ("ip_in_subnet", ("10.1.2.3", "10.0.0.0/8"), True),
+        ("ip_in_subnet", (["1.1.1.1", "10.1.2.3"], "10.1.2.9/24"), True),
+        ("is_private", ("192.168.1.1",), True),
+        ("is_private", ("8.8.8.8",), False),
+        ("is_loopback", ("127.0.0.53",), True),
+        ("reverse_ip", ("10.1.2.3",), "3.2.1.10.in-addr.arpa"),
+        (
+            "convert_cidr",
+            ("10.0.0.5/24",),
+            {"network": "10.0.0.0", "netmask": "255.255.255.0", "broadcast": "10.0.0.255"},
+        ),
+    ],
+)
+def test_arithmetic(plugins, function, arguments, expected):
+    assert plugins.call(f"network.{function}", *arguments) == expected
+
+
+@pytest.mark.parametrize("function", ["calc_net", "is_private", "is_loopback", "reverse_ip"])
+def test_what_is_no_address(plugins, function):
+    with pytest.raises(CommandExecutionError):
+        plugins.call(f"network.{function}", "nonsense")
+
+
+def test_the_kernel_is_asked_right(plugins):
+    found = [address for address in _netlink.addresses() if address.interface == "lo"]
+    if not found:
+        pytest.skip("this machine does not tell its addresses")
+    loopback = found[0]
+    assert ipaddress.ip_address(loopback.text).is_loopback
+    assert loopback.network == ipaddress.ip_network("127.0.0.0/8")
+    assert plugins.call("network.interfaces")["lo"]["up"] is True
+
+
+def test_names(plugins):
+    assert plugins.call("network.get_hostname") == socket.gethostname()
+    assert plugins.call("network.get_fqdn") == socket.getfqdn()
+
+
+def test_ping_gives_no_shell_anything(plugins):
+    seen = []
+    plugins.salt["cmd.run"] = lambda argv, **_: seen.append(argv) or "output"
+    plugins.salt["cmd.retcode"] = lambda argv, **_: seen.append(argv) or 0
+    assert plugins.call("network.ping", "host; rm x") == "output"
+    assert plugins.call("network.ping", "::1", timeout=3, return_boolean=True) is True
+    assert seen == [["ping", "-c", "4", "--", "hostrmx"], ["ping", "-c", "4", "-W", "3", "--", "::1"]]
+
+
+def test_connect(plugins):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert plugins.call("network.connect", "127.0.0.1", port)["result"] is True
+    refused = plugins.call("network.connect", "127.0.0.1", port, timeout=1)
+    assert refused["result"] is False
+    assert refused["comment"].startswith(f"Unable to connect to 127.0.0.1 (127.0.0.1) port {port} tcp")
+    assert plugins.call("network.connect", "")["comment"] == "Required argument, host, is missing."
+    assert plugins.call("network.connect", "h")["comment"] == "Required argument, port, is missing."
+
+
+def test_aliases():
+    assert (network.hwaddr, network.ipaddrs6) == (network.hw_addr, network.ip_addrs6)
