@@ -165,6 +165,7 @@ class Settings(msgspec.Struct, kw_only=True):
         ones; a runtime replaces them by what it gathered.
         """
         opts: dict[str, Any] = _copy(_FIXED_OPTIONS)
+        opts["user"] = _user_name()
         opts.update(_copy(self.extra))
         opts.update({name: _copy(getattr(self, name)) for name in _FIELDS})
         opts["file_client"] = "local"  # whatever a minion's file says: there is no master here
@@ -178,7 +179,7 @@ _FIXED_OPTIONS: dict[str, Any] = {
     "__cli": "salt-call",
     "__role": "minion",
     "local": True,
-    "user": "root",
+    "user": "root",  # replaced by who runs this
     "master": "salt",
     "autoload_dynamic_modules": True,
     "decrypt_pillar": [],
@@ -350,6 +351,18 @@ def _user_directory(system: str, variable: str, below_home: str) -> str:
     if os.geteuid() == 0:
         return system
     return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), below_home), "asyncstate")
+
+
+def _user_name() -> str:
+    """Return the name of the user who runs this, or the number of one without a name."""
+    if os.geteuid() == 0:
+        return "root"
+    import pwd  # noqa: PLC0415 - root, the common case, needs no look-up
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def _minion_id(conf_file: str) -> str:

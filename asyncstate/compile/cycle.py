@@ -1,4 +1,7 @@
-"""What to say about a cycle: Salt's line, and then where each state of it is."""
+"""What to say about a cycle: Salt's line with the cycle Salt finds, and then a shortest one, with the place of each state.
+
+Both searches are iterative: a cycle of a hundred thousand states is reported like any other.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,60 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low import Draft
     from asyncstate.compile.wiring import Wiring
 
-_SHOWN = 8
+_SHOWN = 20
 """How many links of a cycle are shown; the rest of a longer one is counted."""
+
+Link = tuple["Draft", str, "Draft"]
+"""A state, the kind of its requisite, and the state it waits for."""
 
 
 def report_cycle(wiring: Wiring, findings: Findings) -> None:
-    """Find a shortest cycle and report it."""
-    links = _links(wiring, _find(wiring))
-    shown = [_link_text(*link) for link in links[:_SHOWN]]
-    left = len(links) - len(shown)
-    if left:
-        shown.append(f"… and {left} more")
-    places = [f"{after.place} {kind} {before.place}" for after, kind, before in links[:_SHOWN]]
-    hint = "\n    ".join([*places, *([f"… {left} more, and back to {links[0][2].place}"] if left else [])])
-    first = links[0][0]
+    """Find and report the cycle of a wiring that has one."""
+    links = list(_links(wiring, _first_cycle(wiring)))
+    shown = [f"({_label(after)}, '{kind}', {_label(before)})" for after, kind, before in links[:_SHOWN]]
+    if len(links) > _SHOWN:
+        shown.append(f"… and {len(links) - _SHOWN} more")
+    shortest = list(_links(wiring, _shortest_cycle(wiring)))
+    places = [f"{after.place} waits for {before.place} ({kind})" for after, kind, before in shortest[:_SHOWN]]
+    if len(shortest) > _SHOWN:
+        places.append(f"… {len(shortest) - _SHOWN} more, and back to {shortest[0][2].place}")
     findings.cyclic = True
-    findings.error_at(f"Recursive requisites were found: {', '.join(shown)}", first.file, first.line, hint)
+    file, line = shortest[0][0].file, shortest[0][0].line
+    message = f"Recursive requisites were found: {', '.join(shown)}"
+    findings.error_at(message, file, line, "\n    ".join(["the shortest cycle:", *places]))
 
 
-def _find(wiring: Wiring) -> list[int]:
+def _first_cycle(wiring: Wiring) -> list[int]:
+    """Return the first cycle a depth-first search meets, nodes and edges taken in the order they were added."""
+    finished = bytearray(len(wiring.chunk))
+    for start in range(len(wiring.chunk)):
+        path: list[int] = []
+        place: dict[int, int] = {}
+        pending: list[Iterator[int]] = [iter((start,))]
+        while pending:
+            node = next(pending[-1], None)
+            if node is None:
+                pending.pop()
+                if path:
+                    done = path.pop()
+                    del place[done]
+                    finished[done] = 1
+            elif node in place:
+                return path[place[node] :]
+            elif not finished[node]:
+                place[node] = len(path)
+                path.append(node)
+                pending.append(iter(wiring.after[node]))
+    return []
+
+
+def _shortest_cycle(wiring: Wiring) -> list[int]:
     dag = Dag(len(wiring.chunk))
     for node, targets in enumerate(wiring.after):
         for target in targets:
@@ -39,22 +73,17 @@ def _find(wiring: Wiring) -> list[int]:
     return dag.find_cycle()
 
 
-def _links(wiring: Wiring, cycle: list[int]) -> list[tuple[Draft, str, Draft]]:
-    """Return (dependent, kind, dependency) for each step of the cycle, sets left out."""
-    steps = [node for node in cycle if wiring.kind[node] is not NodeKind.SET]
-    links = []
+def _links(wiring: Wiring, cycle: list[int]) -> Iterator[Link]:
+    """Yield the links of a cycle of nodes; sets are passed over."""
     for position, node in enumerate(cycle):
         if wiring.kind[node] is NodeKind.SET:
             continue
-        after, kind = cycle[(position + 1) % len(cycle)], -1
+        after = cycle[(position + 1) % len(cycle)]
         kind = _kind(wiring, node, after)
         if kind == SET_MEMBER:
-            target = cycle[(position + 2) % len(cycle)]
-            kind, after = _kind(wiring, after, target), target
-        links.append(
-            (_draft(wiring, after), KINDS[kind].value if kind != PREREQUIRED else "prereq", _draft(wiring, node))
-        )
-    return links if steps else []
+            dependent = cycle[(position + 2) % len(cycle)]
+            kind, after = _kind(wiring, after, dependent), dependent
+        yield _draft(wiring, after), "prereq" if kind == PREREQUIRED else KINDS[kind].value, _draft(wiring, node)
 
 
 def _kind(wiring: Wiring, before: int, after: int) -> int:
@@ -63,10 +92,6 @@ def _kind(wiring: Wiring, before: int, after: int) -> int:
 
 def _draft(wiring: Wiring, node: int) -> Draft:
     return wiring.drafts[wiring.chunk[node]]
-
-
-def _link_text(after: Draft, kind: str, before: Draft) -> str:
-    return f"({_label(after)}, '{kind}', {_label(before)})"
 
 
 def _label(draft: Draft) -> str:

@@ -128,7 +128,7 @@ class Invoker:
         checked = self._checks.get(chunk.index)
         if work.verdict is Verdict.FAIL and checked is not None and work.kind is NodeKind.CHUNK:
             # A prereq that failed keeps this state from running: its row is what the check predicted, without changes.
-            return {**checked, "changes": {}}
+            return self._stamped({**checked, "changes": {}}, low)
         failed = [self.plan.chunks[index] for index in work.failed]
         return self._stamped(not_run_row(work.verdict, chunk.name, failed), low)
 
