@@ -27,11 +27,10 @@ def checkout() -> Path:
 
 @pytest.fixture
 def loop_guard():
-    """Make a blocking call of this package on the event loop an error, for the time of one test."""
+    """``with loop_guard():`` makes a blocking call of this package on the event loop an error."""
     from blockbuster import blockbuster_ctx
 
-    with blockbuster_ctx("asyncstate"):
-        yield
+    return lambda: blockbuster_ctx("asyncstate")
 
 
 @pytest.fixture

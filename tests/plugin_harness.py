@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders
-from asyncstate.errors import LoaderError, RenderError
+from asyncstate.errors import RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -80,12 +80,12 @@ class FakeLoaders:
         self.renderers: dict[str, Callable[[str, Mapping[str, Any]], str]] = {}
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
-        """Render text, or a file when ``source`` is a Path. LoaderError: no such renderer; RenderError: it failed."""
+        """Render text, or a file when ``source`` is a Path. RenderError if that fails."""
         text = source.read_text() if isinstance(source, Path) else source
         if renderer in self.renderers:
             return self.renderers[renderer](text, context)
         if renderer != "jinja":
-            raise LoaderError(f"no fake renderer {renderer!r}")
+            raise RenderError(f"no fake renderer {renderer!r}")
         import jinja2
 
         names = {
@@ -203,10 +203,29 @@ class PluginHarness:
         result: dict[str, Any] = row
         return result
 
+    def three_runs(
+        self, function: str | Callable[..., Any], **kwargs: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Return the rows of a dry run, of a real run and of a second one; the first must leave ``tmp_path`` as it is."""
+        before = snapshot(self.tmp_path)
+        dry = self.state(function, test=True, **kwargs)
+        assert snapshot(self.tmp_path) == before, "the dry run changed something"
+        return dry, self.state(function, test=False, **kwargs), self.state(function, test=False, **kwargs)
+
     def _cache_file(self, path: str, saltenv: str = "base", **_: Any) -> str | bool:
         if path.startswith("salt://"):
             return self.file_client.find(path.removeprefix("salt://").split("?")[0], saltenv) or False
         return path if Path(path).is_file() else False
+
+
+def snapshot(top: Path) -> dict[str, tuple[Any, ...]]:
+    """Return type, mode, owner and content of everything below a directory."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for path in top.rglob("*"):
+        status = path.lstat()
+        content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(top))] = (status.st_mode, status.st_uid, status.st_gid, content)
+    return found
 
 
 def _blocking(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
 
 
@@ -129,6 +130,21 @@ async def test_the_service_streams_the_events_of_a_run(service, tmp_path):
     assert (events[-1].exit_code, events[-1].changed) == (0, 4)
     assert (target / "index.txt").read_text() == "about.html\nhome.html\n"
     assert "<h1>home</h1>" in (target / "home.html").read_text()
+
+
+async def test_nothing_blocks_the_loop_while_the_tree_is_compiled_and_run(checkout, loop_guard, tmp_path):
+    settings = Settings(
+        file_roots={"base": [str(checkout / "examples" / "webservice" / "states")]},
+        pillar=order(tmp_path / "www")["pillar"],
+        cachedir=str(tmp_path / "cache"),
+    )
+    async with StateRuntime(settings) as runtime:
+        with loop_guard():
+            plan = await runtime.compile(["site"])
+            async with runtime.run(plan, concurrency=16) as run:
+                finished = [event async for event in run if isinstance(event, ChunkFinished)]
+    assert len(finished) == 4
+    assert run.report.ok
 
 
 async def test_the_events_arrive_while_the_run_goes_on(service_module, tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import shutil
 import signal
 import threading
 import time
@@ -493,6 +494,7 @@ def test_which(plugins, tmp_path, monkeypatch):
     assert plugins.call("cmd.which_bin", "no_such_tool") is None
 
 
+@pytest.mark.skipif(shutil.which("chroot") is None, reason="a user's PATH need not have chroot")
 def test_run_chroot_mounts_and_unmounts(plugins, tmp_path):
     calls = []
     plugins.salt["mount.mount"] = lambda name, device, **options: calls.append(("mount", name, device, options))

@@ -15,7 +15,7 @@ from asyncstate.report.svg import layers
 
 
 def chunk(index, id_):
-    return LowChunk(index, "test", "nop", id_, id_, "s", "base", 10000, {}, file="/s.sls", line=index + 1)
+    return LowChunk(index, "test", "nop", id_, id_, "s", "base", 10000, {}, file="/s.sls", declared=index + 1)
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class PlanBuilder:
             draft.args,
             draft.included_from,
             draft.file,
-            draft.line,
+            draft.lines or 0,
         )
 
     def _add_others(self, serial: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""What to say about a cycle: Salt's line with the cycle Salt finds, and then a shortest one, with the place of each state.
+"""What to say about a cycle: Salt's line with the cycle Salt finds, then a shortest one with the place of each state.
 
 Both searches are iterative: a cycle of a hundred thousand states is reported like any other.
 """

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import CompileError, CycleError, Issue
+from asyncstate.model.chunk import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    LineOf = Callable[[str, str | None], int]
+
+def _no_line(id_: str, state: str | None) -> int:
+    del id_, state
+    return 0
+
+
+_NO_LINES = Lines(_no_line)
 
 
 class Findings:
@@ -22,22 +29,20 @@ class Findings:
         self.errors: list[Issue] = []
         self.warnings: list[Issue] = []
         self.cyclic = False
-        self._files: dict[tuple[str, str], tuple[str, LineOf | None]] = {}
+        self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
-    def opened(self, env: str, sls: str, path: str, line_of: LineOf | None = None) -> None:
+    def opened(self, env: str, sls: str, path: str, line_of: Callable[[str, str | None], int] = _no_line) -> None:
         """Take note of the file an SLS comes from."""
-        self._files[env, sls] = (path, line_of)
+        self._files[env, sls] = (path, Lines(line_of))
 
     def place(self, env: str, sls: str, id_: Any = None, state: str | None = None) -> tuple[str, int]:
         """Return file and line of a declaration; ``("", 0)`` for high data that came from no file."""
-        path, line_of = self._files.get((env, sls), ("", None))
-        if line_of is None or not isinstance(id_, str):
-            return path, 0
-        return path, line_of(id_, state)
+        path, lines = self.source(env, sls)
+        return path, lines.of(id_, state)
 
-    def source(self, env: str, sls: str) -> tuple[str, LineOf | None]:
-        """Return the file of an SLS and its line table, for whoever asks about each of its states."""
-        return self._files.get((env, sls), ("", None))
+    def source(self, env: str, sls: str) -> tuple[str, Lines]:
+        """Return the file of an SLS and its lines."""
+        return self._files.get((env, sls), ("", _NO_LINES))
 
     def error(
         self,

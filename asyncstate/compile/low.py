@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.highstate import HighData
+    from asyncstate.model.chunk import Lines
 
 UNSET: Any = object()
 """No ``order`` at all, which is not the same as one that is null."""
@@ -35,7 +36,7 @@ class Draft:
         "fun",
         "id",
         "included_from",
-        "line",
+        "lines",
         "name",
         "order",
         "sls",
@@ -67,12 +68,17 @@ class Draft:
         self.fraction = 0.0
         self.automatic = True
         self.file = ""
-        self.line = 0
+        self.lines: Lines | None = None
 
     @property
     def tag(self) -> str:
         """The state tag."""
         return state_tag(self.state, self.id, self.name, self.fun)
+
+    @property
+    def line(self) -> int:
+        """The line of the declaration, before rendering."""
+        return self.lines.of(self.id, self.state) if self.lines is not None else 0
 
     @property
     def place(self) -> str:
@@ -115,7 +121,7 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
         env = body.get("__env__", "base")
         chain = tuple(body.get("__sls_included_from__", ()))
         chain = chains.setdefault(chain, chain)
-        file, line_of = findings.source(env, sls)
+        file, lines = findings.source(env, sls)
         for module, arguments in body.items():
             if module.startswith("__"):
                 continue
@@ -128,7 +134,7 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
                 args.pop(field, None)
             draft = Draft(module, fun, id_, name, sls=sls, env=env, args=args, order=order, included_from=chain)
             draft.file = file
-            draft.line = line_of(id_, module) if line_of is not None else 0
+            draft.lines = lines
             draft.automatic = order is UNSET or high.is_automatic(id_, order)
             if names is None:
                 drafts.append(draft)

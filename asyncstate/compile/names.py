@@ -67,7 +67,7 @@ def _copy(draft: Draft) -> Draft:
     )
     other.automatic = draft.automatic
     other.file = draft.file
-    other.line = draft.line
+    other.lines = draft.lines
     return other
 
 

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from asyncstate.model.tag import state_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Lines:
+    """The lines of one file, looked up when somebody asks: few places of a large tree are ever shown.
+
+    All are equal: where a state stands does not make it another state.
+    """
+
+    __slots__ = ("_find",)
+
+    def __init__(self, find: Callable[[str, str | None], int]) -> None:
+        self._find = find
+
+    def of(self, id_: Any, state: str | None = None) -> int:
+        """Return the line of an ID, or of a state of it; 0 if it has none of its own."""
+        return self._find(id_, state) if isinstance(id_, str) else 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lines)
+
+    def __hash__(self) -> int:
+        return hash(Lines)
 
 
 class LowChunk(msgspec.Struct, frozen=True):
     """One call of one state function, as the compiler leaves it.
 
     ``index`` is the position in serial order and breaks every tie. ``args`` holds everything written in the SLS for
-    this state (requisites and global arguments too) but the keys that have a field of their own. ``file`` and ``line``
-    say where it was declared, before rendering. ``name`` is a str unless ``names`` lists something else: such a state
-    is to fail when it is its turn.
+    this state (requisites and global arguments too) but the keys that have a field of their own. ``file`` is where it
+    was declared, ``declared`` the line of that, or the lines to look it up in. ``name`` is a str unless ``names`` lists
+    something else: such a state is to fail when it is its turn.
     """
 
     index: int
@@ -29,7 +54,12 @@ class LowChunk(msgspec.Struct, frozen=True):
     args: dict[str, Any]
     included_from: tuple[str, ...] = ()
     file: str = ""
-    line: int = 0
+    declared: int | Lines = 0
+
+    @property
+    def line(self) -> int:
+        """The line of the declaration, before rendering; 0 if unknown."""
+        return self.declared if isinstance(self.declared, int) else self.declared.of(self.id, self.state)
 
     @property
     def tag(self) -> str:

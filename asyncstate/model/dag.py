@@ -142,6 +142,9 @@ class Dag:
         first search, and the node is taken out. In graphs so large that this is not quick, a short cycle rather than
         the shortest is returned.
         """
+        for node in range(self.size):
+            if self.sources(node, node):
+                return [node]
         alive = self._nodes_on_cycles(set(range(self.size)))
         best: list[int] = []
         budget = _SEARCH_BUDGET
@@ -151,7 +154,7 @@ class Dag:
             budget -= cost + len(alive)
             if cycle:
                 best = cycle
-            if len(best) == 1:
+            if len(best) == 2:
                 break
             alive.discard(start)
             alive = self._nodes_on_cycles(alive)

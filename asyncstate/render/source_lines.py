@@ -56,30 +56,29 @@ def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
     return lines
 
 
-class _Pattern(NamedTuple):
-    """A line with template syntax: the literal text around it, and a regex where more than two pieces are literal."""
+class _Form(NamedTuple):
+    """Lines that differ in nothing but their expressions: the literal text, and a regex where it is in many pieces."""
 
     weight: int
-    number: int
-    start: str
-    end: str
+    shortest: int
     regex: re.Pattern[str] | None
+    numbers: list[int]
 
     def fits(self, text: str) -> bool:
-        """Tell whether a rendered line may come from this one."""
-        if not (text.startswith(self.start) and text.endswith(self.end)):
-            return False
-        if self.regex is None:
-            return len(text) >= len(self.start) + len(self.end)
-        return self.regex.match(text) is not None
+        """Tell whether a rendered line with these ends may come from such a line."""
+        return len(text) >= self.shortest if self.regex is None else self.regex.match(text) is not None
 
 
 class _Candidates:
-    """The lines of a template, as what rendered lines may have come from."""
+    """The lines of a template, as what rendered lines may have come from.
+
+    Forms are found by the text before their first and after their last expression: a long template, all of whose lines
+    differ, costs each rendered line no more than a short one.
+    """
 
     def __init__(self, source: str) -> None:
         self._known: dict[str, list[int]] = {"": []}
-        patterns = []
+        forms: dict[tuple[str, ...], _Form] = {}
         for number, text in enumerate(_without_statements(source).splitlines(), 1):
             stripped = text.strip()
             if not stripped:
@@ -87,12 +86,15 @@ class _Candidates:
             if _SYNTAX.search(stripped) is None:
                 self._known.setdefault(stripped, []).append(number)
                 continue
-            parts = _SYNTAX.split(stripped)
-            weight = sum(len(part.strip()) for part in parts)
-            regex = re.compile(".*?".join(map(re.escape, parts)) + r"\Z") if len(parts) > 2 else None
-            if weight:
-                patterns.append(_Pattern(weight, number, parts[0], parts[-1], regex))
-        self._patterns = sorted(patterns, key=lambda pattern: -pattern.weight)
+            parts = tuple(_SYNTAX.split(stripped))
+            if parts not in forms:
+                forms[parts] = _form(parts)
+            forms[parts].numbers.append(number)
+        self._forms: dict[tuple[str, str], list[_Form]] = {}
+        for parts, form in forms.items():
+            if form.weight:
+                self._forms.setdefault((parts[0], parts[-1]), []).append(form)
+        self._ends = {(len(start), len(end)) for start, end in self._forms}
 
     def of(self, text: str) -> list[int]:
         """Return, in order, the lines a rendered line may come from: equal ones, else those with most literal text."""
@@ -102,15 +104,19 @@ class _Candidates:
         return numbers
 
     def _matching(self, text: str) -> list[int]:
-        numbers: list[int] = []
-        weight = 0
-        for pattern in self._patterns:
-            if pattern.weight < weight:
-                break
-            if pattern.fits(text):
-                weight = pattern.weight
-                numbers.append(pattern.number)
-        return numbers
+        found = [
+            form
+            for start, end in self._ends
+            for form in self._forms.get((text[:start], text[len(text) - end :]), ())
+            if form.fits(text)
+        ]
+        most = max((form.weight for form in found), default=0)
+        return sorted(number for form in found if form.weight == most for number in form.numbers)
+
+
+def _form(parts: tuple[str, ...]) -> _Form:
+    regex = re.compile(".*?".join(map(re.escape, parts)) + r"\Z") if len(parts) > 2 else None
+    return _Form(sum(len(part.strip()) for part in parts), len(parts[0]) + len(parts[-1]), regex, [])
 
 
 def _without_statements(source: str) -> str:

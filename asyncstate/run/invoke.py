@@ -103,26 +103,43 @@ class Invoker:
         First for the first member, then for each later one the module has not marked ``__agg__``. It works on this
         run's own low data, so what it changes there holds when the member runs.
         """
-        if not members:
+        ready = [chunk for chunk in map(self.plan.chunks.__getitem__, members) if await self._passes_conditions(chunk)]
+        if not ready:
             return []
-        chunks = [self.plan.chunks[index] for index in members]
-        for chunk in chunks:
+        for chunk in ready:
             self.lows[chunk.index] = chunk.as_low()
-        function = await self._find(f"{chunks[0].state}.mod_aggregate")
+        function = await self._find(f"{ready[0].state}.mod_aggregate")
         if isinstance(function, FunctionNotFound):
             return [str(function)]
         warnings = []
-        for chunk in chunks:
+        for chunk in ready:
             low = self.lows[chunk.index]
             if low.get("__agg__"):
                 continue
             low["__agg__"] = True
-            lows = [self.lows[index] for index in members]
+            lows = [self.lows[other.index] for other in ready]
             try:
-                self.lows[chunk.index] = await self._plain(function, (low, lows, dict(self._running)), chunk, low)
-            except TypeError as error:
+                changed = await self._plain(function, (low, lows, dict(self._running)), chunk, low)
+                if not isinstance(changed, dict):
+                    raise TypeError(f"it returned {type(changed).__name__}, not low data")  # noqa: TRY301
+            except BaseException as error:  # noqa: BLE001 - a module may raise anything
+                _let_cancellation_pass(error)
                 warnings.append(f"mod_aggregate of {chunk.state} failed for {chunk.place}: {error}")
+            else:
+                self.lows[chunk.index] = changed
         return warnings
+
+    async def _passes_conditions(self, chunk: LowChunk) -> bool:
+        """Whether a member of a group would run: what its own conditions hold back is no part of the common call."""
+        low = chunk.as_low()
+        if not has_conditions(low) or await self._has(chunk.state, "mod_run_check"):
+            return True
+        current.set(self._context(chunk, low, {}, check=False))
+        try:
+            return await self.host.workers.run(check_conditions, low, self.host.salt) is None
+        except BaseException as error:  # noqa: BLE001 - the member's own row will say what is wrong
+            _let_cancellation_pass(error)
+            return False
 
     def _held_back(self, chunk: LowChunk, work: Work, low: dict[str, Any]) -> Row:
         checked = self._checks.get(chunk.index)
@@ -197,9 +214,8 @@ class Invoker:
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         try:
             row = await self._prepared_call(chunk, low, check=check)
-        except asyncio.CancelledError:
-            raise
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
+            _let_cancellation_pass(error)
             row = exception_row(low["name"], error)
         row = normalise(row, low["name"])
         row["start_time"] = began.time().isoformat()
@@ -313,9 +329,8 @@ class Invoker:
             try:
                 if await self._plain(hook, (fresh(low),), chunk, low):
                     self._initialised.add(state)
-            except asyncio.CancelledError:
-                raise
             except BaseException as error:  # noqa: BLE001 - a module may raise anything
+                _let_cancellation_pass(error)
                 return exception_row(low["name"], error)
         return None
 
@@ -353,6 +368,13 @@ class Invoker:
     def _reload(self) -> None:
         self.host.reload()
         self._functions.clear()
+
+
+def _let_cancellation_pass(error: BaseException) -> None:
+    """Raise a cancellation of this task again. One that a plugin raises by itself is a failure like any other."""
+    task = asyncio.current_task()
+    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise error
 
 
 def _brings_modules(low: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from asyncstate.dunders import __opts__, __salt__, current
-from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, LoaderError
+from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from .hashes import get_hash, get_source_sum
 from .modes import mode_text
@@ -92,14 +92,12 @@ def apply_template_on_contents(contents: str, template: str, context: Any, defau
     """Render text. Returns the text, or ``{"result": False, "comment": …}`` if that can't be done."""
     try:
         return _render(contents, template, {**(defaults or {}), **(context or {})}, saltenv)
-    except LoaderError:
-        return {"result": False, "comment": f"Specified template format {template} is not supported"}
     except AsyncStateError as error:
         return {"result": False, "comment": str(error)}
 
 
 def render_source(path: str, template: str, context: dict[str, Any], saltenv: str) -> str:
-    """Render a file; RenderError carries Salt's text, LoaderError means there is no such renderer."""
+    """Render a file; RenderError carries Salt's text."""
     return _render(Path(path), template, context, saltenv)
 
 
@@ -212,8 +210,6 @@ def get_managed(
     variables = {"name": name, "source": source, "user": user, "group": group, "mode": mode, "attrs": attrs, **kwargs}
     try:
         text = render_source(path, template, {**variables, **(defaults or {}), **(context or {})}, saltenv)
-    except LoaderError:
-        return path, {}, f"Specified template format {template} is not supported"
     except AsyncStateError as error:
         return path, {}, str(error)
     return keep_rendered(text), {}, ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate.dunders import __env__, __salt__, current
-from asyncstate.errors import AsyncStateError, CommandExecutionError, LoaderError
+from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 from .rows import is_remote
 
@@ -46,8 +46,6 @@ def _rendered(source: str, source_hash: Any, template: str | None, variables: di
             text = current.get().loaders.render_template(
                 Path(cached), template, {"source": source, **variables}, saltenv
             )
-        except LoaderError as error:
-            raise CommandExecutionError(f"Specified template format {template} is not supported") from error
         except AsyncStateError as error:
             raise CommandExecutionError(f"Failed to load template file {source}: {error}") from error
     if not text:
