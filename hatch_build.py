@@ -1,4 +1,4 @@
-"""Build hook: top-level ``states/`` and ``modules/`` are installed as ``asyncstate.states`` and ``asyncstate.modules``."""
+"""Build hook: the top-level plugin trees are installed as ``asyncstate.states`` and ``asyncstate.modules``."""
 
 from typing import Any
 

@@ -19,6 +19,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -44,7 +45,15 @@ class Issue(NamedTuple):
 
 
 class AsyncStateError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package; custom modules know it as ``salt.exceptions.SaltException``.
+
+    ``message`` and ``strerror`` are its text.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        super().__init__(text)
+        self.message = self.strerror = text
 
 
 class ConfigError(AsyncStateError):
@@ -54,14 +63,17 @@ class ConfigError(AsyncStateError):
 class RenderError(AsyncStateError):
     """A template or its data does not render.
 
-    ``str(error)`` is Salt's wording; ``file`` and ``line`` point at the source, before rendering.
+    ``str(error)`` is Salt's wording; ``file`` and ``line`` point at the source, before rendering. A custom renderer
+    gives the line as Salt's ``SaltRenderError`` takes it, second.
     """
 
-    def __init__(self, message: str, *, file: str = "", line: int = 0, excerpt: str = "") -> None:
+    def __init__(
+        self, message: object, line: int | None = None, buf: str = "", *, file: str = "", excerpt: str = ""
+    ) -> None:
         super().__init__(message)
-        self.message = message
+        self.buffer = buf
         self.file = file
-        self.line = line
+        self.line = line or 0
         self.excerpt = excerpt
 
 
@@ -104,7 +116,23 @@ class ArgumentError(AsyncStateError, TypeError):
 
 
 class CommandExecutionError(AsyncStateError):
-    """An execution module could not do its work."""
+    """An execution module could not do its work.
+
+    ``error`` is the bare message; ``info``, data that says more, follows it in ``str(error)`` as indented text.
+    ``strerror_without_changes`` leaves the key ``changes`` of ``info`` out.
+    """
+
+    def __init__(self, message: object = "", info: object = None) -> None:
+        super().__init__(message)
+        self.error = self.strerror_without_changes = self.message
+        self.info = info
+        if not info:
+            return
+        self.message = self.strerror = self.strerror_without_changes = _with_info(self.error, info)
+        self.args = (self.message,)
+        if isinstance(info, Mapping) and "changes" in info:
+            rest = {key: value for key, value in info.items() if key != "changes"}
+            self.strerror_without_changes = _with_info(self.error, rest) if rest else self.error
 
 
 class InvocationError(AsyncStateError, TypeError):
@@ -122,3 +150,30 @@ class LockHeld(AsyncStateError):
         super().__init__(f"another run holds {path}: process {pid}, since {since}. Wait for it with --wait SECONDS.")
         self.pid = pid
         self.since = since
+
+
+def _with_info(message: str, info: object) -> str:
+    if message:
+        message += " " if message.endswith((".", "?", "!")) else ". "
+    return f"{message}Additional info follows:\n\n" + "\n".join(_outline(info))
+
+
+def _outline(value: object, margin: str = "", mark: str = "") -> Iterator[str]:
+    """Yield the lines of ``value`` as Salt's ``nested`` outputter writes them: an exception's text ends up in a row."""
+    if isinstance(value, Mapping):
+        if margin:
+            yield f"{margin}----------"
+        for key in sorted(value, key=str):
+            yield f"{margin}{key}:"
+            yield from _outline(value[key], f"{margin}    ")
+    elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        for item in value:
+            if isinstance(item, (Mapping, list, tuple)):
+                yield f"{margin}|_"
+                yield from _outline(item, f"{margin}  ")
+            else:
+                yield from _outline(item, margin, "- ")
+    else:
+        for line in str(value).splitlines():
+            yield f"{margin}{mark}{line}"
+            mark = " " * len(mark)

@@ -195,7 +195,7 @@ class StateRuntime:
     def _render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
         """Render a text, or the file at a path, for a managed file or a command. Raises RenderError."""
         text, path = (source, "") if isinstance(source, str) else (source.read_text(encoding="utf-8"), str(source))
-        return str(self._render_for_plugin(text, renderer, context, saltenv, path, "jinja_env"))
+        return str(render_text(text, self._plugin_context(context, saltenv, path), renderer))
 
     def _render_data(
         self,
@@ -208,15 +208,12 @@ class StateRuntime:
     ) -> Any:
         """Render and parse text, as ``slsutil.renderer`` does. Raises RenderError."""
         pipe = None if source_text.startswith("#!") else default_renderer
-        return self._render_for_plugin(source_text, pipe, context, saltenv, path, "jinja_sls_env")
+        render_context = self._plugin_context(context, saltenv, path)
+        return render_text(source_text, render_context, pipe, template_env="jinja_sls_env")
 
-    def _render_for_plugin(
-        self, text: str, pipe: str | None, context: Mapping[str, Any], saltenv: str, path: str, template_env: str
-    ) -> Any:
+    def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str) -> RenderContext:
         file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
-        return render_text(
-            text, self._render_context(self.file_client, saltenv, file, context), pipe, template_env=template_env
-        )
+        return self._render_context(self.file_client, saltenv, file, variables)
 
     def _relative(self, path: str, saltenv: str) -> str:
         """Return a path as seen from the root it lies under, where templates it imports are looked for."""

@@ -401,9 +401,7 @@ def test_check_cmd_is_not_run_for_a_file_that_is_right(plugins, tmp_path):
 def test_check_cmd_with_a_template(plugins, tmp_path):
     plugins.salt_file("t", "go{{ 'od' }}\n")
     path = tmp_path / "f"
-    row = plugins.state(
-        "file.managed", name=str(path), source="salt://t", template="jinja", check_cmd="grep -q good"
-    )
+    row = plugins.state("file.managed", name=str(path), source="salt://t", template="jinja", check_cmd="grep -q good")
     assert (row["result"], path.read_text()) == (True, "good\n")
 
 

@@ -106,7 +106,7 @@ class LowStates:
         self.disabled: dict[str, dict[str, Any]] = {}
 
 
-_FIELDS = ("fun", "__id__", "__sls__", "__env__", "__sls_included_from__", "order")
+_NOT_ARGUMENTS = frozenset({"state", "fun", "__id__", "__sls__", "__env__", "__sls_included_from__"})
 
 
 def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[str] = ()) -> LowStates:
@@ -125,13 +125,10 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
         for module, arguments in body.items():
             if module.startswith("__"):
                 continue
-            fun, name, names, args = _collect(id_, arguments)
+            fun, name, names, args, order = _collect(id_, arguments)
             if fun is None:
                 _warn_no_function(id_, module, sls, env, findings)
                 continue
-            order = args.get("order", UNSET)
-            for field in _FIELDS:
-                args.pop(field, None)
             draft = Draft(module, fun, id_, name, sls=sls, env=env, args=args, order=order, included_from=chain)
             draft.file = file
             draft.lines = lines
@@ -145,10 +142,11 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
     return result
 
 
-def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[NamedEntry] | None, dict[str, Any]]:
-    """Join the arguments of one state: function, name, ``names`` if there are any, and the rest. Later keys win."""
+def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[NamedEntry] | None, dict[str, Any], Any]:
+    """Join the arguments of one state: function, name, ``names`` if any, the rest, and ``order``. Later keys win."""
     fun: str | None = None
     name = id_
+    order = UNSET
     names: list[NamedEntry] = []
     args: dict[str, Any] = {}
     for argument in arguments:
@@ -160,9 +158,11 @@ def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[Name
                     name = value if isinstance(value, str) else id_
                 elif key == "names":
                     names.extend(value if isinstance(value, list) else ())
-                elif key != "state":
+                elif key == "order":
+                    order = value
+                elif key not in _NOT_ARGUMENTS:
                     args[key] = value
-    return fun, name, names or None, args
+    return fun, name, names or None, args, order
 
 
 def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findings) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SET_THRESHOLD = 8
 """From how many targets on a reference goes through a SET node instead of an edge for each."""
 
-_DIRECT = tuple((kind.value, kind.weight) for kind in DIRECT)
-_DIRECT_KEYS = frozenset(key for key, _ in _DIRECT)
+_DIRECT = {kind.value: kind.weight for kind in DIRECT}
+_RANK = {kind.value: position for position, kind in enumerate(DIRECT)}
 _GLOB_CHARACTERS = re.compile(r"[*?\[\]]")
 _HINT_LIMIT = 10
 _HINT_CANDIDATES = 20000
@@ -154,7 +154,7 @@ class Resolver:
     def resolve(self) -> None:
         """Resolve every requisite of every draft, in compile order."""
         for number, draft in enumerate(self._wiring.drafts):
-            if not _DIRECT_KEYS.isdisjoint(draft.args):
+            if not _DIRECT.keys().isdisjoint(draft.args):
                 self._downgrade_watch(draft)
                 self._resolve_draft(number, draft)
 
@@ -168,10 +168,14 @@ class Resolver:
 
     def _resolve_draft(self, number: int, draft: Draft) -> None:
         args = draft.args
-        for key, kind in _DIRECT:
-            references = args.get(key)
+        keys = [key for key in args if key in _DIRECT]
+        if len(keys) > 1:
+            keys.sort(key=_RANK.__getitem__)
+        for key in keys:
+            references = args[key]
             if not references:
                 continue
+            kind = _DIRECT[key]
             if key in self._disabled:
                 self._announce_disabled(key, draft)
                 continue
@@ -299,4 +303,4 @@ class Resolver:
 
 
 def _key_of(kind: int) -> str:
-    return next(key for key, weight in _DIRECT if weight == kind)
+    return next(key for key, weight in _DIRECT.items() if weight == kind)

@@ -153,6 +153,10 @@ def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[st
     for reference in references:
         if isinstance(reference, str):
             continue
+        if type(reference) is dict and len(reference) == 1:
+            [(kind, target)] = reference.items()
+            if type(kind) is str and "." not in kind and type(target) is str:
+                continue
         if not isinstance(reference, dict) or len(reference) != 1:
             yield (
                 f"Requisite declaration {reference} in state {id_} in SLS {sls} is not formed as a single "

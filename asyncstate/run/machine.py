@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from asyncstate.model.plan import Plan
+    from asyncstate.model.requisite import Requisite
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
@@ -126,17 +127,23 @@ class Machine:
                 if self._verdict(chunk).runs
             )
             return Work(node, what.kind, -1, members=members)
-        decided = self._verdict(what.chunk, check=what.kind is NodeKind.CHECK)
+        decided = self._verdict(what.chunk, check=node if what.kind is NodeKind.CHECK else None)
         failed = self._failed_chunks(what.chunk) if decided is Verdict.FAIL else ()
         return Work(node, what.kind, what.chunk, decided, failed)
 
-    def _verdict(self, chunk: int, *, check: bool = False) -> Verdict:
+    def _verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
         requisites = self.plan.requisites[chunk]
         if not requisites:
             return Verdict.MET
-        if check:
-            requisites = tuple(req for req in requisites if req.kind is not RequisiteKind.PREREQUIRED)
+        if check is not None:
+            requisites = tuple(requisite for requisite in requisites if self._counts_for_check(requisite, check))
         return verdict(requisites, self._marks)
+
+    def _counts_for_check(self, requisite: Requisite, check: int) -> bool:
+        """Whether a chunk's requisite is also one of its check: a ``prereq`` only if the check waits for it."""
+        if requisite.kind is RequisiteKind.PREREQ:
+            return RequisiteKind.PREREQ in self.plan.dag.sources(requisite.node, check)
+        return requisite.kind is not RequisiteKind.PREREQUIRED
 
     def _marks(self, node: int, family: RequisiteKind) -> int:
         outcome = self._outcomes[node]

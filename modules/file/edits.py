@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -12,9 +13,6 @@ from .backups import copy_beside
 from .diffs import is_text, lines_of, unified
 from .paths import expand
 from .patterns import compiled, read_text, regex_flags
-
-if TYPE_CHECKING:
-    import re
 
 
 def replace(
@@ -61,7 +59,7 @@ def replace(
     literal = str(repl)
     try:
         new, hits = regex.subn(literal.replace("\\", "\\\\") if backslash_literal else literal, old, count)
-    except (IndexError, ValueError) as error:  # re.error for a bad group, too
+    except (re.error, IndexError) as error:
         raise CommandExecutionError(f"Invalid replacement {literal!r}: {error}") from error
     if not hits and (append_if_not_found or prepend_if_not_found):
         line = literal if not_found_content is None else str(not_found_content)
@@ -94,9 +92,7 @@ def _load(path: str, encoding: str | None) -> tuple[str, str]:
 
 
 def _has_line(text: str, line: str, flags: re.RegexFlag) -> bool:
-    import re as regex  # noqa: PLC0415 - the name is taken by the annotation above
-
-    return regex.search(rf"^{regex.escape(line)}($|(?=\r\n))", text, flags) is not None
+    return re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, flags) is not None
 
 
 def _ended(text: str) -> str:
@@ -154,8 +150,6 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
 
     Returns the diff of those lines, False if there is none.
     """
-    import re  # noqa: PLC0415 - beside the pattern it builds
-
     end = "$" if regex.endswith("$") else ""
     core = regex.lstrip("^").rstrip("$")
     pattern = compiled(
@@ -272,8 +266,6 @@ def psed(
     multi: bool = False,
 ) -> None:
     """Replace ``before`` by ``after`` as sed would; ``limit`` takes only what follows its first match."""
-    import re  # noqa: PLC0415 - beside the pattern it builds
-
     path = edit_target(os.path.abspath(expand(path)))
     text, codec = _load(path, None)
     head, tail = "", text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -155,7 +156,7 @@ def link(src: str, path: str) -> bool:
 
 
 def symlink(src: str, path: str, force: bool = False, atomic: bool = False, follow_symlinks: bool = True) -> bool:
-    """Make ``path`` a link to ``src``. What stands there is replaced only with ``force`` or ``atomic``."""
+    """Make ``path`` a link to ``src``. What stands there is replaced only with ``force`` or ``atomic``, a directory never."""
     path = expand(path)
     if not os.path.isabs(path):
         raise InvocationError(f"Link path must be absolute: {path}")
@@ -166,14 +167,14 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False, foll
             raise CommandExecutionError(f"Found existing symlink: {path}")
     elif os.path.lexists(path) and not force and not atomic:
         raise CommandExecutionError(f"Existing path is not a symlink: {path}")
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:
         if not os.path.lexists(path):
             os.symlink(src, path)
             return True
-        if force and os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
         os.symlink(src, temporary)
         try:
             os.replace(temporary, path)

@@ -212,7 +212,7 @@ class _Check:
             found = os.lstat(path)
             if self.follow_symlinks and stat.S_ISLNK(found.st_mode) and os.path.exists(path):
                 found = os.stat(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {"directory": "new"}
         changes: Row = {}
         if user is not None and self.uid != found.st_uid:

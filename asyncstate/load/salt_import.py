@@ -1,0 +1,111 @@
+"""``import salt`` in a custom module: real Salt where it is installed, else the namespace in `asyncstate.load.salt`.
+
+Plugins are run with builtins of their own, in which ``__import__`` knows where ``salt`` is. Python looks builtins up in
+the globals a function was defined in, so that imports inside functions, made later and in any thread, find it too.
+Nothing is ever put into ``sys.modules`` under the name ``salt``: the host application and the libraries a plugin uses
+see no Salt that is not there. ``importlib.import_module("salt…")`` is such a library, and finds only real Salt.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import os
+import sys
+from functools import lru_cache
+from importlib.abc import Loader
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+
+@lru_cache(maxsize=1)
+def real_salt_is_installed() -> bool:
+    """Tell whether Salt itself can be imported; then plugins get it. Looked up once a process, without importing it.
+
+    A directory that happens to be called ``salt``, such as a file root below the working directory, does not count.
+    """
+    try:
+        spec = importlib.util.find_spec("salt")
+    except (ImportError, ValueError):
+        return False
+    if spec is None or spec.origin is None:
+        return False
+    return any(os.path.isfile(os.path.join(place, "exceptions.py")) for place in spec.submodule_search_locations or ())
+
+
+def _import(
+    name: str,
+    globals: Mapping[str, object] | None = None,  # noqa: A002 - the names of the built-in
+    locals: Mapping[str, object] | None = None,  # noqa: A002
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> Any:
+    """Import as Python does, but for ``salt``. Raises ModuleNotFoundError or ImportError that names a way out."""
+    if level or name.partition(".")[0] != "salt" or real_salt_is_installed():
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    from asyncstate.load.salt.namespace import names_from, provide  # noqa: PLC0415 - few plugins need it
+
+    module = provide(name)
+    if not fromlist:
+        return provide("salt")
+    names_from(name, module, fromlist)
+    return module
+
+
+PLUGIN_BUILTINS: dict[str, Any] = {**vars(builtins), "__import__": _import, "__salt_system_encoding__": "utf-8"}
+"""What stands under ``__builtins__`` in the globals of a plugin."""
+
+
+class _PackageLoader(Loader):
+    """The loader of a module of a plugin package, which gets the builtins of plugins."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Let the module's own loader create it."""
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module's own loader run it, with the builtins of plugins."""
+        module.__dict__["__builtins__"] = PLUGIN_BUILTINS
+        self._loader.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+class _PackageFinder:
+    """Finds the modules of installed plugin packages as everybody else does, and gives them `_PackageLoader`."""
+
+    def __init__(self) -> None:
+        self.packages: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not any(fullname == package or fullname.startswith(f"{package}.") for package in self.packages):
+            return None
+        for finder in sys.meta_path:
+            if finder is not self:
+                spec = finder.find_spec(fullname, path, target)
+                if spec is not None:
+                    if hasattr(spec.loader, "exec_module"):
+                        spec.loader = _PackageLoader(spec.loader)
+                    return spec
+        return None
+
+
+_finder = _PackageFinder()
+
+
+def serve_package(package: str) -> None:
+    """Let what is imported from an installed plugin package, from now on, find ``salt``."""
+    _finder.packages.add(package)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
