@@ -1,5 +1,6 @@
 import asyncio
 
+import msgspec
 import pytest
 from fake_host import FakeHost, row, run_virtual
 from fake_host import test_mode as in_test_mode
@@ -17,6 +18,7 @@ from asyncstate.model.event import (
     RunStarted,
     StateEvent,
 )
+from asyncstate.model.plan import BrokenListener
 from asyncstate.run.engine import Engine, RunOptions
 
 
@@ -218,6 +220,16 @@ def test_listeners_run_last_and_once(host):
     report, _ = run(plan, host)
     assert list(report.rows)[-1] == "test_|-listener_svc_|-svc_|-mod_watch"
     assert host.log == ["conf", "quiet", "svc", "svc watched as nop: []"]
+
+
+@pytest.mark.parametrize(("target", "rows"), [("conf", 2), ("quiet", 0)])
+def test_listener_that_does_not_exist_has_a_row_if_its_target_changed(host, target, rows):
+    plan = PlanBuilder().chunk("conf", "test.change").chunk("quiet").build()
+    number = next(chunk.index for chunk in plan.chunks if chunk.id == target)
+    broken = BrokenListener((number,), "Listen_Error_|-x", {"name": "x", "result": False, "changes": {}, "comment": ""})
+    report, _ = run(msgspec.structs.replace(plan, broken_listeners=(broken,)), host)
+    assert ("Listen_Error_|-x" in report.rows) is bool(rows)
+    assert report.exit_code == rows
 
 
 def test_listener_whose_module_cannot_watch_fails_in_its_own_row(host):
@@ -444,6 +456,17 @@ def test_known_rows_come_first(host):
     report, _ = run(builder.build(), host)
     assert list(results(report)) == ["off", "a"]
     assert report.exit_code == 2
+
+
+def test_a_listener_that_does_not_exist_is_a_row_if_it_would_have_run(host):
+    plan = PlanBuilder().chunk("conf", "test.change").chunk("quiet").build()
+    broken = [BrokenListener((index,), f"Listen_Error_|-{index}", row("x", result=False)) for index in (0, 1)]
+    plan = msgspec.structs.replace(
+        plan, broken_listeners=tuple(broken), rows={"Listen_Error_|-known": row("y", result=False)}
+    )
+    report, _ = run(plan, host)
+    assert list(report.rows)[2:] == ["Listen_Error_|-0", "Listen_Error_|-known"]
+    assert plan.rows["Listen_Error_|-known"] == row("y", result=False), "a plan stays as it is"
 
 
 def test_reload_after_changes_that_bring_modules(host):

@@ -194,3 +194,10 @@ def test_views_are_copies_of_what_there_is():
     assert lows[0]["k"] == [1]
     assert [low["__id__"] for low in lows[:]] == ["a", "b"]
     assert len(lows) == 2
+
+
+async def test_a_name_that_is_no_string_is_a_failed_row(host):
+    plan = PlanBuilder().chunk("a", name=5).build()
+    (only,) = (await apply(plan, host)).values()
+    assert only["comment"] == "ID '5' in SLS 's' is not formed as a string, but is a int\n"
+    assert (only["name"], only["result"], only["__id__"], only["__sls__"]) == (5, False, None, None)

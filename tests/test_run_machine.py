@@ -1,9 +1,11 @@
 import random
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
+from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.gate import Verdict
@@ -129,6 +131,19 @@ def test_failed_prereq_keeps_its_target_from_running():
     plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
     _, verdicts = run_all(Machine(plan), {("check", "deploy"): WOULD, "prep": FAILED})
     assert verdicts["deploy"] is Verdict.FAIL
+
+
+def test_check_looks_only_at_the_prereqs_it_waits_for():
+    plan = PlanBuilder().chunk("outer", prereq=["middle"]).chunk("middle", prereq=["inner"]).chunk("inner").build()
+    results = {("check", "inner"): OK, ("check", "middle"): WOULD}
+    assert run_all(Machine(plan), results)[1]["outer"] is Verdict.PRE
+    unlinked = Dag(plan.dag.size)
+    checks = {node for node in range(plan.dag.size) if plan.nodes[node].kind is NodeKind.CHECK}
+    for edge in plan.dag.edges():
+        if not {edge.before, edge.after} <= checks:
+            unlinked.add(*edge)
+    verdicts = run_all(Machine(msgspec.structs.replace(plan, dag=unlinked)), results)[1]
+    assert verdicts == {"outer": Verdict.MET, "middle": Verdict.PRE, "inner": Verdict.MET}
 
 
 def test_failhard_stops_dispatch_and_lets_running_work_finish():

@@ -92,6 +92,16 @@ def test_numbers_follow_the_serial_order():
     a, b = (chunk.tag for chunk in plan.chunks)
     rows = number_rows(plan, {b: good(), a: good()}, {a: {"sub": good()}}, {"listener": good()}, {})
     assert list(rows) == [a, "sub", b, "listener"]
+
+
+def test_listeners_that_refer_to_nothing_come_last_and_other_known_rows_first():
+    builder = PlanBuilder().chunk("a")
+    builder.rows = {"Listen_Error_|-listen_x_|-listen_test_|-Listen_Error": good(), "disabled": good()}
+    plan = builder.build()
+    a = plan.chunks[0].tag
+    rows = number_rows(plan, {a: good()}, {}, {"listener": good()}, {})
+    assert list(rows) == ["disabled", a, "listener", "Listen_Error_|-listen_x_|-listen_test_|-Listen_Error"]
+    assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]
     assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]
 
 

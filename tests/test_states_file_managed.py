@@ -78,7 +78,7 @@ def mode_of(path):
         ("same\n", {"contents": "same", "mode": "0600"}, {"mode": "0600"}, {"mode": "0600"}, "same\n"),
     ],
 )
-def test_contents_table(plugins, before, arguments, foretold, changed, after):
+def test_contents_table(plugins, before, arguments, foretold, changed, after):  # noqa: PLR0917 - a table
     path = plugins.tmp_path / "f"
     if before is not None:
         path.write_text(before)
@@ -129,8 +129,7 @@ def test_a_file_already_right_is_right_in_a_dry_run_too(plugins, tmp_path):
         ({"contents": "x", "defaults": ["a"]}, "Defaults must be formed as a dict"),
         (
             {"contents": "", "allow_empty": False},
-            "'contents' value would result in empty contents. Set allow_empty to True to allow the managed file to be "
-            "empty.",
+            "'contents' value would result in empty contents. Set allow_empty to True to allow the managed file to be empty.",
         ),
         (
             {"contents": "x", "user": "nosuch", "group": "nogrp"},
@@ -147,8 +146,7 @@ def test_a_file_already_right_is_right_in_a_dry_run_too(plugins, tmp_path):
         ),
         (
             {"source": "http://127.0.0.1:1/x"},
-            "Unable to manage file: Unable to verify upstream hash of source file http://127.0.0.1:1/x, please set "
-            "source_hash or set skip_verify to True",
+            "Unable to manage file: Unable to verify upstream hash of source file http://127.0.0.1:1/x, please set source_hash or set skip_verify to True",
         ),
     ],
 )

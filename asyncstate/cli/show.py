@@ -55,7 +55,7 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     if console.out == "human":
         console.lines(_order_lines(plan, console.palette()))
     else:
-        console.data([chunk.as_low() for chunk in plan.chunks])
+        console.data(plan.lowstate())
     return 0
 
 

@@ -265,9 +265,9 @@ class Engine:
 
     async def _listen(self) -> None:
         """Call ``mod_watch`` once for each listener whose target reports changes, in plan order, each once."""
+        broken = [listener for listener in self.plan.broken_listeners if self._changed(listener.targets)]
         for listener in self.plan.listeners:
-            targets = (self._rows.get(self.plan.chunks[target].tag) for target in listener.targets)
-            if not any(row is not None and row["changes"] for row in targets):
+            if not self._changed(listener.targets):
                 continue
             chunk = listener_chunk(self.plan.chunks[listener.chunk])
             tag = chunk.tag
@@ -280,7 +280,13 @@ class Engine:
             if self._observers:
                 self._emit(ChunkFinished, tag=tag, row=row, why="listen")
             if row["result"] is False and not self.options.test and chunk.args.get("failhard", self.options.failhard):
-                return
+                break
+        self._listener_rows.update((listener.tag, dict(listener.row)) for listener in broken)
+
+    def _changed(self, chunks: tuple[int, ...]) -> bool:
+        """Whether any of these chunks has a row that reports changes."""
+        rows = (self._rows.get(self.plan.chunks[chunk].tag) for chunk in chunks)
+        return any(row is not None and row["changes"] for row in rows)
 
     # clock and events
 

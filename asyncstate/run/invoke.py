@@ -229,6 +229,10 @@ class Invoker:
         return row
 
     async def _prepared_call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Any:
+        given = low["name"]
+        if given and not isinstance(given, str):
+            what = f"is not formed as a string, but is a {type(given).__name__}"
+            return unverified_row(given, f"ID '{given}' in SLS '{low.get('__sls__')}' {what}\n")
         umask = None
         if "umask" in low:
             text = low.pop("umask")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 MASK = "**********"
+_LISTEN_ERROR = "Listen_Error_|-"
 
 
 def failed_row(name: Any, comment: str) -> Row:
@@ -132,12 +133,13 @@ def number_rows(
     """Put rows in serial order and number them, whatever the timing: sub-states after their parent, listeners last.
 
     ``early`` gives the rank of the check of a chunk whose requisites already held it back there: as in Salt that is its
-    place.
+    place. Rows the plan brought along come first, those about broken listeners last.
     """
     chunks = plan.chunks
     if early:
         chunks = tuple(sorted(chunks, key=lambda chunk: early.get(chunk.index, plan.rank[chunk.index])))
-    ordered: dict[str, Row] = dict(plan.rows)
+    known = {tag: dict(row) for tag, row in plan.rows.items()}
+    ordered: dict[str, Row] = {tag: row for tag, row in known.items() if not tag.startswith(_LISTEN_ERROR)}
     for chunk in chunks:
         tag = chunk.tag
         if tag in rows:
@@ -146,6 +148,13 @@ def number_rows(
     for tag, row in last.items():
         ordered[tag] = row
         ordered.update(subs.get(tag, {}))
+    ordered.update(known)
     for number, row in enumerate(ordered.values()):
         row["__run_num__"] = number
+        for key, value in _UNTIMED.items():
+            row.setdefault(key, value)
     return ordered
+
+
+_UNTIMED = {"__id__": None, "__sls__": None, "start_time": "00:00:00.000000", "duration": 0.0}
+"""What completes a row of which no state was called: every row of a report has the same keys."""

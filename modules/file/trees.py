@@ -156,7 +156,7 @@ def link(src: str, path: str) -> bool:
 
 
 def symlink(src: str, path: str, force: bool = False, atomic: bool = False, follow_symlinks: bool = True) -> bool:
-    """Make ``path`` a link to ``src``. What stands there is replaced only with ``force`` or ``atomic``, a directory never."""
+    """Make ``path`` a link to ``src``. A file there is replaced with ``force`` or ``atomic``, a directory never."""
     path = expand(path)
     if not os.path.isabs(path):
         raise InvocationError(f"Link path must be absolute: {path}")
