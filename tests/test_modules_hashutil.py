@@ -3,11 +3,11 @@ import hashlib
 import hmac
 
 import pytest
+from asyncstate.modules import hashutil
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.errors import CommandExecutionError
-from asyncstate.modules import hashutil
 from tests.plugin_harness import PluginHarness
 
 

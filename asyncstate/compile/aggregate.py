@@ -7,6 +7,7 @@ That is the group Salt would put them in, found in one pass over the graph inste
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.wiring import GROUP_MEMBER
@@ -160,6 +161,14 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
     return levels, behind
 
 
+def _incoming_of_sets(wiring: Wiring) -> dict[int, int]:
+    """How many edges lead to each SET: from its members, and from groups its members are in."""
+    if not wiring.members:
+        return {}
+    waiting = wiring.in_degrees()
+    return {node: waiting[node] for node in wiring.members if wiring.kind[node] is NodeKind.SET}
+
+
 def _why_alone(wiring: Wiring, node: int, behind: dict[int, int], *, full: bool) -> str:
     if full:
         return f"its group is full ({MAX_MEMBERS} states)"
@@ -179,20 +188,22 @@ def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
 
 
 def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:
-    """Add one GROUP node: it waits for all its members wait for, and they wait for it.
+    """Add one GROUP node: it waits for all its members wait for, and they wait for it, one after the other.
 
-    What depends on one member waits for all, as in Salt: whose work the one call did is known when all have a row.
+    The first does the work of all, so the others come behind it; and whatever depends on one of them waits for the last,
+    as it does in Salt.
     """
     group = wiring.node(NodeKind.GROUP)
     wiring.members[group] = tuple(members)
     wiring.label[group] = label
     for node in dict.fromkeys(node for member in members for node in before[member]):
         wiring.edge(node, group, GROUP_MEMBER)
-    dependents = list(dict.fromkeys(node for member in members for node in wiring.after[member]))
-    for member in members:
-        wiring.edge(group, member, GROUP_MEMBER)
-    if dependents:
-        done = wiring.add_set(tuple(members), f"{label} done")
-        for node in dependents:
-            wiring.edge(done, node, GROUP_MEMBER)
+    last = members[-1]
+    dependents = dict.fromkeys(node for member in members for node in wiring.after[member])
+    known = set(wiring.after[last])
+    for node in dependents:
+        if node not in known:
+            wiring.edge(last, node, GROUP_MEMBER)
+    for one, next_one in pairwise((group, *members)):
+        wiring.edge(one, next_one, GROUP_MEMBER)
     return group

@@ -112,7 +112,8 @@ class Scoreboard:
     def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: dict[int, None]) -> None:
         place = places[-1]
         for above in places:
-            before[above.writer] = None
+            if above is not place or not (writes and place.users):
+                before[above.writer] = None
             before[above.tree_writer] = None
             if writes and above.tree_readers:
                 above.tree_readers = self._joined(above.tree_readers)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import shlex
 import shutil
 import tarfile
 import tempfile
+import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 Members = tuple[list[str], list[str], list[str]]
 """Directories (each with a slash at its end), files, symbolic links."""
 
+_BROKEN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError)
 _DECOMPRESSORS = (("xz", "xz --decompress --stdout"), ("zstd", "zstd --decompress --stdout"))
 
 
@@ -63,14 +66,17 @@ def members(name: str, cached: str, options: str | None) -> Members:
     dirs: list[str] = []
     files: list[str] = []
     links: list[str] = []
-    with open_tar(name, cached, options) as archive:
-        for member in archive:
-            if member.issym():
-                links.append(member.name)
-            elif member.isdir():
-                dirs.append(f"{member.name}/")
-            else:
-                files.append(member.name)
+    try:
+        with open_tar(name, cached, options) as archive:
+            for member in archive:
+                if member.issym():
+                    links.append(member.name)
+                elif member.isdir():
+                    dirs.append(f"{member.name}/")
+                else:
+                    files.append(member.name)
+    except _BROKEN as error:
+        raise CommandExecutionError(f"Failed to list contents of {name}: {error}") from error
     return dirs, files, links
 
 
@@ -90,5 +96,5 @@ def extract_tar(name: str, dest: str) -> list[str]:
                     raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
                 names.append(member.name)
             return names
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except _BROKEN as error:
         raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error

@@ -361,13 +361,14 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
             trial |= {"contents": Path(placement["sfn"]).read_bytes(), "sfn": ""}
             trial |= {"source": None, "source_sum": {}, "keep_mode": False}
         __salt__["file.manage_file"](copy, ret=None, backup="", **trial)
-        return mod_run_check_cmd(check_cmd, copy)
+        verdict = mod_run_check_cmd(check_cmd, copy)
+        return verdict if isinstance(verdict, dict) else None
     finally:
         Path(copy).unlink(missing_ok=True)
 
 
-def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | None:
-    """Run ``cmd filename``; None if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
+def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | bool:
+    """Run ``cmd filename``; True if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
 
     A state function with a ``check_cmd`` argument of its own calls this; the run applies no further check to it.
     """
@@ -376,7 +377,7 @@ def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | N
         check_cmd_opts.setdefault("shell", shell)
     answer = __salt__["cmd.run_all"](f"{cmd} {shlex.quote(filename)}", **check_cmd_opts)
     if answer["retcode"] == 0:
-        return None
+        return True
     said = [answer[stream] for stream in ("stdout", "stderr") if answer.get(stream)]
     return {"comment": "\n".join(["check_cmd execution failed", *said]), "skip_watch": True, "result": False}
 

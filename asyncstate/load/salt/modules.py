@@ -1,0 +1,13 @@
+"""``salt.modules``: what comes with asyncstate under these names."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from asyncstate.load.salt.bundled import bundled_module
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return bundled_module("modules", name)

@@ -1,0 +1,139 @@
+import copy
+
+import pytest
+from hypothesis import given
+from naive_order import naive_order
+from strategies import high_data
+from trees import ids, plan, warnings, wired
+
+from asyncstate.compile import resolve
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.low import UNSET, Draft
+from asyncstate.compile.order import order_cap, warn_odd_orders
+
+
+def draft(order=UNSET, id_="a"):
+    return Draft("test", "nop", id_, id_, sls="s", env="base", args={}, order=order, included_from=())
+
+
+def serial_tags(high):
+    wiring, _, serial = wired(copy.deepcopy(high))
+    check = set(wiring.check_of.values())
+    return [("?" if node in check else "") + wiring.drafts[wiring.chunk[node]].tag for node in serial]
+
+
+@given(high_data())
+def test_serial_order_is_what_the_plain_reference_says(high):
+    assert serial_tags(high) == naive_order(copy.deepcopy(high))
+
+
+@pytest.mark.parametrize("threshold", [1, 2, 3])
+@given(high_data(prereq=False, names=False))
+def test_sets_do_not_change_the_serial_order(threshold, high):
+    expected = naive_order(copy.deepcopy(high))
+    before = resolve.SET_THRESHOLD
+    resolve.SET_THRESHOLD = threshold
+    try:
+        assert serial_tags(high) == expected
+    finally:
+        resolve.SET_THRESHOLD = before
+
+
+@given(high_data())
+def test_serial_order_respects_every_edge(high):
+    wiring, _, serial = wired(high)
+    place = {node: position for position, node in enumerate(serial)}
+    for node, targets in enumerate(wiring.after):
+        for target in targets:
+            members = wiring.members.get(node, (node,))
+            for after in wiring.after[target] if target in wiring.members else [target]:
+                assert all(place[member] < place[after] for member in members)
+
+
+def test_the_cap_is_100_above_the_largest_number_and_moves_only_when_reached():
+    assert order_cap([]) == 1
+    assert order_cap([draft(10000), draft(10099)]) == 10100
+    assert order_cap([draft(10000), draft(10100)]) == 10200
+    assert order_cap([draft(20000), draft(10000)]) == 20100
+    assert order_cap([draft(5.5), draft("last"), draft(-3), draft(0)]) == 1
+    assert order_cap([draft(True)]) == 101
+
+
+def orders(text, **options):
+    return {chunk.id: chunk.order for chunk in plan(text, **options).chunks}
+
+
+def test_order_values_as_salt_shows_them():
+    tree = """
+a: test.nop
+b: {test.nop: [{order: last}]}
+c: {test.nop: [{order: first}]}
+d: {test.nop: [{order: -1}]}
+e: {test.nop: [{order: 12}]}
+f: {test.nop: [{order: '3'}]}
+"""
+    assert orders(tree) == {"c": 0, "e": 12, "a": 10000, "f": 10100, "d": 1010099, "b": 1010100}
+    assert ids(plan(tree)) == ["c", "e", "a", "f", "d", "b"]
+
+
+def test_names_add_their_position_also_to_an_order_of_their_own():
+    compiled = plan("m: {test.nop: [{names: [x, {y: [{order: 1}]}]}]}")
+    assert [(chunk.name, chunk.order) for chunk in compiled.chunks] == [("y", 1.0002), ("x", 10000.0001)]
+
+
+def test_only_direct_dependents_pull_forward():
+    tree = """
+a: {test.nop: [{require: [{test: c1}]}]}
+m1: test.nop
+m2: test.nop
+c1: {test.nop: [{require: [{test: c2}]}]}
+m3: test.nop
+c2: test.nop
+"""
+    assert ids(plan(tree)) == ["m1", "m2", "c2", "c1", "a", "m3"]
+
+
+def test_a_dependent_of_less_weight_that_comes_later_does_not_pull():
+    heavier_first = """
+x: test.nop
+t: test.nop
+c: {test.nop: [{onchanges: [{test: t}]}]}
+f: {test.nop: [{order: 2}, {onfail: [{test: t}]}]}
+"""
+    assert ids(plan(heavier_first)) == ["x", "t", "f", "c"]
+    lighter_first = """
+x: test.nop
+t: test.nop
+f: {test.nop: [{order: 2}, {onfail: [{test: t}]}]}
+c: {test.nop: [{onchanges: [{test: t}]}]}
+"""
+    assert ids(plan(lighter_first)) == ["t", "f", "x", "c"]
+
+
+def test_a_negative_order_pulls_what_it_requires_to_the_front_and_last_does_not():
+    tree = "m: test.nop\nz: test.nop\na: {test.nop: [{order: %s}, {require: [{test: z}]}]}\n"
+    assert ids(plan(tree % "-1")) == ["z", "m", "a"]
+    assert ids(plan(tree % "last")) == ["m", "z", "a"]
+
+
+def test_without_automatic_numbers_the_order_is_that_of_module_name_and_function():
+    tree = "b: test.nop\na: cmd.run\nB: test.nop\nc: {test.nop: [{order: 3}]}\n"
+    assert ids(plan(tree, state_auto_order=False)) == ["c", "a", "B", "b"]
+
+
+def test_an_order_that_is_no_order_is_named_and_counts_as_none():
+    tree = "a: {test.nop: [{order: soon}]}\nb: {test.nop: [{order: .nan}]}\nc: {test.nop: [{order: last}]}\n"
+    assert warnings(tree) == [
+        "order 'soon' of state 'a' in SLS 's' is no order and is ignored",
+        "order 'nan' of state 'b' in SLS 's' is no order and is ignored",
+    ]
+    assert ids(plan(tree))[-1] == "c"
+
+
+def test_the_warning_is_for_what_was_written_only():
+    findings = Findings()
+    drafts = [draft(10000), draft("first"), draft(UNSET)]
+    for one in drafts:
+        one.automatic = False
+    warn_odd_orders(drafts, findings)
+    assert findings.warnings == []

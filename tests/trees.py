@@ -1,0 +1,152 @@
+"""Small trees for tests of the compiler: SLS texts in, Plan or Issues out."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from asyncstate.compile.compiler import Compiler
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.highstate import HighData
+from asyncstate.compile.low import compile_low
+from asyncstate.compile.order import SerialOrder
+from asyncstate.compile.resolve import Resolver
+from asyncstate.compile.verify import verify_high
+from asyncstate.compile.wiring import Wiring
+from asyncstate.errors import CompileError
+from asyncstate.model.plan import NodeKind
+from asyncstate.render.context import RenderContext
+from asyncstate.render.pipe import render_sls
+from asyncstate.sources.fileclient import MemoryFileClient
+from asyncstate.sources.matchers import Matcher
+
+
+class FakeStates:
+    """State modules that have the functions named; ``footprints`` are the mod_footprint of some."""
+
+    def __init__(self, *functions, footprints=None, bundled=True):
+        self.functions = set(functions)
+        self.footprints = footprints or {}
+        self.bundled = bundled
+        self.asked = []
+
+    def has(self, name):
+        self.asked.append(name)
+        return name in self.functions
+
+    def find(self, name):
+        self.asked.append(name)
+        module, _, function = name.partition(".")
+        if function == "mod_footprint":
+            declare = self.footprints.get(module)
+            return None if declare is None else self._loaded(declare)
+        return self._loaded(None) if module in self.footprints else None
+
+    def _loaded(self, func):
+        return SimpleNamespace(func=func, module=SimpleNamespace(bundled=self.bundled))
+
+
+WATCHING = ("test.mod_watch", "service.mod_watch")
+
+
+def compiler(tree, *, states=None, grains=None, envs=None, **opts):
+    """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
+    files = {"s": tree} if isinstance(tree, str) else tree
+    roots = {"base": {_path(name): text for name, text in files.items()}}
+    for env, more in (envs or {}).items():
+        roots[env] = {_path(name): text for name, text in more.items()}
+    client = MemoryFileClient(roots)
+    options = {"id": "host", "state_auto_order": True, "implicit_order": "none", "file_client": "local", **opts}
+    context = RenderContext(
+        salt={}, grains=grains or {}, pillar={}, opts=options, fileclient=client, sls="", saltenv="base"
+    )
+    return Compiler(
+        opts=options,
+        file_client=client,
+        render=lambda file, extra: render_sls(file, context),
+        states=states if states is not None else FakeStates(*WATCHING),
+        matcher=Matcher(options, grains or {}, {}),
+        pillar={},
+        grains=grains or {},
+    )
+
+
+def _path(name):
+    return name if name.endswith(".sls") else name.replace(".", "/") + ".sls"
+
+
+def plan(tree, sls=("s",), *, exclude=(), only_ids=(), saltenv=None, **options):
+    return compiler(tree, **options).plan(
+        None if sls is None else list(sls), exclude=exclude, only_ids=only_ids, saltenv=saltenv
+    )
+
+
+def mistakes(tree, sls=("s",), **options):
+    """The Issues of a tree that does not compile."""
+    exclude = options.pop("exclude", ())
+    try:
+        compiler(tree, **options).plan(None if sls is None else list(sls), exclude=exclude)
+    except CompileError as error:
+        return list(error.issues)
+    return []
+
+
+def messages(tree, sls=("s",), **options):
+    return [issue.message for issue in mistakes(tree, sls, **options)]
+
+
+def warnings(tree, sls=("s",), **options):
+    return [issue.message for issue in plan(tree, sls, **options).warnings]
+
+
+def ids(compiled):
+    return [chunk.id for chunk in compiled.chunks]
+
+
+def names(compiled):
+    return [chunk.name for chunk in compiled.chunks]
+
+
+def chunk_of(compiled, id_):
+    return next(chunk for chunk in compiled.chunks if chunk.id == id_)
+
+
+def edges(compiled, source=None):
+    """Edges between chunks, checks (``?id``), sets, stages and groups (their label), as text."""
+    return {
+        (_node(compiled, edge.before), _node(compiled, edge.after))
+        for edge in compiled.dag.edges()
+        if source is None or edge.source == source
+    }
+
+
+def _node(compiled, number):
+    node = compiled.nodes[number]
+    if node.kind is NodeKind.CHUNK:
+        return compiled.chunks[node.chunk].id
+    if node.kind is NodeKind.CHECK:
+        return f"?{compiled.chunks[node.chunk].id}"
+    return node.label
+
+
+def requisites(compiled, id_):
+    """(kind, target) of each requisite of a chunk."""
+    found = compiled.requisites[chunk_of(compiled, id_).index]
+    return [(requisite.kind.value, _node(compiled, requisite.node)) for requisite in found]
+
+
+def wired(high, *, mod_watch=True):
+    """The wiring and serial order of high data that is right."""
+    findings = Findings()
+    data = HighData(high, findings)
+    verify_high(data, findings)
+    low = compile_low(data, findings)
+    wiring = Wiring(low.drafts)
+    Resolver(wiring, data, findings, has_mod_watch=lambda module: mod_watch).resolve()
+    assert not findings.errors, findings.errors
+    order = SerialOrder(wiring)
+    return wiring, order, order.sort()
+
+
+def reachable(compiled, before, after):
+    """Whether a path leads from one chunk to another, by index."""
+    return after in compiled.dag.reach([before])
