@@ -137,6 +137,17 @@ class StateRuntime:
         """Do what `compile` does, in the calling thread."""
         return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
 
+    def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
+        """Compile one file that need not lie in a file root. Raises CompileError; OSError if it cannot be read.
+
+        As with Salt's ``state.template`` it may neither include nor extend nor exclude anything.
+        """
+        path = os.path.abspath(path)
+        with open(path, "rb"):
+            env = saltenv or self.settings.saltenv or "base"
+        name = os.path.basename(path)
+        return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+
     def high_sync(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
     ) -> HighData:
@@ -233,11 +244,13 @@ class StateRuntime:
         failhard: bool | None = None,
         shuffle: int | None = None,
         timeout: float | None = None,
+        mock: bool = False,
         observers: Sequence[Callable[[Event], None]] = (),
         events: bool = True,
     ) -> Run:
         """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
 
+        ``mock`` calls no state function: every state that would be called has a row that says so.
         ``observers`` are called with each event as it happens, on the event loop. With ``events`` the run can also be
         iterated over; a program that does not iterate saves the work by switching them off.
         """
@@ -251,10 +264,12 @@ class StateRuntime:
             failhard=settings.failhard if failhard is None else failhard,
             shuffle=shuffle,
             timeout=settings.timeout if timeout is None else timeout,
+            lanes=settings.lanes,
+            mock=mock,
         )
         feed = _Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
-        return Run(Engine(plan, self.host, options, watching), feed)
+        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed)
 
     async def apply(
         self,

@@ -25,9 +25,7 @@ def naive_order(high):
     by_node |= {node: by_node[node[1:]] for node, _, _ in edges if node.startswith("?")}
     done, keys = [], {}
     while len(done) < len(by_node):
-        free = [
-            node for node in by_node if node not in done and all(b in done for b, a, _ in edges if a == node)
-        ]
+        free = [node for node in by_node if node not in done and all(b in done for b, a, _ in edges if a == node)]
         for node in free:
             if node not in keys:
                 keys[node] = _key(node, by_node, edges, cap)
@@ -91,8 +89,9 @@ def _edges(chunks):
                     check = "?" + other["tag"]
                     if other["tag"] not in checked:
                         checked.add(other["tag"])
-                        for before, after, why in list(edges):
-                            if after == other["tag"] and why != "prereq-target":
+                        wanted = [(before, why) for before, after, why in edges if after == other["tag"]]
+                        for before, why in wanted:
+                            if why != "prereq-target":
                                 add(before, check, why)
                     add(check, chunk["tag"], "prereq")
                     add(chunk["tag"], other["tag"], "prereq-target")

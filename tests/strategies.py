@@ -38,9 +38,7 @@ def high_data(draw, max_size=8, *, prereq=True, names=True, explicit=True, sls=T
     for number in range(size):
         automatic = 10000 + number
         arguments = ["nop", {"order": draw(orders(automatic)) if explicit else automatic}]
-        earlier = [
-            other for other in range(size) if place[other] < place[number] and asked_by.get(number) != other
-        ]
+        earlier = [other for other in range(size) if place[other] < place[number] and asked_by.get(number) != other]
         for kind in draw(st.lists(st.sampled_from(KINDS), max_size=2, unique=True)) if earlier else ():
             chosen = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=3))
             arguments.append({kind: [_reference(draw, other, modules) for other in chosen]})
@@ -73,8 +71,10 @@ def _reference(draw, other, modules):
 
 def _all_earlier(files, place, number):
     """Whether all of SLS ``a`` comes before a state in the hidden order, so that it may require the SLS."""
-    return files[number] == "b" and any(sls == "a" for sls in files) and all(
-        place[other] < place[number] for other, sls in enumerate(files) if sls == "a"
+    return (
+        files[number] == "b"
+        and any(sls == "a" for sls in files)
+        and all(place[other] < place[number] for other, sls in enumerate(files) if sls == "a")
     )
 
 

@@ -401,7 +401,7 @@ def test_mod_aggregate_that_raises_a_type_error_is_a_notice(host):
     plan = PlanBuilder().chunk("one", "m.go").chunk("two", "m.go").group("one", "two").build()
     report, _ = run(plan, host)
     assert report.ok
-    assert "mod_aggregate of m failed for s:one" in report.notices[0]
+    assert "m.mod_aggregate failed for s:one" in report.notices[0]
 
 
 def test_each_call_sees_its_own_low_data_and_results_so_far(host):

@@ -8,7 +8,7 @@ from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.highstate import HighData
 from asyncstate.compile.low import compile_low
-from asyncstate.compile.order import SerialOrder
+from asyncstate.compile.order import SerialOrder, warn_odd_orders
 from asyncstate.compile.resolve import Resolver
 from asyncstate.compile.verify import verify_high
 from asyncstate.compile.wiring import Wiring
@@ -143,6 +143,7 @@ def wired(high, *, mod_watch=True):
     wiring = Wiring(low.drafts)
     Resolver(wiring, data, findings, has_mod_watch=lambda module: mod_watch).resolve()
     assert not findings.errors, findings.errors
+    warn_odd_orders(low.drafts, findings)
     order = SerialOrder(wiring)
     return wiring, order, order.sort()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import report_options, run_options, selection_options, tree_options
 from asyncstate.cli.selection import complete_sls, select
 
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 @click.argument("sls", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options
+@option(
+    "--file",
+    section="Selection",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Apply this one file, wherever it lies, in place of SLS files. It may not include, extend or exclude anything.",
+)
 @run_options
 @report_options
 @click.pass_obj
@@ -41,6 +48,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     The first Ctrl-C starts nothing more and lets running states finish, the second cancels them.
     """
     settings, selection = select(console, sls, options)
+    if options["file"] and (selection.sls or selection.ids or selection.exclude):
+        raise click.UsageError("--file is one file: it goes with no SLS, no --id and no --exclude")
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).apply(selection)

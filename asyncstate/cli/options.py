@@ -217,9 +217,28 @@ what_if_options = _all(
 )
 """Options of apply that compiling commands take as well."""
 
+wait_option = option(
+    "--wait",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Wait so long for another run to end. Only one run at a time may change this machine; dry runs need not wait.",
+)
+
+mock_option = option(
+    "--mock",
+    section="Run",
+    is_flag=True,
+    help="Call no state function: show what would be called, in which order. Conditions are asked. Salt's mock=True "
+    "works too.",
+)
+
 run_options = _all(
     [
         test_option,
+        wait_option,
+        mock_option,
         _concurrency_option(
             "States that may run at once. 1 runs them in exactly Salt's order. Default: four a CPU, at most 32."
         ),

@@ -8,6 +8,7 @@ COMMANDS = {
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
     "show": ("Look", "Show what a tree compiles to: lowstate, highstate, sls, top, graph."),
+    "explain": ("Look", "Explain when a state runs, and what it depends on."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }

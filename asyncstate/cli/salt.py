@@ -22,6 +22,7 @@ COMMANDS = {
     "state.sls": "apply",
     "state.top": "apply --top",
     "state.sls_id": "apply SLS --id",
+    "state.template": "apply --file",
     "state.test": "apply --test",
     "state.single": "single",
     "state.show_lowstate": "show lowstate",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
 
-_KEYWORDS = ("test", "pillar", "saltenv", "pillarenv", "exclude")
+_KEYWORDS = ("test", "pillar", "saltenv", "pillarenv", "exclude", "mock")
 
 
 class Selection(NamedTuple):

@@ -69,11 +69,14 @@ class Session:
         """Compile and run what was selected, show the report, return the exit code. Raises CompileError."""
 
         async def compile_tree(runtime: StateRuntime) -> Plan:
+            file = self.options.get("file")
+            if file:
+                return await runtime.host.workers.run(lambda: runtime.compile_file_sync(file, saltenv=selection.saltenv))
             return await runtime.compile(
                 selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
             )
 
-        return asyncio.run(self._run(compile_tree))
+        return self._run_alone(compile_tree)
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> int:
         """Run one state function, show the report, return the exit code. Raises CompileError."""
@@ -81,7 +84,21 @@ class Session:
         async def make_plan(runtime: StateRuntime) -> Plan:
             return await runtime.host.workers.run(runtime.single_plan, function, arguments)
 
-        return asyncio.run(self._run(make_plan))
+        return self._run_alone(make_plan)
+
+    def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+        """Run, and keep other runs from changing this machine meanwhile. Raises LockHeld."""
+        if self.settings.test or self.options.get("mock"):
+            return asyncio.run(self._run(planned))
+        from asyncstate.run.lock import RunLock
+
+        wait = self.options.get("wait") or 0.0
+        lock = RunLock(self.settings.state_dir, wait=wait)
+        holder = lock.holder() if wait else None
+        if holder is not None:
+            self.console.say(f"waiting up to {wait:g} s for process {holder.pid}, running since {holder.since}")
+        with lock:
+            return asyncio.run(self._run(planned))
 
     async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         from asyncstate.runtime import StateRuntime
@@ -89,7 +106,13 @@ class Session:
         async with StateRuntime(self.settings) as runtime:
             plan = await planned(runtime)
             self._warn(plan.warnings)
-            run = runtime.run(plan, shuffle=self.options.get("shuffle"), observers=self._observers, events=False)
+            run = runtime.run(
+                plan,
+                shuffle=self.options.get("shuffle"),
+                mock=bool(self.options.get("mock")),
+                observers=self._observers,
+                events=False,
+            )
             with self._display(), self._signals(run):
                 async with run:
                     pass  # leaving the block waits for the end of the run

@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.framework import Command
 from asyncstate.cli.functions import complete_states
-from asyncstate.cli.options import config_options, report_options, settings_from, test_option
+from asyncstate.cli.options import config_options, report_options, settings_from, test_option, wait_option
 from asyncstate.cli.salt import fold_keywords, split_arguments
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...")
 @config_options
 @test_option
+@wait_option
 @report_options
 @click.pass_obj
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:

@@ -161,14 +161,6 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
     return levels, behind
 
 
-def _incoming_of_sets(wiring: Wiring) -> dict[int, int]:
-    """How many edges lead to each SET: from its members, and from groups its members are in."""
-    if not wiring.members:
-        return {}
-    waiting = wiring.in_degrees()
-    return {node: waiting[node] for node in wiring.members if wiring.kind[node] is NodeKind.SET}
-
-
 def _why_alone(wiring: Wiring, node: int, behind: dict[int, int], *, full: bool) -> str:
     if full:
         return f"its group is full ({MAX_MEMBERS} states)"
@@ -190,8 +182,8 @@ def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
 def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:
     """Add one GROUP node: it waits for all its members wait for, and they wait for it, one after the other.
 
-    The first does the work of all, so the others come behind it; and whatever depends on one of them waits for the last,
-    as it does in Salt.
+    The first does the work of all, so the others come behind it; and whatever depends on one of them waits for the
+    last, as it does in Salt.
     """
     group = wiring.node(NodeKind.GROUP)
     wiring.members[group] = tuple(members)

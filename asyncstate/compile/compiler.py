@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from asyncstate.compile.aggregate import aggregate
 from asyncstate.compile.assemble import PlanBuilder
 from asyncstate.compile.cycle import report_cycle
+from asyncstate.compile.declarations import normalise
 from asyncstate.compile.exclude import add_excludes, apply_excludes
 from asyncstate.compile.extend import reconcile_extends
 from asyncstate.compile.findings import Findings
@@ -19,18 +20,21 @@ from asyncstate.compile.low import compile_low
 from asyncstate.compile.order import SerialOrder, warn_odd_orders
 from asyncstate.compile.requisite_in import expand_requisite_in
 from asyncstate.compile.resolve import Resolver
+from asyncstate.compile.restrict import restrict
 from asyncstate.compile.stages import add_stages, effective_stages
 from asyncstate.compile.verify import verify_high
 from asyncstate.compile.wiring import Wiring
-from asyncstate.errors import CompileError, Issue
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import NodeKind, Plan, plan_digest
+from asyncstate.model.plan import Plan, plan_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from asyncstate.sources.fileclient import FileClient
+    from asyncstate.compile.aggregate import Aggregation
+    from asyncstate.compile.low import Draft
+    from asyncstate.compile.stages import Stages
+    from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top
 
@@ -109,12 +113,32 @@ class Compiler:
             if sls is None:
                 return self._plan_highstate(self._env(saltenv), exclude, only_ids)
             high = self._build({self._env(saltenv): list(sls)}, exclude)
-            return self._plan(high, self._env(saltenv), only_ids)
+            return self._plan(high, self._env(saltenv), only_ids, f"SLS '{','.join(sls)}'")
+
+    def plan_file(self, file: SlsFile) -> Plan:
+        """Compile one file, wherever it lies. It may only declare states, as in Salt's ``state.template``."""
+        with _collector_paused():
+            high = self._build({file.saltenv: [file.sls]}, (), _OneFile(self._file_client, file))
+            said = {"include": high.includes.get(file.sls), "exclude": high.data.get("__exclude__")}
+            for word, value in {**said, "extend": high.data.get("__extend__")}.items():
+                if value:
+                    message = (
+                        f"The '{word}' declaration found on '{file.path}' is invalid when rendering single templates"
+                    )
+                    high.findings.error_at(message, file.path, 0)
+            return self._plan(high, file.saltenv, ())
 
     def plan_high(self, high: dict[Any, Any]) -> Plan:
-        """Compile high data that did not come from files; the dict given is left as it is."""
+        """Compile high data that did not come from files; the dict given is left as it is.
+
+        IDs may be written as in an SLS (``{"a": "test.nop", "b": {"test.nop": []}}``) or as in high data.
+        """
         with _collector_paused():
-            return self._plan(HighData(fresh(high), Findings()), self._env(None), ())
+            findings = Findings()
+            copied = fresh(high)
+            special = {id_: copied.pop(id_) for id_ in ("__extend__", "__exclude__") if id_ in copied}
+            normalise(copied, "", self._env(None), findings)
+            return self._plan(HighData(copied | special, findings), self._env(None))
 
     def _plan_highstate(self, saltenv: str, exclude: Sequence[Any] | str, only_ids: Sequence[str]) -> Plan:
         from asyncstate.sources.topfile import NO_STATES, matches, no_states_row  # noqa: PLC0415 - as above
@@ -131,74 +155,93 @@ class Compiler:
             return _rows_only(no_states_row(NO_STATES), saltenv)
         return self._plan(high, saltenv, only_ids)
 
-    def _build(self, selection: Mapping[str, Sequence[str]], exclude: Sequence[Any] | str) -> HighData:
+    def _build(
+        self, selection: Mapping[str, Sequence[str]], exclude: Sequence[Any] | str, client: FileClient | None = None
+    ) -> HighData:
         builder = HighStateBuilder(
-            opts=self._opts, file_client=self._file_client, render=self._render, findings=Findings()
+            opts=self._opts, file_client=client or self._file_client, render=self._render, findings=Findings()
         )
         high = builder.build(selection)
         add_excludes(high, exclude)
         return high
 
-    def _plan(self, high: HighData, saltenv: str, only_ids: Sequence[str]) -> Plan:
+    def _plan(
+        self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), asked_for: str = "the highstate"
+    ) -> Plan:
         findings = high.findings
-        disabled = self._disabled_requisites()
+        self._complete(high)
+        low = compile_low(high, findings, self._disabled_states())
+        wiring = self._wire(low.drafts, high)
+        order = SerialOrder(wiring)
+        serial = order.sort()
+        if len(serial) + len(wiring.members) < len(wiring.chunk):
+            report_cycle(wiring, findings)
+        listening = resolve_listeners(wiring.drafts, wiring.chunks_of(serial), findings)
+        findings.check()
+        if only_ids:
+            serial = restrict(wiring, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")
+        stages = effective_stages(wiring, serial, order.cap)
+        aggregation = self._aggregate(wiring, order, serial, stages)
+        builder = PlanBuilder(wiring, aggregation.serial, order)
+        if stages is not None:
+            add_stages(builder, aggregation.serial, stages)
+        unknown = self._order_by_footprints(builder, findings)
+        return builder.finish(
+            listening=listening,
+            rows={**low.disabled, **listening.rows},
+            findings=findings,
+            saltenv=saltenv,
+            refused=aggregation.refused,
+            unknown=unknown,
+        )
+
+    def _complete(self, high: HighData) -> None:
+        """Apply everything that one SLS says about the states of another, and check the whole."""
+        findings = high.findings
         if not findings.errors:
             reconcile_extends(high, findings)
         referring = verify_high(high, findings)
         findings.check()
         if referring:
-            expand_requisite_in(high, findings, disabled)
+            expand_requisite_in(high, findings, self._disabled_requisites())
         apply_excludes(high)
         findings.check()
-        low = compile_low(high, findings, self._disabled_states())
-        wiring = Wiring(low.drafts)
-        Resolver(wiring, high, findings, has_mod_watch=self._has_mod_watch, disabled=disabled).resolve()
-        warn_odd_orders(low.drafts, findings)
-        order = SerialOrder(wiring)
-        serial = order.sort()
-        if len(serial) + len(wiring.members) < len(wiring.chunk):
-            report_cycle(wiring, findings)
-        listening = resolve_listeners(
-            low.drafts, [node for node in serial if wiring.kind[node] is NodeKind.CHUNK], findings
+
+    def _wire(self, drafts: list[Draft], high: HighData) -> Wiring:
+        wiring = Wiring(drafts)
+        resolver = Resolver(
+            wiring,
+            high,
+            high.findings,
+            has_mod_watch=lambda module: self._can(module, "mod_watch"),
+            disabled=self._disabled_requisites(),
         )
-        findings.check()
-        if only_ids:
-            serial = _restrict(wiring, serial, only_ids, saltenv)
-        stages = effective_stages(wiring, serial, order.cap)
-        aggregation = aggregate(
+        resolver.resolve()
+        warn_odd_orders(drafts, high.findings)
+        return wiring
+
+    def _aggregate(self, wiring: Wiring, order: SerialOrder, serial: list[int], stages: Stages | None) -> Aggregation:
+        return aggregate(
             wiring,
             order,
             serial,
             stages.of if stages is not None else None,
             option=self._opts.get("state_aggregate"),
-            has_mod_aggregate=self._has_mod_aggregate,
+            has_mod_aggregate=lambda module: self._can(module, "mod_aggregate"),
         )
-        serial = aggregation.serial
-        builder = PlanBuilder(wiring, serial, order)
-        if stages is not None:
-            add_stages(builder, serial, stages)
-        footprints = Footprints(self._footprint_source(), self._implicit_order(), findings)
-        if self._implicit_order() != "none":
-            add_footprints(builder, footprints)
-        rows = {**low.disabled, **listening.rows}
-        return builder.finish(
-            listening=listening,
-            rows=rows,
-            findings=findings,
-            saltenv=saltenv,
-            refused=aggregation.refused,
-            unknown=tuple(footprints.unknown),
-        )
+
+    def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> tuple[int, ...]:
+        """Add the implicit order the options ask for; return the chunks whose effects are unknown and that run free."""
+        mode = str(self._opts.get("implicit_order") or "footprint")
+        if mode == "none":
+            return ()
+        source: Any = self._states if hasattr(self._states, "find") else None
+        footprints = Footprints(source, mode, findings)
+        add_footprints(builder, footprints)
+        return tuple(footprints.unknown)
 
     def _env(self, saltenv: str | None) -> str:
         return saltenv or self._opts.get("saltenv") or "base"
-
-    def _implicit_order(self) -> str:
-        return str(self._opts.get("implicit_order") or "footprint")
-
-    def _footprint_source(self) -> Any:
-        """The states map, if it can hand out functions; a bare index cannot."""
-        return self._states if hasattr(self._states, "find") else None
 
     def _disabled_requisites(self) -> frozenset[str]:
         disabled = self._opts.get("disabled_requisites") or ()
@@ -208,12 +251,6 @@ class Compiler:
         patterns = self._grains.get("state_runs_disabled") or ()
         return [str(pattern) for pattern in ([patterns] if isinstance(patterns, str) else patterns)]
 
-    def _has_mod_watch(self, module: str) -> bool:
-        return self._can(module, "mod_watch")
-
-    def _has_mod_aggregate(self, module: str) -> bool:
-        return self._can(module, "mod_aggregate")
-
     def _can(self, module: str, function: str) -> bool:
         """Ask once whether a module has one of the optional functions."""
         key = (module, function)
@@ -221,6 +258,23 @@ class Compiler:
         if known is None:
             known = self._capabilities[key] = self._states.has(f"{module}.{function}")
         return known
+
+
+class _OneFile:
+    """A file client that has one more SLS file than another."""
+
+    def __init__(self, client: FileClient, file: SlsFile) -> None:
+        self._client = client
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
+        """Return the file of an SLS."""
+        if (sls, saltenv) == (self._file.sls, self._file.saltenv):
+            return self._file
+        return self._client.sls_file(sls, saltenv)
 
 
 @contextmanager
@@ -233,28 +287,6 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _restrict(wiring: Wiring, serial: list[int], only_ids: Sequence[str], saltenv: str) -> list[int]:
-    """Keep the states of some IDs and everything they depend on; a check keeps its state."""
-    wanted = set(only_ids)
-    known = {draft.id for draft in wiring.drafts}
-    missing = [id_ for id_ in only_ids if id_ not in known]
-    if missing:
-        raise CompileError([Issue(f"No matches for ID '{id_}' found within saltenv '{saltenv}'") for id_ in missing])
-    before: list[list[int]] = [[] for _ in wiring.chunk]
-    for node, targets in enumerate(wiring.after):
-        for target in targets:
-            before[target].append(node)
-    stack = [node for node, draft in enumerate(wiring.drafts) if draft.id in wanted]
-    kept = set(stack)
-    while stack:
-        node = stack.pop()
-        for other in (*before[node], *([wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else ())):
-            if other not in kept:
-                kept.add(other)
-                stack.append(other)
-    return [node for node in serial if node in kept]
 
 
 def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str) -> Plan:

@@ -133,12 +133,12 @@ def apply_extensions(
             continue
         body = data[target]
         for module, arguments in states.items():
-            if not isinstance(arguments, list) or not isinstance(body.get(module, []), list):
-                _not_a_list(extension, target, findings)
-            elif module in body:
+            if module not in body:
+                body[module] = arguments
+            elif isinstance(arguments, list) and isinstance(body[module], list):
                 _extend_state(body[module], arguments)
             else:
-                body[module] = arguments
+                _not_a_list(extension, target, findings)
             for argument in arguments if isinstance(arguments, list) else ():
                 names.note(target, module, argument)
         for key, references in requisites.items():

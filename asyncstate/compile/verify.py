@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import IN_SUFFIXED, MISTAKEN_IN, REQUISITE_KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 REFERRING = frozenset({*IN_SUFFIXED, "use"})
 """Requisites that change other states (or, with ``use``, this one) instead of becoming edges."""
 
-_CHECKED = REQUISITE_KEYWORDS | REFERRING | {"names"}
+_CHECKED = REQUISITE_KEYWORDS | REFERRING | MISTAKEN_IN | {"names"}
 
 
 def verify_high(high: HighData, findings: Findings) -> bool:
@@ -79,6 +79,9 @@ class _Checker:
                 sls = body.get("__sls__", "")
                 message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
                 self._error(message, id_, body, module)
+            return
+        if key in MISTAKEN_IN:
+            self._warn_mistaken(id_, body, module, key)
             return
         if key in REFERRING:
             self.referring = True
@@ -146,6 +149,13 @@ class _Checker:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
         message = f"'{key}' in state '{id_}' in SLS '{sls}' is ignored: it must be the only key of its list item"
         self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
+
+    def _warn_mistaken(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
+        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        message = f"'{key}' in state '{id_}' in SLS '{sls}' is no requisite: the function gets it as an argument"
+        self._findings.warn(
+            message, env=env, sls=sls, id_=id_, state=module, hint=f"there are {', '.join(IN_SUFFIXED)}"
+        )
 
 
 def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[str]:

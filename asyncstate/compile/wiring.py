@@ -12,7 +12,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.compile.low import Draft
 
@@ -100,6 +100,10 @@ class Wiring:
         for member in members:
             self.edge(member, node, SET_MEMBER)
         return node
+
+    def chunks_of(self, nodes: Iterable[int]) -> list[int]:
+        """Return those of ``nodes`` that are drafts."""
+        return [node for node in nodes if self.kind[node] is NodeKind.CHUNK]
 
     def in_degrees(self) -> list[int]:
         """How many edges lead to each node; double edges count twice."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from asyncstate.dunders import current
 from asyncstate.errors import AsyncStateError, FunctionNotFound, RunCancelled
 from asyncstate.load.loader import loading
+from asyncstate.load.salt_errors import agree_on
 from asyncstate.load.threads import WorkerThreads, deliverable
 
 if TYPE_CHECKING:
@@ -163,6 +164,10 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
     def __repr__(self) -> str:
         return f"<functions of {self._label}>"
 
+    def adopt(self, function: LoadedFunction) -> Callable[..., Any]:
+        """Return a function that is not in the map, callable by the rules that hold for those in it."""
+        return wrap(function, self._switch, function.name)
+
     def reset(self) -> None:
         """Forget the wrappers, because the loader starts anew."""
         self._calls = {}
@@ -228,7 +233,11 @@ def wrap(function: LoadedFunction, switch: Switch, label: str) -> Callable[..., 
             return _blocking_outside(switch.fallback(), call, args, kwargs)
         if context.cancel is not None:
             context.cancel.check()
-        result = blocking(*args, **kwargs)
+        try:
+            result = blocking(*args, **kwargs)
+        except Exception as error:
+            agree_on(error)
+            raise
         return _block_on(switch, lambda: result) if type(result) is CoroutineType else result
 
     return call
@@ -241,10 +250,17 @@ async def settle(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         return await result if hasattr(type(result), "__await__") else result
     except SystemExit as error:
         raise deliverable(error) from error
+    except Exception as error:
+        agree_on(error)
+        raise
 
 
 async def _in_thread(switch: Switch, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    result = await switch.workers.run_in(current.get(None), func, *args, **kwargs)
+    try:
+        result = await switch.workers.run_in(current.get(None), func, *args, **kwargs)
+    except Exception as error:
+        agree_on(error)
+        raise
     return await result if type(result) is CoroutineType else result
 
 

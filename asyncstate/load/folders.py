@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.load.salt_import import serve_package
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -97,6 +99,8 @@ def entry_point_folders(kind: str) -> list[PluginFolder]:
     """
     folders: list[PluginFolder] = []
     for name, target in _entry_points():
+        if not target.attr:
+            serve_package(target.module)
         try:
             folders.extend(_offered(target, kind))
         except Exception:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 from asyncstate.dunders import INJECTED
 from asyncstate.errors import LoaderError
+from asyncstate.load.plugin_log import PluginLogger
+from asyncstate.load.salt_import import PLUGIN_BUILTINS, serve_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,9 +45,13 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
     Plugins of installed packages are imported under their own names, so that code importing them sees the same module.
     Others are imported as ``asyncstate.ext.<kind>.<name>_<version>``, with the dunders in their namespace. Nothing is
     written beside them. Whatever goes wrong becomes ImportRefused. The caller holds ``plugin_lock``.
+
+    Both kinds can import ``salt``; what comes with this package cannot, and need not.
     """
     try:
         if plugin.import_name is not None:
+            if not plugin.folder.bundled:
+                serve_package(str(plugin.folder.package).rpartition(".")[0] or str(plugin.folder.package))
             return _import_packaged(plugin.import_name)
         return _import_external(plugin, kind)
     except (Exception, SystemExit) as error:
@@ -117,10 +123,12 @@ class _PluginLoader(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file with the dunders in its namespace.
+        """Run the file with the dunders in its namespace, builtins that know ``salt``, and a logger with Salt's levels.
 
-        They are put there again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
+        The dunders are put there again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
         """
+        PluginLogger.adopt(module.__name__)
+        module.__dict__["__builtins__"] = PLUGIN_BUILTINS
         module.__dict__.update(INJECTED)
         super().exec_module(module)
         module.__dict__.update(INJECTED)

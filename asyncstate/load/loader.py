@@ -13,7 +13,7 @@ from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
 from asyncstate.load.imports import EXTERNAL, ImportRefused, import_plugin, plugin_lock
-from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
 from asyncstate.load.virtual import claims_of, evaluate
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> 
     """Return what a plugin offers, under the names it offers it by.
 
     As in Salt 3008: the functions listed in ``__load__`` or ``__all__``, else those defined in the plugin itself
-    (``imported_too``: all), without private names, and renamed by ``__func_alias__``.
+    (``imported_too``: all), without private names and what ``depends`` holds back, and renamed by ``__func_alias__``.
     """
     listed = getattr(namespace, "__load__", None)
     if listed is None:
@@ -299,7 +299,9 @@ def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> 
         if not (inspect.isfunction(func) or isinstance(func, functools.partial)):
             continue
         if imported_too or listed is not None or _defined_in(namespace, func):
-            exports[aliases.get(attribute, attribute)] = func
+            func = offered(func)
+            if func is not None:
+                exports[aliases.get(attribute, attribute)] = func
     return exports
 
 

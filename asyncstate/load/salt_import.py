@@ -39,8 +39,8 @@ def real_salt_is_installed() -> bool:
 
 def _import(
     name: str,
-    globals: Mapping[str, object] | None = None,  # noqa: A002 - the names of the built-in
-    locals: Mapping[str, object] | None = None,  # noqa: A002
+    globals: Mapping[str, object] | None = None,
+    locals: Mapping[str, object] | None = None,
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:

@@ -93,7 +93,7 @@ class LowChunk(msgspec.Struct, frozen=True):
 
 def place_text(sls: str, id_: str, file: str, line: int) -> str:
     """Say where a state is declared: ``sls:id (file:line)``, without what is not known."""
-    where = f"{file}:{line}" if line else file
+    where = f"{file}:{line}" if file and line else file
     return f"{sls}:{id_} ({where})" if where else f"{sls}:{id_}"
 
 

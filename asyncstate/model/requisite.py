@@ -54,6 +54,9 @@ DIRECT = (
 IN_SUFFIXED = ("require_in", "watch_in", "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in")
 """The only ``_in`` forms there are; anything else that ends in ``_in`` is an argument."""
 
+MISTAKEN_IN = frozenset("require_any_in watch_any_in onchanges_any_in onfail_any_in onfail_all_in".split())
+"""What looks like an ``_in`` form and is none."""
+
 REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
 RUNTIME_KEYWORDS = frozenset(

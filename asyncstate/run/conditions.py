@@ -14,7 +14,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.run.slots import fill_slots, traverse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from asyncstate.model.result import Row
 
@@ -63,6 +63,25 @@ def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | N
     }
     warnings = [answer.warning for answer in answers if answer.warning]
     return {**row, "warnings": warnings} if warnings else row
+
+
+def globally_allowed(low: Mapping[str, Any], rules: Any, match: Callable[[str, Any], bool]) -> bool:
+    """Whether the option ``global_state_conditions`` lets a state be called.
+
+    ``rules``: compound targets by ``*``, module or ``module.function``. Of all that apply one must match; a state to
+    which none applies is free.
+    """
+    if not isinstance(rules, dict):
+        return True
+    names = ("*", low["state"], f"{low['state']}.{low['fun']}")
+    targets = [target for name, given in rules.items() if name in names for target in _as_list(given)]
+    return not targets or any(match("compound", target) for target in targets)
+
+
+def not_allowed(name: str) -> Row:
+    """Return the row of a state that `globally_allowed` keeps from being called."""
+    comment = "Failed to meet global state conditions. State not called."
+    return {"name": name, "changes": {}, "result": None, "comment": comment}
 
 
 def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:

@@ -33,7 +33,7 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.rows import failed_row, number_rows, sub_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
@@ -48,7 +48,10 @@ _LONG = 10.0
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks that say nothing."""
+    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks that say nothing.
+
+    ``lanes`` says how many states may be in a lane at once. With ``mock`` no state function is called.
+    """
 
     run_id: str
     concurrency: int = 1
@@ -56,10 +59,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     failhard: bool = False
     shuffle: int | None = None
     timeout: float | None = None
+    lanes: dict[str, int] = {}
+    mock: bool = False
 
 
 class Engine:
-    """One run of one plan. ``observers`` are called with each event, in order, before anything else happens."""
+    """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
+
+    ``secrets`` are texts that neither rows nor events may show.
+    """
 
     def __init__(
         self,
@@ -70,6 +78,7 @@ class Engine:
         *,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = time.perf_counter,
+        secrets: Collection[str] = (),
     ) -> None:
         self.plan = plan
         self.options = options
@@ -79,15 +88,20 @@ class Engine:
         self._machine = Machine(
             plan,
             failhard=_failhard_chunks(plan, options),
-            exclusive={chunk.index for chunk in plan.chunks if chunk.args.get("exclusive") is True},
+            exclusive={
+                chunk.index for chunk in plan.chunks if chunk.args.get("exclusive") is True or "umask" in chunk.args
+            },
+            lanes=_lanes(plan),
+            limits=options.lanes,
             shuffle=options.shuffle,
         )
         self._rows: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
         self._listener_rows: dict[str, Row] = {}
         self._early: dict[int, int] = {}
-        self._warnings: list[str] = []
-        self._invoker = Invoker(plan, host, self._rows, test=options.test, pause=self._pause)
+        self._invoker = Invoker(
+            plan, host, self._rows, test=options.test, pause=self._pause, mock=options.mock, secrets=secrets
+        )
         self._busy = 0
         self._workers = 0
         self._idle: list[anyio.Event] = []
@@ -219,7 +233,7 @@ class Engine:
 
     async def _perform(self, work: Work) -> None:
         if work.kind is NodeKind.GROUP:
-            self._warnings.extend(await self._invoker.aggregate(work.members))
+            await self._invoker.aggregate(work.members)
             self._settle(work.node, Outcome(result=True, changed=False), "")
             return
         chunk = self.plan.chunks[work.chunk]
@@ -340,7 +354,7 @@ class Engine:
             not_started=tuple(tag for tag in left_out if tag not in rows),
             handled=_handled_failures(self.plan, self._rows),
             warnings=self.plan.warnings,
-            notices=tuple(self._warnings),
+            notices=tuple(self._invoker.aggregation.notices),
             test=self.options.test,
             concurrency=self.options.concurrency,
             shuffle=self.options.shuffle,
@@ -370,6 +384,16 @@ def listener_chunk(chunk: LowChunk) -> LowChunk:
 
 
 _LISTENER_LOSES = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
+
+
+def _lanes(plan: Plan) -> dict[int, list[str]]:
+    """Return the lanes that chunks name with ``lane``, by chunk."""
+    found = {}
+    for chunk in plan.chunks:
+        named = chunk.args.get("lane")
+        if named:
+            found[chunk.index] = sorted({str(lane) for lane in (named if isinstance(named, list) else [named])})
+    return found
 
 
 def _failhard_chunks(plan: Plan, options: RunOptions) -> frozenset[int]:

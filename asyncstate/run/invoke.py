@@ -19,15 +19,32 @@ from asyncstate.errors import ArgumentError, FunctionNotFound
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.model.chunk import LowChunk, fresh
 from asyncstate.model.plan import NodeKind
-from asyncstate.run.conditions import check_commands, check_conditions, has_conditions
+from asyncstate.run.aggregation import Aggregation
+from asyncstate.run.conditions import (
+    check_commands,
+    check_conditions,
+    globally_allowed,
+    has_conditions,
+    not_allowed,
+)
 from asyncstate.run.gate import Verdict
 from asyncstate.run.retry import RetryPolicy
-from asyncstate.run.rows import exception_row, failed_row, mask, normalise, not_run_row, unverified_row
+from asyncstate.run.rows import (
+    conceal,
+    exception_row,
+    failed_row,
+    mask,
+    mocked_row,
+    normalise,
+    not_run_row,
+    unverified_row,
+)
 from asyncstate.run.slots import fill_slots, has_slot
+from asyncstate.run.umask import thread_umask
 from asyncstate.run.views import LowStateView, RunningView
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from asyncstate.load.host import PluginHost
     from asyncstate.load.loader import LoadedFunction
@@ -40,7 +57,11 @@ _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 
 
 class Invoker:
-    """Calls state functions for one run. ``rows`` are the results so far, shared with the engine that fills them."""
+    """Calls state functions for one run. ``rows`` are the results so far, shared with the engine that fills them.
+
+    With ``mock`` every state function is replaced by one that does nothing; conditions are asked, as in Salt.
+    ``secrets`` are texts that no row may show.
+    """
 
     def __init__(
         self,
@@ -50,12 +71,15 @@ class Invoker:
         *,
         test: bool,
         pause: Callable[[LowChunk, int, Row, float], Awaitable[None]],
+        mock: bool = False,
+        secrets: Collection[str] = (),
     ) -> None:
         self.plan = plan
         self.host = host
         self.test = test
-        self.lows: dict[int, dict[str, Any]] = {}
-        """Low data that ``mod_aggregate`` left behind; it holds for the rest of the run."""
+        self._mock = mock
+        self._secrets = secrets
+        self.aggregation = Aggregation(self)
         self._checks: dict[int, Row] = {}
         self._pause = pause
         self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
@@ -72,7 +96,7 @@ class Invoker:
 
     def low(self, chunk: LowChunk) -> dict[str, Any]:
         """Return the low data of a chunk for one call: what an aggregation made of it, else a fresh copy."""
-        aggregated = self.lows.get(chunk.index)
+        aggregated = self.aggregation.lows.get(chunk.index)
         return chunk.as_low() if aggregated is None else fresh(aggregated)
 
     async def run_chunk(self, work: Work) -> Row:
@@ -97,37 +121,10 @@ class Invoker:
         problem = await self._mod_init(chunk, low)
         return self._stamped(problem, low) if problem is not None else await self._attempts(chunk, low, check=False)
 
-    async def aggregate(self, members: tuple[int, ...]) -> list[str]:
-        """Call ``mod_aggregate`` for the members of a group that may run; return what to warn about.
-
-        First for the first member, then for each later one the module has not marked ``__agg__``. It works on this
-        run's own low data, so what it changes there holds when the member runs.
-        """
-        ready = [chunk for chunk in map(self.plan.chunks.__getitem__, members) if await self._passes_conditions(chunk)]
-        if not ready:
-            return []
-        for chunk in ready:
-            self.lows[chunk.index] = chunk.as_low()
-        function = await self._find(f"{ready[0].state}.mod_aggregate")
-        if isinstance(function, FunctionNotFound):
-            return [str(function)]
-        warnings = []
-        for chunk in ready:
-            low = self.lows[chunk.index]
-            if low.get("__agg__"):
-                continue
-            low["__agg__"] = True
-            lows = [self.lows[other.index] for other in ready]
-            try:
-                changed = await self._plain(function, (low, lows, dict(self._running)), chunk, low)
-                if not isinstance(changed, dict):
-                    raise TypeError(f"it returned {type(changed).__name__}, not low data")  # noqa: TRY301
-            except BaseException as error:  # noqa: BLE001 - a module may raise anything
-                _let_cancellation_pass(error)
-                warnings.append(f"mod_aggregate of {chunk.state} failed for {chunk.place}: {error}")
-            else:
-                self.lows[chunk.index] = changed
-        return warnings
+    async def aggregate(self, members: tuple[int, ...]) -> None:
+        """Let the module of a group fold its members into common calls; those their conditions hold back stay out."""
+        chunks = [self.plan.chunks[index] for index in members]
+        await self.aggregation.fold([chunk for chunk in chunks if await self._passes_conditions(chunk)], self._running)
 
     async def _passes_conditions(self, chunk: LowChunk) -> bool:
         """Whether a member of a group would run: what its own conditions hold back is no part of the common call."""
@@ -138,7 +135,7 @@ class Invoker:
         try:
             return await self.host.workers.run(check_conditions, low, self.host.salt) is None
         except BaseException as error:  # noqa: BLE001 - the member's own row will say what is wrong
-            _let_cancellation_pass(error)
+            self.raised(error)
             return False
 
     def _held_back(self, chunk: LowChunk, work: Work, low: dict[str, Any]) -> Row:
@@ -150,7 +147,13 @@ class Invoker:
         return self._stamped(not_run_row(work.verdict, chunk.name, failed), low)
 
     async def _watched_call(self, chunk: LowChunk, low: dict[str, Any], verdict: Verdict, *, check: bool) -> Row:
-        row = await self._attempts(chunk, low, check=check)
+        shared = None if check else self.aggregation.share(chunk)
+        if shared is not None:
+            row = self._stamped(shared, low)
+        else:
+            row = await self._attempts(chunk, low, check=check)
+            if not check:
+                await self.aggregation.split(chunk, row)
         if check or verdict is Verdict.MET:
             return row
         if verdict is Verdict.SKIP_WATCH:
@@ -215,7 +218,7 @@ class Invoker:
         try:
             row = await self._prepared_call(chunk, low, check=check)
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
-            _let_cancellation_pass(error)
+            self.raised(error)
             row = exception_row(low["name"], error)
         row = normalise(row, low["name"])
         row["start_time"] = began.time().isoformat()
@@ -224,6 +227,8 @@ class Invoker:
         row.setdefault("__sls__", low.get("__sls__"))
         if low.get("no_log"):
             mask(row)
+        if self._secrets:
+            conceal(row, self._secrets)
         if not check:
             await self._refresh(low, row)
         return row
@@ -241,7 +246,7 @@ class Invoker:
             except ValueError:
                 return unverified_row(low["name"], f"Invalid umask: {text}\n")
         name = f"{low['state']}.{low['fun']}"
-        function = self._functions.get(name) or await self._find(name)
+        function = self._functions.get(name) or await self.find(name)
         if isinstance(function, FunctionNotFound):
             return unverified_row(low["name"], _not_found(name, low, function))
         seconds = _own_timeout(low, function)
@@ -270,18 +275,25 @@ class Invoker:
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
         if has_slot(args) or has_slot(kwargs.values()):
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
-        if not function.is_async:
+        func, is_async = function.func, function.is_async
+        rules = self.host.opts.get("global_state_conditions")
+        if rules and not globally_allowed(low, rules, self.host.match):
+            func, is_async, args, kwargs = not_allowed, False, [low["name"]], {}
+        if self._mock:
+            func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
+        if not is_async:
 
             def in_thread() -> Any:
                 returned = check_conditions(low, salt) if conditions else None
                 if returned is None:
-                    returned = function.func(*args, **kwargs)
+                    with thread_umask(current.get().umask):
+                        returned = func(*args, **kwargs)
                 return {**returned, **check_commands(low, salt)} if checks else returned
 
             return await self.host.workers.run(in_thread)
         returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
         if returned is None:
-            returned = await function.func(*args, **kwargs)
+            returned = await func(*args, **kwargs)
         return {**returned, **await self.host.workers.run(check_commands, low, salt)} if checks else returned
 
     async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
@@ -307,11 +319,9 @@ class Invoker:
         context.runas = low.get("runas")
         return context
 
-    async def _plain(
-        self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk, low: dict[str, Any]
-    ) -> Any:
-        """Call one of a module's hooks (mod_init, mod_aggregate)."""
-        current.set(self._context(chunk, low, {}, check=False))
+    async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
+        """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split."""
+        current.set(self._context(chunk, self.low(chunk), {}, check=False))
         if function.is_async:
             return await function.func(*args)
         return await self.host.workers.run(function.func, *args)
@@ -321,27 +331,33 @@ class Invoker:
         state = chunk.state
         if state in self._initialised:
             return None
-        hook = self._functions.get(f"{state}.mod_init") or await self._find(f"{state}.mod_init")
+        hook = self._functions.get(f"{state}.mod_init") or await self.find(f"{state}.mod_init")
         if isinstance(hook, FunctionNotFound):
             self._initialised.add(state)
             return None
-        if isinstance(await self._find(f"{state}.{low['fun']}"), FunctionNotFound):
+        if isinstance(await self.find(f"{state}.{low['fun']}"), FunctionNotFound):
             return None
         async with self._init_locks[state]:
             if state in self._initialised:
                 return None
             try:
-                if await self._plain(hook, (fresh(low),), chunk, low):
+                if await self.call_hook(hook, (fresh(low),), chunk):
                     self._initialised.add(state)
             except BaseException as error:  # noqa: BLE001 - a module may raise anything
-                _let_cancellation_pass(error)
+                self.raised(error)
                 return exception_row(low["name"], error)
         return None
 
-    async def _has(self, state: str, fun: str) -> bool:
-        return not isinstance(await self._find(f"{state}.{fun}"), FunctionNotFound)
+    def raised(self, error: BaseException) -> None:
+        """Raise a cancellation of this task again. One that a plugin raises by itself is a failure like any other."""
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise error
 
-    async def _find(self, name: str) -> LoadedFunction | FunctionNotFound:
+    async def _has(self, state: str, fun: str) -> bool:
+        return not isinstance(await self.find(f"{state}.{fun}"), FunctionNotFound)
+
+    async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
         """Look a function up once a run, in a thread: the first look-up imports the module."""
         found = self._functions.get(name)
         if found is None:
@@ -374,13 +390,6 @@ class Invoker:
         self._functions.clear()
 
 
-def _let_cancellation_pass(error: BaseException) -> None:
-    """Raise a cancellation of this task again. One that a plugin raises by itself is a failure like any other."""
-    task = asyncio.current_task()
-    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-        raise error
-
-
 def _brings_modules(low: Mapping[str, Any]) -> bool:
     if low["state"] != "file":
         return False
@@ -406,12 +415,17 @@ def _misfit(error: ArgumentError) -> str:
 
 
 def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
-    """Take ``timeout`` out of low data where the function has no such argument: the engine keeps it."""
-    if "timeout" not in low or function.signature.accepts("timeout"):
+    """Return the ``timeout`` the engine keeps, where the function has no such argument, and take it out of low data.
+
+    A function with ``**kwargs`` receives it all the same.
+    """
+    signature = function.signature
+    if "timeout" not in low or signature.accepts("timeout"):
         return None
-    value = low.pop("timeout")
     try:
-        return float(value)
+        seconds = float(low["timeout"])
     except (TypeError, ValueError):
-        low["timeout"] = value
         return None
+    if not signature.has_kwargs:
+        del low["timeout"]
+    return seconds

@@ -8,6 +8,7 @@ that order. Nodes that take no time (sets, stages) are passed through as soon as
 from __future__ import annotations
 
 import random
+from collections import Counter
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from asyncstate.model.result import Outcome
 from asyncstate.run.gate import Verdict, target_marks, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.requisite import Requisite
@@ -42,7 +43,8 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 class Machine:
     """The state of one run.
 
-    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone. ``shuffle`` seeds a
+    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone. ``lanes`` are the
+    lanes each chunk needs a place in, ``limits`` how many places a lane has (one, if not said). ``shuffle`` seeds a
     random legal order in place of the serial one.
     """
 
@@ -52,12 +54,18 @@ class Machine:
         *,
         failhard: Collection[int] = (),
         exclusive: Collection[int] = (),
+        lanes: Mapping[int, Sequence[str]] | None = None,
+        limits: Mapping[str, int] | None = None,
         shuffle: int | None = None,
     ) -> None:
         self.plan = plan
         self._failhard = failhard
         self._exclusive = exclusive
         self._alone = False
+        self._lanes = lanes or {}
+        self._limits = limits or {}
+        self._taken: Counter[str] = Counter()
+        self._parked: dict[str, list[int]] = {}
         self._waiting = plan.dag.in_degrees()
         self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
@@ -95,28 +103,52 @@ class Machine:
 
     def take(self) -> Work | None:
         """Return the next piece of work, or None if there is none now (`finished` tells whether ever)."""
-        if self.stopped or not self._ready or self._alone:
-            return None
-        node = self._ready[0][1]
-        if node in self._exclusive:
-            if self.running:
-                return None
-            self._alone = True
-        heappop(self._ready)
-        self._started[node] = 1
-        self.running.add(node)
-        return self._work(node)
+        while self._ready and not self.stopped and not self._alone:
+            node = self._ready[0][1]
+            if node in self._exclusive:
+                if self.running:
+                    return None
+                self._alone = True
+            heappop(self._ready)
+            if self._lanes and not self._enter_lanes(node):
+                continue
+            self._started[node] = 1
+            self.running.add(node)
+            return self._work(node)
+        return None
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
         """Take note that a node ended; return the nodes that are ready because of it, in the order they became so."""
         self.running.discard(node)
         if node in self._exclusive:
             self._alone = False
+        if self._lanes:
+            self._leave_lanes(node)
         if outcome.result is False and node in self._failhard:
             self.stop("failhard")
         released: list[int] = []
         self._complete(node, outcome, released)
         return released
+
+    def _lanes_of(self, node: int) -> Sequence[str]:
+        return self._lanes.get(self.plan.nodes[node].chunk, ())
+
+    def _enter_lanes(self, node: int) -> bool:
+        """Take a place in every lane of a node, or in none: then it waits until the first full one has a place."""
+        lanes = self._lanes_of(node)
+        for lane in lanes:
+            if self._taken[lane] >= self._limits.get(lane, 1):
+                self._parked.setdefault(lane, []).append(node)
+                return False
+        self._taken.update(lanes)
+        return True
+
+    def _leave_lanes(self, node: int) -> None:
+        lanes = self._lanes_of(node)
+        self._taken.subtract(lanes)
+        for lane in lanes:
+            for waiting in self._parked.pop(lane, ()):
+                heappush(self._ready, (self._rank[waiting], waiting))
 
     def _work(self, node: int) -> Work:
         what = self.plan.nodes[node]

@@ -10,7 +10,7 @@ from asyncstate.model.tag import state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -27,6 +27,11 @@ def failed_row(name: Any, comment: str) -> Row:
 def unverified_row(name: Any, comment: str) -> Row:
     """A row for low data that names nothing callable. As in Salt it does not say which ID and SLS it is of."""
     return {**failed_row(name, comment), "__id__": None, "__sls__": None}
+
+
+def mocked_row(name: Any) -> Row:
+    """A row for a state of a mocked run."""
+    return {"name": name, "changes": {}, "result": True, "comment": "Not called, mocked"}
 
 
 def exception_row(name: Any, error: BaseException) -> Row:
@@ -97,6 +102,34 @@ def _masked(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_masked(item) for item in value]
     return MASK if value else value
+
+
+def conceal(row: Row, secrets: Collection[str]) -> None:
+    """Hide secrets wherever a row shows them: in any text of it, or, if they are short, as the whole of a text."""
+    known = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+    for key in row:
+        if key not in _NEVER_SECRET:
+            row[key] = _concealed(row[key], known)
+
+
+_NEVER_SECRET = frozenset({"result", "__id__", "__sls__", "start_time", "duration"})
+_TELLING = 4
+"""A secret of fewer characters occurs in ordinary words, so only a text that is nothing else is hidden."""
+
+
+def _concealed(value: Any, secrets: list[str]) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            if value == secret:
+                return MASK
+            if len(secret) >= _TELLING and secret in value:
+                value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {_concealed(key, secrets): _concealed(item, secrets) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_concealed(item, secrets) for item in value]
+    return value
 
 
 def sub_rows(row: Row, low: Mapping[str, Any]) -> dict[str, Row]:

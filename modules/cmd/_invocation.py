@@ -116,6 +116,8 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
         umask = call.umask
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         raise CommandExecutionError(f"Specified cwd '{cwd}' either not absolute or does not exist")
+    if isinstance(cmd, str) and not cmd.strip():
+        raise InvocationError("There is no command to run.")
     command, argv = _argument_list(cmd, shell if options.python_shell is True else None)
     successes = _success_retcodes(options.success_retcodes)
     timeout = _timeout(options.timeout)

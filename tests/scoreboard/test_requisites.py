@@ -274,7 +274,7 @@ def test_in_forms_for_an_sls_a_text_and_a_name(tree):
 @pytest.mark.feature("F071")
 def test_use_copies_what_is_missing(sls):
     low = sls(
-        "a: {x.run: [{flavour: a, size: 1, order: 3, name: n, onlyif: 'true'}, {require: [c]}]}\n"
+        "a: {x.run: [{flavour: a}, {size: 1}, {order: 3}, {name: n}, {require: [c]}]}\n"
         "b: {y.run: [{use: [{x: a}]}, {size: 2}]}\nc: x.run\nd: {x.run: [{use_in: [c]}, {colour: red}]}\n"
     ).low()
     assert {key: low["b"].get(key) for key in ("flavour", "size", "require")} == {"flavour": "a", "size": 2, "require": None}

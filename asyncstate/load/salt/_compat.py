@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata as importlib_metadata
 import ipaddress
 import subprocess
-from xml.etree import ElementTree  # noqa: S405 - whether the XML is to be trusted is for the module to know
+from xml.etree import ElementTree  # noqa: ICN001 - Salt's name
 
 from asyncstate.load.salt.namespace import nothing_else
 

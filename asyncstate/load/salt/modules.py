@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from asyncstate.load.salt.bundled import bundled_module
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -43,17 +43,18 @@ def absent(name: str) -> str:
     """Return the sentence on something that Salt has and this namespace has not."""
     parts = name.split(".")
     hints = (_INSTEAD.get(".".join(parts[:length])) for length in range(len(parts), 1, -1))
-    hint = next((f": {hint}." if hint else "" for hint in hints if hint), ".")
-    return f"asyncstate offers no {name} to custom modules{hint} Where they need Salt's own, install salt beside asyncstate"
+    hint = next((f"; {hint}" for hint in hints if hint), "")
+    return f"asyncstate offers no {name} to custom modules{hint}. To use Salt's own, install salt beside asyncstate"
 
 
 def provide(name: str) -> ModuleType:
     """Return the module that plugins know as ``name``. Raises ModuleNotFoundError if there is none."""
-    module: Any = importlib.import_module(_HOME)
+    module = importlib.import_module(_HOME)
     for part in name.split(".")[1:]:
-        module = getattr(module, part, None)
-        if not isinstance(module, ModuleType):
+        inner = getattr(module, part, None)
+        if not isinstance(inner, ModuleType):
             raise ModuleNotFoundError(absent(name), name=name)
+        module = inner
     return module
 
 

@@ -25,9 +25,9 @@ def deserialize(stream_or_string: Any, **options: Any) -> dict[str, dict[str, st
 def serialize(obj: Any, **options: Any) -> str | None:
     """Return text, or write to the file ``fp``. Raises SerializationError."""
     target = options.pop("fp", None)
+    if not isinstance(obj, dict):
+        raise SerializationError(f"configparser can only serialize dictionaries, not {type(obj)}")
     try:
-        if not isinstance(obj, dict):
-            raise TypeError(f"configparser can only serialize dictionaries, not {type(obj)}")
         parser = configparser.ConfigParser(**options)
         parser.read_dict(obj)
         text = target or io.StringIO()

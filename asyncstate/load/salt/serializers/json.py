@@ -25,11 +25,12 @@ def serialize(obj: Any, **options: Any) -> str | None:
     """Return text, or write to the file ``fp``. Raises SerializationError."""
     options.setdefault("ensure_ascii", False)
     try:
-        if "fp" in options:
-            return json.dump(obj, **options)
-        return json.dumps(obj, **options)
+        if "fp" not in options:
+            return json.dumps(obj, **options)
+        json.dump(obj, **options)
     except Exception as error:
         raise SerializationError(error) from error
+    return None
 
 
 __getattr__ = nothing_else(__name__)

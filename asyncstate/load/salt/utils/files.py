@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import importlib
 import os
+import re
 import shutil
 import stat
 import tempfile
+import urllib.parse
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from asyncstate.dunders import current
-from asyncstate.load.salt.exceptions import CommandExecutionError, SaltInvocationError
+from asyncstate.load.salt.exceptions import CommandExecutionError
 from asyncstate.load.salt.namespace import nothing_else
 from asyncstate.load.salt.utils.path import os_walk
-from asyncstate.load.salt.utils.stringutils import human_to_bytes
 from asyncstate.render.filters_system import is_bin_file as is_binary
 from asyncstate.render.filters_system import is_empty, list_files
 from asyncstate.render.filters_system import is_text_file as is_text
@@ -65,7 +66,7 @@ _TAR_ENDINGS = tuple(f".{end}" for end in "tar tar.gz tgz tar.bz2 tbz2 tbz tar.x
 
 
 def fopen(*args: Any, **kwargs: Any) -> IO[Any]:
-    """Open a file as ``open`` does: text is UTF-8, its line ends are left alone; ``binary=True`` adds ``b`` to the mode.
+    """Open a file as ``open`` does: text is UTF-8 and its line ends are left alone; ``binary=True`` is the mode ``b``.
 
     Raises TypeError for the standard streams, which a ``False`` or ``True`` for a path would mean.
     """
@@ -80,7 +81,7 @@ def fopen(*args: Any, **kwargs: Any) -> IO[Any]:
         kwargs["newline"] = kwargs.get("newline") or ""
     elif kwargs.get("buffering") == 1:
         kwargs["buffering"] = -1
-    opened: IO[Any] = open(path, mode, *rest, **kwargs)
+    opened: IO[Any] = open(path, mode, *rest, **kwargs)  # noqa: SIM115 - the caller closes it
     return opened
 
 
@@ -98,7 +99,7 @@ def flopen(*args: Any, **kwargs: Any) -> Iterator[IO[Any]]:
 
 @contextmanager
 def fpopen(*args: Any, **kwargs: Any) -> Iterator[IO[Any]]:
-    """Open a file with an owner ``uid``, ``gid`` (-1 or None: as it is) and ``mode``, set before anything is written."""
+    """Open a file and give it an owner (-1 or None: as it is) and a mode before anything is written to it."""
     uid, gid = (-1 if number is None else number for number in (kwargs.pop("uid", -1), kwargs.pop("gid", -1)))
     permissions = kwargs.pop("mode", None)
     with fopen(*args, **kwargs) as file:
@@ -123,14 +124,15 @@ def mkstemp(*args: Any, **kwargs: Any) -> Any:
 def copyfile(source: str, dest: str, backup_mode: str = "", cachedir: str = "") -> None:
     """Put a copy of a file in the place of another, in one step; an existing one keeps its owner and mode.
 
-    Raises OSError where there is no such file or directory; SaltInvocationError if a backup is asked for.
+    Before that, ``backup_mode`` ``minion`` keeps a copy where ``file.list_backups`` finds it. Raises OSError where
+    there is no such file or directory.
     """
     if not os.path.isfile(source):
         raise OSError(f"[Errno 2] No such file or directory: {source}")
     if not os.path.isdir(os.path.dirname(dest)):
         raise OSError(f"[Errno 2] No such file or directory: {dest}")
     if backup_mode in {"minion", "both"} and (backup_mode == "minion" or cachedir) and os.path.exists(dest):
-        _back_up(dest)
+        importlib.import_module("asyncstate.modules.file.backups").backup_minion(dest)
     try:
         before = os.stat(dest)
     except OSError:
@@ -148,15 +150,6 @@ def copyfile(source: str, dest: str, backup_mode: str = "", cachedir: str = "") 
     except BaseException:
         safe_rm(copy)
         raise
-
-
-def _back_up(path: str) -> None:
-    """Keep a copy of a file where ``file.list_backups`` finds it."""
-    call = current.get(None)
-    if call is None or "file.copy" not in call.salt:
-        raise SaltInvocationError(f"a backup of {path} needs a runtime")
-    backups = __import__("asyncstate.modules.file.backups", fromlist=["backup_minion"])
-    backups.backup_minion(path)
 
 
 def recursive_copy(source: str, dest: str) -> None:
@@ -253,8 +246,11 @@ def st_mode_to_octal(mode: int) -> str:
 
 
 def human_size_to_bytes(human_size: Any) -> int:
-    """Return the bytes in ``2G``."""
-    return human_to_bytes(human_size)
+    """Return the bytes in ``2G``. Raises ValueError for anything but digits and one of K, M, G, T, P."""
+    found = re.match(r"(\d+)([KMGTP]?)$", str(human_size))
+    if found is None:
+        raise ValueError("Size must be all digits, with an optional unit type (K, M, G, T, or P)")
+    return int(found[1]) << 10 * " KMGTP".index(found[2] or " ")
 
 
 def guess_archive_type(name: str) -> str | None:
@@ -266,8 +262,8 @@ def guess_archive_type(name: str) -> str | None:
 
 
 def safe_filename_leaf(file_basename: str) -> str:
-    """Replace what a file name cannot have."""
-    return file_basename.replace("/", "%2F")
+    """Write what some system cannot have in a file name as in an URL."""
+    return re.sub(r'[\\:/*?"<>|]', lambda found: urllib.parse.quote(found[0], safe=""), file_basename)
 
 
 def is_fcntl_available(check_sunos: bool = False) -> bool:  # noqa: ARG001 - for Salt's callers

@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 
-
 _DIFFED = ("utf-8", "latin-1")
 
 
@@ -207,7 +206,9 @@ def get_diff(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **k
 
 
 def _diff(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwargs: Any) -> Iterator[str]:
-    return difflib.unified_diff([to_str(line, _DIFFED) for line in a], [to_str(line, _DIFFED) for line in b], *args, **kwargs)
+    return difflib.unified_diff(
+        [to_str(line, _DIFFED) for line in a], [to_str(line, _DIFFED) for line in b], *args, **kwargs
+    )
 
 
 __getattr__ = nothing_else(__name__)

@@ -1,0 +1,40 @@
+"""A few IDs out of a tree: what they depend on comes along, the rest stays out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import CompileError, Issue
+from asyncstate.model.plan import NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.compile.wiring import Wiring
+
+
+def restrict(wiring: Wiring, serial: Sequence[int], ids: Sequence[str], where: str) -> list[int]:
+    """Return the nodes that the states of ``ids`` depend on, and they themselves, in serial order.
+
+    A state that is checked for a prereq is kept, and runs. Raises CompileError for an ID that is not there; ``where``
+    says in what it was looked for.
+    """
+    known = {draft.id for draft in wiring.drafts}
+    missing = [id_ for id_ in ids if id_ not in known]
+    if missing:
+        raise CompileError([Issue(f"No matches for ID '{id_}' found in {where}") for id_ in missing])
+    before: list[list[int]] = [[] for _ in wiring.chunk]
+    for node, targets in enumerate(wiring.after):
+        for target in targets:
+            before[target].append(node)
+    wanted = set(ids)
+    stack = [node for node, draft in enumerate(wiring.drafts) if draft.id in wanted]
+    kept = set(stack)
+    while stack:
+        node = stack.pop()
+        needed = [*before[node], wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else before[node]
+        for other in needed:
+            if other not in kept:
+                kept.add(other)
+                stack.append(other)
+    return [node for node in serial if node in kept]

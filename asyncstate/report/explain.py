@@ -1,0 +1,175 @@
+"""Why a state runs when it runs, and on what that depends: one state of a plan, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+_RULES = {
+    "require": "none of these may have failed",
+    "require_any": "one of these must not have failed",
+    "watch": "none of these may have failed; after a change of one, mod_watch is called if this state changes nothing",
+    "watch_any": "one of these must not have failed; after a change, mod_watch is called if this state changes nothing",
+    "onchanges": "one of these must have changed",
+    "onchanges_any": "one of these must have changed",
+    "onfail": "one of these must have failed",
+    "onfail_any": "one of these must have failed",
+    "onfail_all": "all of these must have failed",
+    "prereq": "the check of one of these must predict a change; they run afterwards",
+    "prerequired": "these run first, and none of them may have failed",
+}
+_OWN_CONDITIONS = (
+    *("onlyif", "unless", "creates", "check_cmd", "retry", "timeout", "failhard"),
+    *("lane", "exclusive", "parallel", "footprint", "umask", "aggregate", "onfail_stop"),
+)
+_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
+_SOURCES = {"stage": "an explicit order", "footprint": "something both touch", "group": "aggregation", "set": "a group"}
+_LISTED = 12
+
+
+def chunks_called(plan: Plan, wanted: str) -> list[int]:
+    """Return the states with this ID or name, in serial order."""
+    return [chunk.index for chunk in plan.chunks if wanted in {chunk.id, chunk.name}]
+
+
+def explanation(plan: Plan, index: int) -> dict[str, Any]:
+    """Return everything that decides about one state; names are ``function: name`` as in the human report."""
+    chunk = plan.chunks[index]
+    return {
+        "tag": chunk.tag,
+        "function": chunk.function,
+        "id": chunk.id,
+        "name": chunk.name,
+        "sls": chunk.sls,
+        "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
+        "order": chunk.order,
+        "position": index + 1,
+        "of": len(plan.chunks),
+        "before_its_order": _pulled_by(plan, chunk),
+        "requisites": _requisites(plan, index),
+        "waits_for": _other_edges(plan, index),
+        "waited_for_by": [_name(plan, number) for number in _chunks_beyond(plan, index)],
+        "conditions": {key: chunk.args[key] for key in _OWN_CONDITIONS if key in chunk.args},
+        "aggregated_with": _group(plan, index),
+        "not_aggregated": plan.not_aggregated.get(index, ""),
+        "listens_to": [
+            _name(plan, target) for listener in plan.listeners if listener.chunk == index for target in listener.targets
+        ],
+        "unknown_effects": index in plan.unknown,
+    }
+
+
+def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the explanation of one state for people."""
+    facts = explanation(plan, index)
+    title = palette.paint(palette.bold, describe_tag(facts["tag"]))
+    yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
+    yield f"  Number {facts['position']} of {facts['of']} in serial order; its order is {facts['order']:g}."
+    if facts["before_its_order"]:
+        yield f"  It comes earlier than its order says, for {_listing(facts['before_its_order'])}."
+    for kind, targets in facts["requisites"].items():
+        yield f"  {palette.paint(palette.yellow, kind)}: {_RULES[kind]}"
+        yield from _indented(targets)
+    for source, names in facts["waits_for"].items():
+        yield f"  Waits because of {_SOURCES.get(source, source)} for"
+        yield from _indented(names)
+    if not facts["requisites"] and not facts["waits_for"]:
+        yield "  Waits for nothing."
+    if facts["waited_for_by"]:
+        yield "  Waited for by"
+        yield from _indented(facts["waited_for_by"])
+    for key, value in facts["conditions"].items():
+        yield f"  {palette.paint(palette.yellow, key)}: {one_line(str(value))}"
+    if facts["aggregated_with"]:
+        yield "  Aggregated with"
+        yield from _indented(facts["aggregated_with"])
+    elif facts["not_aggregated"]:
+        yield f"  Not aggregated: {facts['not_aggregated']}"
+    if facts["listens_to"]:
+        yield "  Its mod_watch is called after the run if one of these changes"
+        yield from _indented(facts["listens_to"])
+    if facts["unknown_effects"]:
+        yield "  Nobody has declared what it touches: only what is named above keeps its place."
+
+
+def _indented(names: list[str]) -> Iterator[str]:
+    yield from (f"    - {name}" for name in names[:_LISTED])
+    if len(names) > _LISTED:
+        yield f"    and {len(names) - _LISTED} more"
+
+
+def _listing(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _name(plan: Plan, number: int) -> str:
+    node = plan.nodes[number]
+    if node.kind is NodeKind.CHUNK:
+        return describe_tag(plan.chunks[number].tag)
+    if node.kind is NodeKind.CHECK:
+        return f"the check of {describe_tag(plan.chunks[node.chunk].tag)}"
+    return node.label or "several states"
+
+
+def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for requisite in plan.requisites[index]:
+        members = plan.nodes[requisite.node].members or (requisite.node,)
+        found.setdefault(requisite.kind.value, []).extend(_name(plan, member) for member in members)
+    return found
+
+
+def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
+    """What a state waits for without having said so, by the reason."""
+    found: dict[str, list[str]] = {}
+    for before in plan.dag.predecessors(index):
+        sources = plan.dag.sources(before, index)
+        if _REQUISITES.isdisjoint(sources) and "set" not in sources:
+            found.setdefault(sources[0], []).append(_name(plan, before))
+    return found
+
+
+def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:
+    """The states that wait directly for this one, seen through sets and groups."""
+    found: dict[int, None] = {}
+    stack = list(reversed(plan.dag.successors(index)))
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if plan.nodes[node].kind in {NodeKind.CHUNK, NodeKind.CHECK}:
+            found.setdefault(plan.nodes[node].chunk)
+        elif plan.nodes[node].kind is not NodeKind.STAGE:
+            stack.extend(reversed(plan.dag.successors(node)))
+    found.pop(index, None)
+    return found
+
+
+def _pulled_by(plan: Plan, chunk: LowChunk) -> list[str]:
+    """The states for which this one comes before its own order: those that need it and have a smaller one."""
+    return [
+        describe_tag(plan.chunks[number].tag)
+        for number in plan.dag.successors(chunk.index)
+        if number < len(plan.chunks)
+        and plan.chunks[number].order < chunk.order
+        and not _REQUISITES.isdisjoint(plan.dag.sources(chunk.index, number))
+    ]
+
+
+def _group(plan: Plan, index: int) -> list[str]:
+    for node in plan.nodes[len(plan.chunks) :]:
+        if node.kind is NodeKind.GROUP and index in node.members:
+            return [_name(plan, member) for member in node.members if member != index]
+    return []

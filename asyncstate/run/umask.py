@@ -1,0 +1,46 @@
+"""A umask for one call in one thread. The process has other threads, and its umask is not ours to change."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CLONE_FS = 0x200
+"""Linux: umask, working directory and root, which threads share unless one gives up the sharing."""
+
+
+@contextmanager
+def thread_umask(umask: int | None) -> Iterator[None]:
+    """Create files in this thread with ``umask`` while the context lasts; None leaves everything as it is.
+
+    Where the system cannot give a thread a umask of its own, the whole process has it for that time: such a state runs
+    alone.
+    """
+    if umask is None:
+        yield
+        return
+    _leave_shared_umask()
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _leave_shared_umask() -> None:
+    """Give this thread its own umask and working directory; a thread that has them already keeps them."""
+    unshare = _unshare()
+    if unshare is not None:
+        unshare(_CLONE_FS)
+
+
+@cache
+def _unshare() -> Any:
+    return getattr(ctypes.CDLL(None), "unshare", None) if sys.platform == "linux" else None

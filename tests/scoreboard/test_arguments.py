@@ -1,0 +1,327 @@
+"""Arguments that every state takes: conditions, retry, failhard, umask and the rest."""
+
+import asyncio
+import os
+
+import pytest
+
+from asyncstate import dunders
+from asyncstate.model.event import StateEvent
+
+
+def skipped(sls, conditions, **options):
+    """The comment of a state that its conditions hold back; None if it ran."""
+    tree = sls(f"a: {{x.run: [{conditions}]}}\n")
+    row = tree.rows(**options)["a"]
+    if tree.log:
+        return None
+    assert (row["result"], row["changes"], row["skip_watch"]) == (True, {}, True)
+    assert "__state_ran__" not in row
+    return row["comment"]
+
+
+@pytest.mark.feature("F080")
+@pytest.mark.parametrize(
+    ("conditions", "comment"),
+    [
+        ("onlyif: 'false'", "onlyif condition is false"),
+        ("onlyif: ['true', 'false']", "onlyif condition is false"),
+        ("onlyif: ['true', 'test -d /']", None),
+        ("onlyif: [true]", None),
+        ("unless: 'true'", "unless condition is true"),
+        ("unless: ['true', 'false']", None),
+        ("unless: ['true', 'true']", "unless condition is true"),
+        ("creates: /etc", "/etc exists"),
+        ("creates: [/etc, /usr]", "All files in creates exist"),
+        ("creates: [/etc, /nowhere]", None),
+        ("{onlyif: 'true'}, {unless: 'true'}, {creates: /nowhere}", "onlyif condition is true\nunless condition is true\nCreates files not found"),
+        ("{onlyif: ['test -e passwd']}, {cwd: /etc}, {unless: 'false'}", None),
+    ],
+)
+def test_conditions(sls, conditions, comment):
+    assert skipped(sls, conditions) == comment
+    assert skipped(sls, conditions, test=True) == comment
+
+
+@pytest.mark.feature("F081")
+@pytest.mark.parametrize(
+    ("condition", "comment"),
+    [
+        ("onlyif: [{fun: test.true}]", None),
+        ("onlyif: [{fun: test.false}]", "onlyif condition is false"),
+        ("unless: [{fun: test.true}]", "unless condition is true"),
+        ("onlyif: [{fun: test.echo, args: ['']}]", "onlyif condition is false"),
+        ("onlyif: [{fun: test.echo, text: yes please}]", None),
+        ("onlyif: [{fun: test.arg, args: [1], get_return: 'kwargs:gone'}]", "onlyif condition is false"),
+        ("onlyif: [{fun: test.arg, args: [1], get_return: 'args'}]", None),
+        ("onlyif: [{fun: test.echo, args: ['__slot__:salt:test.echo(full)']}]", None),
+        ("onlyif: [{fun: cmd.run, args: ['false']}]", "onlyif condition is false"),
+        ("onlyif: [{args: [no fun]}]", None),
+    ],
+)
+def test_conditions_that_call_functions(sls, condition, comment):
+    assert skipped(sls, condition) == comment
+
+
+@pytest.mark.feature("F080")
+@pytest.mark.parametrize("condition", ["onlyif: []", "onlyif: [{fun: no.such}]"])
+def test_conditions_that_cannot_be_asked(sls, condition):
+    tree = sls(f"a: {{x.run: [{condition}]}}\n")
+    row = tree.rows()["a"]
+    assert (row["result"], tree.log) == (False, [])
+    assert row["comment"].startswith("An exception occurred in this state: ")
+
+
+@pytest.mark.feature("F082", "B6")
+@pytest.mark.parametrize(("condition", "comment"), [("unless", "unless condition is true"), ("onlyif", "onlyif condition is false")])
+def test_conditions_that_cannot_start(sls, condition, comment):
+    row = sls(f"a: {{x.run: [{{{condition}: 'true'}}, {{cwd: /nowhere}}]}}\n").rows()["a"]
+    assert (row["result"], row["comment"]) == (True, comment)
+    assert row["warnings"] == [f"{condition}: the command could not be started: true"]
+
+
+@pytest.mark.feature("F083", "B4")
+@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
+def test_check_cmd(sls, parallel, width):
+    rows = sls(
+        f"good: {{x.run: [{{result: false}}, {{changes: {{a: 1}}}}, {{check_cmd: 'true'}}{parallel}]}}\n"
+        f"bad: {{x.run: [{{check_cmd: ['true', 'false']}}{parallel}]}}\n"
+        f"skipped: {{x.run: [{{onlyif: 'false'}}, {{check_cmd: 'true'}}{parallel}]}}\n"
+    ).rows(concurrency=width)
+    assert {name: (row["result"], row["comment"]) for name, row in rows.items()} == {
+        "good": (True, "check_cmd determined the state succeeded"),
+        "bad": (False, "check_cmd determined the state failed"),
+        "skipped": (True, "check_cmd determined the state succeeded"),
+    }
+    assert rows["good"]["changes"] == {"a": 1}
+
+
+@pytest.mark.feature("F084", "B4")
+@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
+def test_retry(sls, parallel, width):
+    tree = sls(f"a: {{x.run: [{{result: false}}, {{retry: {{attempts: 3, interval: 0}}}}{parallel}]}}\n")
+    row = tree.rows(concurrency=width)["a"]
+    assert tree.log == ["a", "a", "a"]
+    said = 'Attempt {}: Returned a result of "False", with the following comment: "done"'
+    assert row["comment"].splitlines() == [said.format(1), said.format(2), "done"]
+
+
+@pytest.mark.feature("F084")
+@pytest.mark.parametrize(
+    ("retry", "calls"),
+    [("false", 1), ("{until: false, attempts: 3, interval: 0}", 1), ("{attempts: 2, interval: 0, splay: 0}", 2), ("{attempts: '3', interval: 0}", 2)],
+)
+def test_forms_of_retry(sls, retry, calls):
+    tree = sls(f"a: {{x.run: [{{result: false}}, {{retry: {retry}}}]}}\n")
+    tree.rows()
+    assert len(tree.log) == calls
+
+
+@pytest.mark.feature("F084")
+def test_retry_in_test_mode(sls):
+    tree = sls("a: {x.run: [{result: false}, {retry: true}]}\n")
+    assert tree.rows(test=True)["a"]["comment"] == (
+        "done  The state would be retried every 30 seconds (with a splay of up to 0 seconds) "
+        "a maximum of 2 times or until a result of True is returned"
+    )
+    assert tree.log == ["test a"]
+
+
+FAILHARD = "a: x.run\nbad: {{x.run: [{{result: false}}{0}]}}\nb: x.run\nc: {{x.run: [{{require: [bad]}}]}}\n"
+
+
+@pytest.mark.feature("F085")
+def test_failhard_leaves_no_rows(sls):
+    tree = sls(FAILHARD.format(", {failhard: true}"))
+    report = tree.report()
+    assert tree.log == ["a", "bad"]
+    assert [row["name"] for row in report.rows.values()] == ["a", "bad"]
+    assert report.exit_code == 2
+    assert len(tree.report(test=True).rows) == 4
+
+
+@pytest.mark.feature("F085")
+def test_failhard_of_the_run_and_a_state_that_declines(sls):
+    tree = sls(FAILHARD.format(""))
+    tree.report(failhard=True)
+    assert tree.log == ["a", "bad"]
+    tree = sls(FAILHARD.format(", {failhard: false}"))
+    tree.report(failhard=True)
+    assert tree.log == ["a", "bad", "b"]
+
+
+@pytest.mark.feature("F086", "B5", "B4")
+@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
+def test_failhard_at_any_width(sls, parallel):
+    tree = sls(
+        f"slow: {{x.run: [{{sleep: 0.05}}]}}\nbad: {{x.run: [{{result: false}}, {{sleep: 0.01}}, {{failhard: true}}{parallel}]}}\n"
+        "after: {x.run: [{require: [slow]}]}\nlater: {x.run: [{require: [bad]}]}\n"
+    )
+    report = tree.report(concurrency=16)
+    assert {row["name"]: row["result"] for row in report.rows.values()} == {"slow": True, "bad": False}
+    assert sorted(report.not_started) == ["x_|-after_|-after_|-run", "x_|-later_|-later_|-run"]
+    assert report.exit_code == 2
+
+
+@pytest.mark.feature("F087")
+def test_umask(sls, tmp_path, width):
+    before = os.umask(0o022)
+    os.umask(before)
+    tree = sls(
+        f"one: {{cmd.run: [{{name: 'touch {tmp_path}/one'}}, {{umask: '077'}}]}}\n"
+        f"two: {{cmd.run: [{{name: 'touch {tmp_path}/two'}}]}}\nbad: {{x.run: [{{umask: zz}}]}}\n"
+    )
+    rows = tree.rows(concurrency=width)
+    assert rows["bad"]["comment"] == "Invalid umask: zz\n"
+    assert rows["bad"]["result"] is False
+    assert (tmp_path / "one").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "two").stat().st_mode & 0o777 == 0o666 & ~before
+    assert os.umask(before) == before
+
+
+@pytest.mark.feature("F088")
+def test_environment_of_a_state(tree):
+    def show(name):
+        return {"name": name, "result": True, "changes": {"env": str(seen["__env__"]), "runas": str(seen["low"].get("runas"))}, "comment": ""}
+
+    seen = {"__env__": dunders.__env__, "low": dunders.__low__}
+    tree.states["x.show"] = show
+    tree.write({"a.sls": "a: x.show\nb: {x.show: [{saltenv: dev}]}\nc: {x.show: [{runas: nobody}]}\n"})
+    rows = tree.rows()
+    assert [rows[name]["changes"]["env"] for name in "abc"] == ["base", "dev", "base"]
+    assert rows["c"]["changes"]["runas"] == "nobody"
+
+
+@pytest.mark.feature("F088")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_commands_run_as_another_user(sls):
+    rows = sls("id: {cmd.run: [{name: 'id -un'}, {runas: nobody}]}\nc: {x.run: [{onlyif: 'test $(id -un) = nobody'}, {runas: nobody}]}\n").rows()
+    assert rows["id -un"]["changes"]["stdout"] == "nobody"
+    assert rows["c"]["comment"] == "done"
+
+
+@pytest.mark.feature("F089")
+def test_events_a_state_asks_for(sls):
+    tree = sls("a: {x.run: [{fire_event: true}]}\nb: {x.run: [{fire_event: my/suffix}]}\nc: x.run\n")
+    events = []
+
+    async def run():
+        async with tree.runtime() as runtime:
+            plan = await runtime.compile(["a"])
+            async with runtime.run(plan, observers=[events.append], events=False) as running:
+                pass
+            return running.report.run_id
+
+    run_id = asyncio.run(run())
+    found = [event for event in events if isinstance(event, StateEvent)]
+    assert [event.name for event in found] == [f"salt/state_result/{run_id}/a/a", f"salt/state_result/{run_id}/my/suffix"]
+    assert found[0].row["name"] == "a"
+
+
+@pytest.mark.feature("F090")
+def test_reloads(tree):
+    new = tree.base / "salt/_modules/late.py"
+    tree.write(
+        {
+            "pillar/top.sls": "base: {'*': [p]}\n",
+            "pillar/p.sls": "v: 1\n",
+            "_modules/other.py": "def here():\n    return 1\n",
+            "_states/show.py": "def pillar(name):\n    return {'name': name, 'result': True, 'changes': {'v': __pillar__['v']}, 'comment': ''}\n",
+            "a.sls": f"{new}: {{file.managed: [{{contents: 'def hi(): return 7'}}]}}\n"
+            "n: {module.run: [{late.hi: []}, {require: [{file: '*'}]}]}\n"
+            f"w: {{cmd.run: [{{name: 'echo v: 2 > {tree.base}/pillar/p.sls'}}, {{reload_pillar: true}}, {{require: [n]}}]}}\n"
+            "s: {show.pillar: [{require: [w]}]}\n",
+        }
+    )
+    rows = {row["__id__"]: row for row in tree.report().rows.values()}
+    assert rows["n"]["changes"] == {"late.hi": 7}
+    assert rows["s"]["changes"] == {"v": 2}
+
+
+@pytest.mark.feature("F091")
+def test_slots(sls):
+    tree = sls(
+        "a: {x.run: [{comment: '__slot__:salt:test.echo(hi) ~ there'}, {extra: {n: '__slot__:salt:test.arg(1, k=2).kwargs.k'}}]}\n"
+        "b: {x.run: [{comment: '__slot__:salt:no.such(hi)'}]}\n"
+    )
+    rows = tree.rows()
+    assert rows["a"]["comment"] in {"hithere", "hi there"}
+    assert rows["a"]["n"] == "2"
+    assert rows["b"]["comment"] == "__slot__:salt:no.such(hi)"
+
+
+@pytest.mark.feature("F092")
+def test_no_log(sls, width):
+    rows = sls("a: {x.run: [{no_log: true}, {changes: {a: secret, n: 0, deep: {b: [secret]}}}, {comment: secret}]}\n").report(concurrency=width).rows
+    (row,) = rows.values()
+    assert row["comment"] == "**********"
+    assert row["changes"] == {"a": "**********", "n": 0, "deep": {"b": ["**********"]}}
+
+
+@pytest.mark.feature("F093")
+def test_states_disabled_by_a_grain(sls):
+    rows = sls("a: x.run\nb: y.run\n").rows(grains={"state_runs_disabled": ["x.*"]})
+    assert rows["a"]["result"] is False
+    assert rows["a"]["comment"] == (
+        'The state function "x.run" is currently disabled by "x.*", to re-enable, run state.enable x.*.'
+    )
+    assert rows["b"]["result"] is True
+
+
+@pytest.mark.feature("F094")
+def test_keywords_of_the_runtime_stay_there(sls):
+    tree = sls(
+        "a:\n  x.run:\n"
+        + "".join(
+            f"    - {argument}\n"
+            for argument in (
+                "require: [b]", "order: 3", "failhard: false", "onlyif: 'true'", "unless: 'false'", "creates: /nowhere",
+                "retry: false", "parallel: true", "reload_modules: false", "runas: root", "no_log: false", "fire_event: false",
+                "saltenv: base", "umask: '022'", "check_cmd: 'true'", "exclusive: true", "footprint: {}", "lane: l", "onfail_stop: false",
+                "mine: 1", "test: true",
+            )
+        )
+        + "b: x.run\n"
+    )  # fmt: skip
+    tree.report()
+    (kwargs,) = [kwargs for name, kwargs in tree.lows if name == "a"]
+    assert {key for key in kwargs if not key.startswith("__")} == {"mine", "test"}
+
+
+@pytest.mark.feature("F094")
+def test_a_function_that_asks_for_a_keyword_gets_it(tree):
+    def asks(name, creates=None, onlyif=None, order=None):
+        return {"name": name, "result": True, "changes": {"creates": creates, "order": order}, "comment": ""}
+
+    tree.states["x.asks"] = asks
+    tree.write({"a.sls": "a: {x.asks: [{creates: /nowhere}, {order: 4}]}\n"})
+    assert tree.rows()["a"]["changes"] == {"creates": "/nowhere", "order": 4}
+
+
+@pytest.mark.feature("F095", "B2")
+def test_an_unknown_argument(tree, width):
+    def strict(name, colour="red"):
+        return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+    tree.states["x.strict"] = strict
+    tree.write({"a.sls": "a: {x.strict: [{color: blue}]}\nb: x.run\n"})
+    rows = tree.rows(concurrency=width)
+    assert rows.results == {"a": False, "b": True}
+    assert rows["a"]["comment"].startswith("'color' is an invalid keyword argument for 'x.strict'")
+    assert "colour" in rows["a"]["comment"]
+
+
+@pytest.mark.feature("F096")
+def test_time_outs(sls, width):
+    tree = sls("slow: {x.run: [{sleep: 30}, {timeout: 0.05}]}\nc: {cmd.run: [{name: sleep 30}, {timeout: 0.1}]}\nok: x.run\n")
+
+    async def slow(name, sleep=0):
+        await asyncio.sleep(sleep)
+        return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+    tree.states["x.run"] = slow
+    rows = tree.rows(concurrency=width)
+    assert rows.results == {"slow": False, "sleep 30": False, "ok": True}
+    assert rows["slow"]["comment"] == "The state did not end within 0.05 seconds and was stopped."
+    report = sls("c: {cmd.run: [{name: sleep 31}]}\n").report(timeout=0.2, concurrency=width)
+    assert report.exit_code == 124

@@ -1,0 +1,295 @@
+"""mod_watch, mod_init, mod_aggregate, test mode, and the rows a run leaves."""
+
+import re
+
+import pytest
+
+
+def row(name, result=True, changes=None, comment="", **more):
+    return {"name": name, "result": result, "changes": changes or {}, "comment": comment, **more}
+
+
+# --- mod_watch
+
+
+@pytest.mark.feature("F100", "B4")
+@pytest.mark.parametrize("parallel", ["", ", {parallel: true}"])
+def test_mod_watch(sls, parallel, width):
+    tree = sls(
+        f"w: {{x.run: [{{watch: [{{x: t}}]}}, {{flavour: f}}{parallel}]}}\nt: {{x.run: [{{changes: {{a: 1}}}}]}}\n"
+        f"own: {{x.run: [{{watch: [t]}}, {{changes: {{b: 1}}}}{parallel}]}}\n"
+        f"skipped: {{x.run: [{{watch: [t]}}, {{onlyif: 'false'}}{parallel}]}}\n"
+    )
+    report = tree.report(concurrency=width)
+    assert [entry for entry in tree.log if entry.startswith("watch")] == ["watch w"]
+    watched = report.rows["x_|-w_|-w_|-run"]
+    assert (watched["comment"], watched["changes"]) == ("reacted", {"watched": True})
+    (given,) = [kwargs for name, kwargs in tree.lows if name == "watch w"]
+    assert given["flavour"] == "f"
+    assert given["sfun"] == "run"
+    assert [low["__id__"] for low in given["__reqs__"]["watch"]] == ["t"]
+
+
+@pytest.mark.feature("F100", "F110")
+def test_mod_watch_is_called_in_test_mode(sls):
+    tree = sls("w: {x.run: [{watch: [t]}]}\nt: {x.run: [{changes: {a: 1}, predicted: [null, {a: 1}]}]}\n")
+    tree.rows(test=True)
+    assert tree.log == ["test t", "test w", "watch w"]
+
+
+@pytest.mark.feature("F101")
+def test_mod_watch_replaces_a_failure_without_changes(sls, width):
+    rows = sls("w: {x.run: [{watch: [t]}, {result: false}]}\nt: {x.run: [{changes: {a: 1}}]}\n").rows(concurrency=width)
+    assert (rows["w"]["result"], rows["w"]["comment"]) == (True, "reacted")
+
+
+# --- mod_init
+
+
+@pytest.mark.feature("F102")
+def test_mod_init(tree, width):
+    calls = []
+
+    def mod_init(low):
+        calls.append((low["fun"], low["__id__"]))
+        return low["fun"] == "installed"
+
+    for fun in ("installed", "removed"):
+        tree.states[f"z.{fun}"] = row
+    tree.states["z.mod_init"] = mod_init
+    tree.write({"a.sls": "a: z.removed\nb: {z.installed: [{require: [bad]}]}\nbad: {x.run: [{result: false}]}\nc: z.installed\nd: z.gone\n"})
+    rows = tree.rows(concurrency=1)
+    assert calls == [("removed", "a"), ("installed", "b")]
+    assert rows["b"]["result"] is False
+    calls.clear()
+    tree.rows(concurrency=width)
+    assert calls.count(("installed", "b")) + calls.count(("installed", "c")) == 1
+
+
+# --- aggregation
+
+
+@pytest.fixture
+def packages(tree):
+    """`z.inst` installs names or pkgs; `tree.calls` are the calls that installed something."""
+    tree.calls = []
+    installed = set()
+
+    def inst(name, pkgs=None):
+        wanted = [each for each in (pkgs or [name]) if each not in installed]
+        installed.update(wanted)
+        if wanted:
+            tree.calls.append(wanted)
+        return row(name, changes={each: {"old": "", "new": "1"} for each in wanted})
+
+    def mod_aggregate(low, chunks, running):
+        pkgs = []
+        for chunk in chunks:
+            if chunk["state"] == low["state"] and chunk["fun"] == low["fun"] and not chunk.get("__agg__"):
+                pkgs += chunk.get("pkgs") or [chunk["name"]]
+                chunk["__agg__"] = True
+        if pkgs:
+            low["pkgs"] = (low.get("pkgs") or [low["name"]]) + pkgs
+        tree.running = dict(running)
+        return low
+
+    tree.states |= {"z.inst": inst, "z.mod_aggregate": mod_aggregate}
+    return tree
+
+
+THREE = "a: {z.inst: [{pkgs: [a1, a2]}%s]}\nn: x.run\nb: {z.inst: []}\nc: {z.inst: [{aggregate: false}]}\n"
+
+
+@pytest.mark.feature("F103", "F104")
+@pytest.mark.parametrize("option", [True, ["z"]])
+def test_aggregation_by_option(packages, option, width):
+    packages.write({"a.sls": THREE % ""})
+    rows = packages.rows(state_aggregate=option, concurrency=width)
+    assert sorted(packages.calls) == [["a1", "a2", "b"], ["c"]]
+    assert list(rows) == ["a", "n", "b", "c"]
+    assert rows["b"]["result"] is True
+    assert packages.running.keys() <= {"x_|-n_|-n_|-run"}
+
+
+@pytest.mark.feature("F104")
+@pytest.mark.parametrize("option", [False, ["other"], "z"])
+def test_no_aggregation(packages, option):
+    packages.write({"a.sls": THREE % ""})
+    packages.rows(state_aggregate=option)
+    assert packages.calls == [["a1", "a2"], ["b"], ["c"]]
+
+
+@pytest.mark.feature("F104", "P1")
+@pytest.mark.parametrize("aggregate", ["true", "[z]"])
+def test_aggregate_on_one_state_takes_in_the_later_ones(packages, aggregate, width):
+    packages.write({"a.sls": "early: {z.inst: [{order: 1}]}\n" + THREE % f", {{aggregate: {aggregate}}}"})
+    packages.rows(concurrency=width)
+    assert packages.calls[0] == ["early"]
+    assert sorted(packages.calls[1:]) == [["a1", "a2", "b"], ["c"]]
+
+
+@pytest.mark.feature("F105", "B1")
+def test_aggregation_waits_for_what_members_require(packages, width):
+    packages.write(
+        {"a.sls": "a: {z.inst: []}\nr: {x.run: [{sleep: 0.01}]}\nb: {z.inst: [{require: [{x: r}]}]}\nafter: {x.run: [{require: [{z: a}]}]}\n"}
+    )
+    packages.rows(state_aggregate=True, concurrency=width)
+    assert packages.calls == [["a", "b"]]
+    assert packages.running.keys() == {"x_|-r_|-r_|-run"}
+
+
+@pytest.mark.feature("F105", "B1")
+def test_members_that_may_not_run_are_left_out(packages, width):
+    packages.write(
+        {
+            "a.sls": "bad: {x.run: [{result: false}]}\na: {z.inst: [{require: [bad]}]}\nb: z.inst\nc: {z.inst: [{unless: 'true'}]}\nd: z.inst\n"
+            "e: {z.inst: [{require: [x: between]}]}\nbetween: {x.run: [{require: [z: d]}]}\nlast: {z.inst: [{order: last}]}\n"
+        }
+    )
+    rows = packages.rows(state_aggregate=True, concurrency=width)
+    assert packages.calls == [["b", "d"], ["e"], ["last"]]
+    assert rows["a"]["comment"] == "One or more requisite failed: a.bad"
+
+
+@pytest.mark.feature("F103")
+def test_a_type_error_in_mod_aggregate_is_a_notice(packages):
+    packages.states["z.mod_aggregate"] = lambda low, chunks, running: low + 1
+    packages.write({"a.sls": THREE % ""})
+    report = packages.report(state_aggregate=True)
+    assert report.ok
+    assert len(report.notices) >= 1
+    assert "mod_aggregate of z failed" in report.notices[0]
+
+
+# --- modules that check for themselves
+
+
+@pytest.mark.feature("F108")
+def test_mod_run_check(tree):
+    tree.states |= {"z.run": lambda name, **kwargs: row(name, comment="itself"), "z.mod_run_check": lambda *args, **kwargs: row("x")}
+    tree.write({"a.sls": "a: {z.run: [{onlyif: 'false'}]}\n"})
+    assert tree.rows().comments == {"a": "itself"}
+
+
+@pytest.mark.feature("F108")
+def test_mod_run_check_cmd(tree):
+    checks = {"z.mod_run_check_cmd": lambda *args, **kwargs: True}
+    tree.states |= {"z.own": lambda name, check_cmd=None: row(name, comment=check_cmd), "z.no": lambda name: row(name), **checks}
+    tree.write({"a.sls": "a: {z.own: [{check_cmd: 'false'}]}\nb: {z.no: [{check_cmd: 'false'}]}\n"})
+    rows = tree.rows()
+    assert rows.comments == {"a": "false", "b": "check_cmd determined the state failed"}
+
+
+@pytest.mark.feature("F109")
+def test_mod_beacon_is_ignored(sls):
+    assert sls("a: {x.run: [{beacon: true}]}\n").report().ok
+
+
+# --- test mode
+
+
+@pytest.mark.feature("F110", "F132")
+def test_the_test_of_a_prereq_is_seen_by_nobody_else(sls):
+    tree = sls(
+        "a: {x.run: [{prereq: [b]}]}\nb: {x.run: [{sleep: 0.03}, {predicted: [null, {a: 1}]}]}\n"
+        + "".join(f"s{n}: {{x.run: [{{sleep: 0.0{n}}}, {{predicted: [false, {{}}]}}]}}\n" for n in range(6))
+    )
+    rows = tree.rows(concurrency=16)
+    assert {name for name in tree.log if name.startswith("test")} == {"test b"}
+    assert set(rows.results.values()) == {True}
+
+
+@pytest.mark.feature("F110")
+def test_test_mode(tree):
+    tree.write({"a.sls": "t: {x.run: [{predicted: [null, {a: 1}]}]}\nr: {x.run: [{require: [t]}]}\nf: {x.run: [{test: true}]}\n"})
+    report = tree.report(test=True, failhard=True)
+    assert report.exit_code == 0
+    assert tree.log == ["test t", "test r", "test f"]
+    assert tree.report(test=False, settings=None).ok if False else tree.report(test=False).ok
+    assert tree.log == ["t", "r", "f"]
+
+
+# --- rows
+
+KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
+
+
+@pytest.mark.feature("F120", "B2")
+def test_every_row_has_every_key(tree, width):
+    tree.states |= {"z.strict": lambda name: row(name), "z.needs": lambda name, foo: row(name), "z.short": lambda name: {"name": name}}
+    tree.write(
+        {
+            "a.sls": "ok: x.run\nbad: {x.run: [{result: false}]}\nheld: {x.run: [{require: [bad]}]}\nskipped: {x.run: [{onlyif: 'false'}]}\n"
+            "gone: no.such\nunknown: {z.strict: [{v: 1}]}\nneeds: z.needs\numask: {x.run: [{umask: zz}]}\nshort: z.short\n"
+            "boom: {x.run: [{extra: 1}]}\nlisten: {x.run: [{listen: [chg]}]}\nchg: {x.run: [{changes: {a: 1}}]}\nwatch: {x.run: [{watch: [chg]}]}\n"
+        }
+    )
+    report = tree.report(concurrency=width)
+    assert len(report.rows) == 14
+    for tag, each in report.rows.items():
+        assert KEYS <= each.keys(), tag
+        assert re.fullmatch(r"\d\d:\d\d:\d\d(\.\d+)?", each["start_time"]), tag
+        assert isinstance(each["duration"], float)
+        assert tag.split("_|-")[2] == each["name"]
+    assert [report.rows[f"{s}_|-{i}_|-{i}_|-{f}"]["__id__"] for s, i, f in (("no", "gone", "such"), ("z", "needs", "needs"))] == [None, None]
+
+
+@pytest.mark.feature("F121", "F125", "B2")
+@pytest.mark.parametrize(
+    ("returned", "comment"),
+    [
+        (None, "Malformed state return. Data must be a dictionary type."),
+        ([], "Malformed state return. Data must be a dictionary type."),
+        ({"name": "a", "result": True, "comment": "", "changes": []}, "'Changes' should be a dictionary."),
+        ({"name": "a", "result": True}, "The following keys were not present in the state return: changes, comment."),
+        ({}, "The following keys were not present in the state return: name, changes, result, comment."),
+    ],
+)
+def test_malformed_returns(tree, returned, comment, width):
+    tree.states["z.run"] = lambda name: returned
+    tree.write({"a.sls": "a: z.run\nb: {x.run: [{require: [a]}]}\nc: x.run\n"})
+    rows = tree.report(concurrency=width).rows
+    first, second, third = rows.values()
+    assert (first["result"], first["changes"]) == (False, {})
+    assert comment in first["comment"]
+    assert (second["result"], third["result"]) == (False, True)
+
+
+@pytest.mark.feature("F121", "B2")
+@pytest.mark.parametrize("error", [ValueError("boom"), SystemExit(3), KeyboardInterrupt(), RecursionError("deep")])
+def test_exceptions(tree, error, width):
+    def raises(name):
+        raise error
+
+    tree.states["z.run"] = raises
+    tree.write({"a.sls": "a: z.run\nc: x.run\n"})
+    rows = tree.rows(concurrency=width)
+    assert rows.results == {"a": False, "c": True}
+    assert rows["a"]["comment"].startswith("An exception occurred in this state: ")
+
+
+@pytest.mark.feature("F122")
+@pytest.mark.parametrize(("result", "expected"), [(1, True), ("no", True), (0, False), ("", False), (None, None)])
+def test_comments_and_results_are_brought_into_shape(tree, result, expected):
+    tree.states["z.run"] = lambda name: row(name, result=result, comment=["one", "two"], more="kept")
+    each = tree.write({"a.sls": "a: z.run\n"}).rows()["a"]
+    assert (each["result"], each["comment"], each["more"]) == (expected, "one\ntwo", "kept")
+
+
+@pytest.mark.feature("F123")
+def test_sub_states(tree, width):
+    low = {"state": "idem", "name": "sub", "__id__": "sub_id", "fun": "present"}
+    subs = [{"name": "sub", "result": True, "changes": {"a": 1}, "comment": ["x", "y"], "low": low, "duration": 1.5}, {"result": True}]
+    tree.states["z.run"] = lambda name: row(name, sub_state_run=subs)
+    report = tree.write({"a.sls": "a: z.run\nb: x.run\n"}).report(concurrency=width)
+    tags = list(report.rows)
+    assert tags[:2] == ["z_|-a_|-a_|-run", "idem_|-sub_id_|-sub_|-present"]
+    sub = report.rows[tags[1]]
+    assert (sub["__state_ran__"], sub["comment"], sub["duration"], sub["__sls__"], sub["__id__"]) == (True, "x\ny", 1.5, "a", "a")
+    assert report.rows[tags[2]]["result"] is False
+    assert "sub_state_run" not in report.rows[tags[0]]
+
+
+@pytest.mark.feature("F124")
+def test_async_states(sls, width):
+    assert sls("a: {x.run: [{sleep: 0.001}]}\n").rows(concurrency=width).results == {"a": True}

@@ -1,0 +1,174 @@
+import copy
+
+import pytest
+from hypothesis import given
+from strategies import high_data
+from trees import FakeStates, compiler, edges, ids, plan, reachable
+
+from asyncstate.compile import aggregate
+from asyncstate.model.plan import NodeKind
+
+STATES = ("test.mod_watch", "pkg.mod_aggregate", "gem.mod_aggregate")
+
+
+def groups(compiled):
+    return [
+        [compiled.chunks[compiled.nodes[member].chunk].id for member in node.members]
+        for node in compiled.nodes
+        if node.kind is NodeKind.GROUP
+    ]
+
+
+def aggregated(tree, option=True, **options):
+    return plan(tree, states=FakeStates(*STATES), state_aggregate=option, **options)
+
+
+TREE = "a: pkg.installed\nt: test.nop\nb: pkg.removed\nc: pkg.installed\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (True, [["a", "b", "c"]]),
+        (["pkg"], [["a", "b", "c"]]),
+        (["gem"], []),
+        ("pkg", []),
+        (False, []),
+        (None, []),
+    ],
+)
+def test_the_option(option, expected):
+    assert groups(aggregated(TREE, option)) == expected
+
+
+def test_a_module_without_mod_aggregate_has_no_groups_and_is_asked_once():
+    states = FakeStates("test.mod_watch")
+    assert groups(plan("a: pkg.installed\nb: pkg.installed\n", states=states, state_aggregate=True)) == []
+    assert states.asked == ["pkg.mod_aggregate"]
+
+
+def test_a_states_own_word_decides():
+    tree = "a: pkg.installed\nb: {pkg.installed: [{aggregate: false}]}\nc: {pkg.installed: [{aggregate: [gem]}]}\nd: pkg.installed\n"
+    compiled = aggregated(tree)
+    assert groups(compiled) == [["a", "d"]]
+    assert compiled.not_aggregated == {1: "its own 'aggregate' says no", 2: "its own 'aggregate' says no"}
+
+
+def test_one_state_that_asks_absorbs_the_later_ones():
+    tree = "a: pkg.installed\nb: {pkg.installed: [{aggregate: true}]}\nc: pkg.installed\nd: {pkg.installed: [{aggregate: false}]}\ne: gem.installed\n"
+    assert groups(aggregated(tree, None)) == [["b", "c"]]
+
+
+def test_a_group_waits_for_what_any_member_requires():
+    tree = "a: pkg.installed\nt: test.nop\nb: {pkg.installed: [{require: [repo]}]}\nrepo: test.nop\nz: {test.nop: [{watch: [a]}]}\n"
+    compiled = aggregated(tree)
+    assert ids(compiled) == ["t", "repo", "a", "b", "z"]
+    assert edges(compiled, "group") == {
+        ("repo", "pkg x 2"),
+        ("pkg x 2", "a"),
+        ("a", "b"),
+        ("b", "z"),
+    }
+
+
+def test_what_depends_on_a_member_is_in_a_later_group():
+    tree = """
+a: pkg.installed
+b: {pkg.installed: [{require: [a]}]}
+c: pkg.installed
+d: {pkg.installed: [{require: [t]}]}
+t: {test.nop: [{require: [c]}]}
+"""
+    compiled = aggregated(tree)
+    assert sorted(sorted(members) for members in groups(compiled)) == [["a", "c"], ["b", "d"]]
+
+
+def test_why_a_state_is_in_no_group():
+    compiled = aggregated("a: pkg.installed\nb: {pkg.installed: [{require: [a]}]}\ng: gem.installed\n")
+    assert groups(compiled) == []
+    assert {ids(compiled)[index]: why.split(" (")[0] for index, why in compiled.not_aggregated.items()} == {
+        "g": "no other state of gem may be aggregated",
+        "a": "every other state of pkg depends on it, or has another order",
+        "b": "it depends on s:a",
+    }
+
+
+def test_members_have_one_order_stage():
+    tree = "a: {pkg.installed: [{order: 1}]}\nb: pkg.installed\nc: {pkg.installed: [{order: 1}]}\nd: pkg.installed\n"
+    compiled = aggregated(tree)
+    assert groups(compiled) == [["a", "c"], ["b", "d"]]
+    assert reachable(compiled, 0, 2)
+
+
+def test_a_group_has_at_most_500_members():
+    tree = "".join(f"p{i}: pkg.installed\n" for i in range(1001))
+    compiled = aggregated(tree)
+    assert [len(members) for members in groups(compiled)] == [500, 500]
+    assert list(compiled.not_aggregated.values()) == ["its group is full (500 states)"]
+
+
+def test_groups_of_two_modules_never_wait_for_each_other():
+    tree = """
+p1: pkg.installed
+g1: {gem.installed: [{require: [p1]}]}
+g2: gem.installed
+p2: {pkg.installed: [{require: [g2]}]}
+"""
+    compiled = aggregated(tree)
+    assert len(ids(compiled)) == 4
+    assert len(groups(compiled)) == 1
+
+
+def test_paths_through_sets_count():
+    lib = "".join(f"l{i}: test.nop\n" for i in range(10)) + "last: {test.nop: [{require: [p1]}]}\n"
+    tree = {
+        "s": "include: [t]\np1: pkg.installed\np2: {pkg.installed: [{require: [{sls: t}]}]}\np3: pkg.installed\n",
+        "t": lib,
+    }
+    compiled = aggregated(tree)
+    assert groups(compiled) == [["p1", "p3"]]
+
+
+def test_groups_of_a_second_module_see_those_of_the_first():
+    tree = """
+p1: pkg.installed
+p2: pkg.installed
+g1: {gem.installed: [{require: [p1]}]}
+g2: {gem.installed: [{require: [p2]}]}
+g3: gem.installed
+p3: {pkg.installed: [{require: [g3]}]}
+"""
+    compiled = aggregated(tree)
+    assert len(compiled.dag.topological_order(lambda node: node)) == len(compiled.nodes)
+    assert groups(compiled) == [["p1", "p2", "p3"], ["g1", "g2"]]
+
+
+def test_only_ids_keeps_the_groups_of_what_is_left():
+    tree = "a: pkg.installed\nb: pkg.installed\nc: pkg.installed\n"
+    compiled = aggregated(tree, only_ids=["a", "c"])
+    assert groups(compiled) == [["a", "c"]]
+    assert ids(compiled) == ["a", "c"]
+
+
+@given(high_data(max_size=9))
+def test_aggregation_never_makes_a_cycle_nor_loses_a_state(high):
+    states = FakeStates("test.mod_aggregate", "pkg.mod_aggregate", "cmd.mod_aggregate")
+    alone = compiler({}, states=states).plan_high(copy.deepcopy(high))
+    together = compiler({}, states=states, state_aggregate=True).plan_high(high)
+    assert {chunk.tag for chunk in together.chunks} == {chunk.tag for chunk in alone.chunks}
+    assert len(together.dag.topological_order(lambda node: node)) == len(together.nodes)
+    place = {chunk.tag: chunk.index for chunk in alone.chunks}
+    for members in (node.members for node in together.nodes if node.kind is NodeKind.GROUP):
+        for one in members:
+            for other in members:
+                first, second = (place[together.chunks[member].tag] for member in (one, other))
+                assert one == other or not reachable(alone, first, second)
+
+
+def test_a_long_chain_of_aggregatable_states_takes_one_pass(monkeypatch):
+    calls = []
+    monkeypatch.setattr(aggregate, "_levels", lambda *args, levels=aggregate._levels: calls.append(1) or levels(*args))
+    tree = "".join(f"p{i}: {{pkg.installed: [{{require: [{{pkg: p{i - 1}}}]}}]}}\n" for i in range(1, 3000))
+    compiled = aggregated("p0: pkg.installed\n" + tree)
+    assert groups(compiled) == []
+    assert len(calls) == 1

@@ -1,0 +1,91 @@
+import time
+
+import pytest
+from trees import compiler, mistakes
+
+from asyncstate.errors import CycleError
+
+
+def test_the_message_is_salts_and_the_hint_has_the_places():
+    tree = "a: {test.nop: [{require: [b]}]}\nb: {test.nop: [{watch: [{test: c}]}]}\nc: {test.nop: [{name: n}, {require: [a]}]}\n"
+    [issue] = mistakes(tree)
+    assert issue.message == (
+        "Recursive requisites were found: "
+        "({'SLS': 's', 'ID': 'c', 'NAME': 'n'}, 'require', {'SLS': 's', 'ID': 'a'}), "
+        "({'SLS': 's', 'ID': 'b'}, 'watch', {'SLS': 's', 'ID': 'c', 'NAME': 'n'}), "
+        "({'SLS': 's', 'ID': 'a'}, 'require', {'SLS': 's', 'ID': 'b'})"
+    )
+    lines = issue.hint.splitlines()
+    assert lines[0] == "the shortest cycle:"
+    assert lines[1].strip().startswith("s:c (")
+    assert lines[1].endswith("s.sls:1) (require)")
+    assert issue.line == 3
+
+
+def test_the_hint_is_the_shortest_cycle_though_salt_finds_another_first():
+    tree = """
+a: {test.nop: [{require: [c]}]}
+b: {test.nop: [{require: [a]}]}
+c: {test.nop: [{require: [b]}]}
+d: {test.nop: [{require: [d2]}]}
+d2: {test.nop: [{require: [d]}]}
+"""
+    [issue] = mistakes(tree)
+    assert "'ID': 'a'" in issue.message
+    assert "'ID': 'd'" not in issue.message
+    assert len(issue.hint.splitlines()) == 3
+
+
+def test_the_search_comes_back_from_where_there_is_no_cycle():
+    tree = """
+a: test.nop
+b: {test.nop: [{require: [a]}]}
+c: {test.nop: [{require: [a, b]}]}
+d: {test.nop: [{require: [c, f]}]}
+e: {test.nop: [{require: [d]}]}
+f: {test.nop: [{require: [e]}]}
+g: {test.nop: [{require: [f]}]}
+"""
+    [issue] = mistakes(tree)
+    assert issue.message.count("'require'") == 3
+    assert "'ID': 'a'" not in issue.message
+
+
+def test_a_cycle_through_a_set_does_not_name_the_set():
+    lib = "".join(f"l{i}: test.nop\n" for i in range(10))
+    tree = {
+        "s": "include: [t]\na: {test.nop: [{watch: [{sls: t}]}]}\n",
+        "t": f"{lib}last: {{test.nop: [{{require: [a]}}]}}\n",
+    }
+    [issue] = mistakes(tree)
+    assert issue.message == (
+        "Recursive requisites were found: ({'SLS': 't', 'ID': 'last'}, 'require', {'SLS': 's', 'ID': 'a'}), "
+        "({'SLS': 's', 'ID': 'a'}, 'watch', {'SLS': 't', 'ID': 'last'})"
+    )
+
+
+def test_missing_states_are_reported_beside_the_cycle():
+    tree = "a: {test.nop: [{require: [b, gone]}]}\nb: {test.nop: [{require: [a]}]}\n"
+    assert [issue.message.split(":")[0] for issue in mistakes(tree)] == [
+        "Referenced state does not exist for requisite [require",
+        "Recursive requisites were found",
+    ]
+
+
+def high(count, requires):
+    return {
+        f"s{i}": {"test": ["nop", {"require": [{"test": f"s{requires(i)}"}]}], "__sls__": "s", "__env__": "base"}
+        for i in range(count)
+    }
+
+
+def test_a_cycle_of_a_hundred_thousand_states_is_reported_in_seconds():
+    count = 100_000
+    began = time.process_time()
+    with pytest.raises(CycleError) as caught:
+        compiler({}).plan_high(high(count, lambda i: (i + 1) % count))
+    assert time.process_time() - began < 20
+    [issue] = caught.value.issues
+    assert issue.message.count("'require'") == 20
+    assert issue.message.endswith(f"… and {count - 20} more")
+    assert f"… {count - 20} more, and back to s:s0" in issue.hint

@@ -1,0 +1,47 @@
+import pytest
+from trees import ids, messages, plan
+
+TREE = {
+    "s": "include: [t.a, t.b]\nmine: test.nop\n",
+    "t.a": "a1: test.nop\na2: {test.nop: [{require_in: [{test: mine}]}]}\n",
+    "t.b": "b: test.nop\n",
+}
+
+
+def with_exclude(exclude):
+    return {**TREE, "s": f"exclude: {exclude}\n{TREE['s']}"}
+
+
+@pytest.mark.parametrize(
+    ("exclude", "left"),
+    [
+        ("[t.b]", ["a1", "a2", "mine"]),
+        ("[{sls: t.b}]", ["a1", "a2", "mine"]),
+        ("[{sls: 't.?'}, {id: nothing}]", None),
+        ("[{id: a1}, {id: b}]", ["a2", "mine"]),
+        ("[5, {id: a1, sls: t.b}]", ["a1", "a2", "b", "mine"]),
+    ],
+)
+def test_by_id_and_by_sls(exclude, left):
+    if left is None:
+        assert messages(with_exclude(exclude)) == [
+            "Referenced state does not exist for requisite [require: (test: a2)] in state [mine] in SLS [s]"
+        ]
+    else:
+        assert ids(plan(with_exclude(exclude))) == left
+
+
+def test_what_an_excluded_sls_requires_in_others_goes_with_it():
+    assert ids(plan(with_exclude("[t.a]"))) == ["b", "mine"]
+
+
+def test_on_the_command_line():
+    assert ids(plan(TREE, exclude=["t.b", {"id": "a1"}])) == ["a2", "mine"]
+    assert ids(plan(TREE, exclude="t.b,t.a")) == ["mine"]
+
+
+def test_an_excluded_state_cannot_be_required():
+    tree = {"s": "exclude: [t]\ninclude: [t]\na: {test.nop: [{require: [{sls: t}]}]}\n", "t": "b: test.nop\n"}
+    assert messages(tree) == [
+        "Referenced state does not exist for requisite [require: (sls: t)] in state [a] in SLS [s]"
+    ]

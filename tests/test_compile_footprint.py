@@ -1,0 +1,142 @@
+import pytest
+from trees import FakeStates, chunk_of, edges, ids, plan, warnings
+
+
+def path_footprint(low):
+    return {"reads": [], "writes": [f"path:{low['name']}"]}
+
+
+def nothing_known(low):
+    return {"reads": [], "writes": [], "unknown": True}
+
+
+def broken(low):
+    raise ValueError("no idea")
+
+
+DECLARED = {
+    "file": path_footprint,
+    "pkg": lambda low: {"reads": [], "writes": ["pkgdb"]},
+    "service": lambda low: {"writes": f"service:{low['name']}"},
+    "cmd": nothing_known,
+    "odd": broken,
+    "none": lambda low: None,
+    "test": path_footprint,
+}
+
+
+def footprints(tree, mode="footprint", *, bundled=True, **options):
+    states = FakeStates("test.mod_watch", "pkg.mod_aggregate", footprints=DECLARED, bundled=bundled)
+    return plan(tree, states=states, implicit_order=mode, **options)
+
+
+def test_a_file_waits_for_its_directory_and_its_removal_for_the_file():
+    tree = "d: {file.directory: [{name: /x}]}\nf: {file.managed: [{name: /x/f}]}\ng: {file.managed: [{name: /x/g}]}\nr: {file.absent: [{name: /x}]}\n"
+    assert edges(footprints(tree)) == {("d", "f"), ("d", "g"), ("f", "r"), ("g", "r")}
+    assert edges(footprints(tree, "none")) == set()
+
+
+def test_packages_never_run_beside_each_other():
+    tree = {"s": "include: [t]\na: pkg.installed\n", "t": "b: pkg.installed\n"}
+    assert edges(footprints(tree)) == {("b", "a")}
+
+
+def test_a_formula_keeps_packages_files_and_daemons_in_their_places():
+    tree = {
+        "nginx.pkg": "p: pkg.installed\n",
+        "nginx.conf": "f: {file.managed: [{name: /f}]}\ng: {file.managed: [{name: /g}]}\nt: test.nop\n",
+        "nginx.service": "s: service.running\n",
+        "other": "o: {file.managed: [{name: /o}]}\n",
+    }
+    compiled = footprints(tree, sls=["nginx.pkg", "nginx.conf", "other", "nginx.service"])
+    assert edges(compiled) == {("p", "f"), ("p", "g"), ("f", "s"), ("g", "s")}
+
+
+def test_custom_states_touch_only_what_they_declare():
+    tree = "p: pkg.installed\nf: {file.managed: [{name: /f}]}\ns: service.running\n"
+    assert edges(footprints(tree, bundled=False)) == {("p", "s")}
+
+
+def test_parallel_drops_a_footprint_and_footprint_replaces_it():
+    tree = """
+a: {file.managed: [{name: /x}]}
+b: {file.managed: [{name: /x}, {parallel: true}]}
+c: {file.managed: [{name: /x}, {footprint: {writes: ['path:/y']}}]}
+d: {file.managed: [{name: /y}]}
+e: {cmd.run: [{footprint: {reads: path:/y}}]}
+"""
+    compiled = footprints(tree)
+    assert edges(compiled) == {("c", "d"), ("d", "e")}
+    assert compiled.unknown == ()
+
+
+def test_unknown_effects_are_counted_and_strict_orders_them():
+    tree = "f: {file.managed: [{name: /f}]}\nc: cmd.run\nu: custom.thing\ng: {file.managed: [{name: /g}]}\n"
+    compiled = footprints(tree)
+    assert [ids(compiled)[index] for index in compiled.unknown] == ["c", "u"]
+    assert edges(compiled) == set()
+    strict = footprints(tree, "strict")
+    assert strict.unknown == ()
+    assert edges(strict) == {("f", "c"), ("c", "u"), ("u", "g")}
+
+
+def test_no_edge_is_added_where_a_requisite_is():
+    compiled = footprints("a: {file.managed: [{name: /x}]}\nb: {file.managed: [{name: /x}, {require: [a]}]}\n")
+    assert edges(compiled, "footprint") == set()
+    assert edges(compiled, "require") == {("a", "b")}
+
+
+def test_a_check_only_reads():
+    tree = "a: {file.managed: [{name: /x}]}\nb: {file.managed: [{name: /y}, {prereq: [c]}]}\nc: {file.managed: [{name: /x}]}\nd: {file.managed: [{name: /x}]}\n"
+    compiled = footprints(tree)
+    assert ("a", "?c") in edges(compiled, "footprint")
+    assert ("?c", "a") not in edges(compiled)
+
+
+def test_states_that_read_a_tree_are_joined_for_those_who_write_below_it():
+    reading = "".join(f"r{i}: {{cmd.run: [{{footprint: {{reads: 'path:/srv/**'}}}}]}}\n" for i in range(30))
+    writing = "".join(f"w{i}: {{file.managed: [{{name: /srv/{i}}}]}}\n" for i in range(30))
+    compiled = footprints(reading + writing)
+    assert len(list(compiled.dag.edges())) == 60
+    assert ("r7", "footprint") in edges(compiled)
+    assert ("footprint", "w9") in edges(compiled)
+
+
+def test_a_group_looks_at_what_its_members_touch():
+    tree = "a: pkg.installed\nb: pkg.installed\nc: {cmd.run: [{order: 1}, {footprint: {writes: [pkgdb]}}]}\n"
+    compiled = footprints(tree, state_aggregate=True)
+    assert ("c", "pkg x 2") in edges(compiled)
+
+
+@pytest.mark.parametrize("module", ["odd", "none"])
+def test_a_footprint_that_is_none_is_unknown(module):
+    tree = f"a: {module}.thing\n"
+    compiled = footprints(tree)
+    assert compiled.unknown == (0,)
+    expected = ["mod_footprint of odd.thing failed: no idea"] if module == "odd" else []
+    assert [issue.message for issue in compiled.warnings] == expected
+
+
+def test_low_data_given_to_a_module_is_its_own_copy():
+    seen = []
+
+    def spoil(low):
+        seen.append(low)
+        low["list"].append("spoilt")
+        low["name"] = "spoilt"
+
+    states = FakeStates(footprints={"file": spoil})
+    compiled = plan("a: {file.managed: [{list: [x]}]}\n", states=states, implicit_order="footprint")
+    assert chunk_of(compiled, "a").args == {"list": ["x"]}
+    assert chunk_of(compiled, "a").name == "a"
+    assert len(seen) == 1
+
+
+def test_states_that_cannot_hand_out_functions_have_unknown_effects():
+    class Bare:
+        def has(self, name):
+            return False
+
+    compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
+    assert compiled.unknown == (0,)
+    assert warnings("a: cmd.run\n", states=Bare(), implicit_order="footprint") == []

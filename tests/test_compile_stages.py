@@ -1,0 +1,80 @@
+import copy
+
+from hypothesis import given
+from strategies import high_data
+from trees import compiler, edges, ids, plan, reachable, wired
+
+from asyncstate.compile.stages import effective_stages
+from asyncstate.model.plan import NodeKind
+
+
+def stage_labels(compiled):
+    return [node.label for node in compiled.nodes if node.kind is NodeKind.STAGE]
+
+
+def test_no_explicit_order_no_barrier():
+    assert stage_labels(plan("a: test.nop\nb: {test.nop: [{require: [a]}]}\n")) == []
+
+
+def test_explicit_orders_are_barriers_and_the_same_order_runs_in_tandem():
+    tree = """
+z: test.nop
+a: {test.nop: [{order: 1}]}
+b: {test.nop: [{order: 1}]}
+c: {test.nop: [{order: 2}]}
+d: {test.nop: [{order: last}]}
+x: test.nop
+"""
+    compiled = plan(tree)
+    assert ids(compiled) == ["a", "b", "c", "z", "x", "d"]
+    assert stage_labels(compiled) == ["order 2", "states without an order", "order last"]
+    at = {id_: index for index, id_ in enumerate(ids(compiled))}
+    assert not reachable(compiled, at["a"], at["b"])
+    assert not reachable(compiled, at["z"], at["x"])
+    for before, after in [("a", "c"), ("b", "c"), ("c", "z"), ("c", "x"), ("z", "d"), ("x", "d")]:
+        assert reachable(compiled, at[before], at[after])
+    assert ("order 2", "c") in edges(compiled, "stage")
+
+
+def test_what_an_ordered_state_requires_is_in_its_stage():
+    compiled = plan("z: test.nop\na: {test.nop: [{order: 1}, {require: [b]}]}\nb: test.nop\n")
+    assert ids(compiled) == ["b", "a", "z"]
+    assert {edge for edge in edges(compiled, "stage") if edge[1] != "z"} == {
+        ("b", "states without an order"),
+        ("a", "states without an order"),
+    }
+
+
+def test_names_of_one_order_run_in_tandem():
+    compiled = plan("m: {test.nop: [{order: 1}, {names: [x, y]}]}\nz: test.nop\n")
+    assert not reachable(compiled, 0, 1)
+    assert reachable(compiled, 0, 2)
+    assert reachable(compiled, 1, 2)
+
+
+def test_numbers_of_one_sls_are_no_stages():
+    assert stage_labels(plan({"s": "include: [t]\na: test.nop\n", "t": "b: test.nop\n"})) == []
+
+
+def test_edges_stay_linear():
+    tree = "".join(f"a{i}: {{test.nop: [{{order: {i % 20 + 1}}}]}}\n" for i in range(200))
+    compiled = plan(tree)
+    assert len(stage_labels(compiled)) == 19
+    assert len(edges(compiled, "stage")) < 2 * 200 + 20
+
+
+@given(high_data(max_size=9))
+def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
+    wiring, order, serial = wired(copy.deepcopy(high))
+    stages = effective_stages(wiring, serial, order.cap)
+    compiled = compiler({}).plan_high(high)
+    assert len(compiled.dag.topological_order(lambda node: node)) == len(compiled.nodes)
+    if stages is None:
+        assert stage_labels(compiled) == []
+        return
+    chunks = [node for node in serial if wiring.kind[node] is NodeKind.CHUNK]
+    for later, node in enumerate(chunks):
+        reached = compiled.dag.reach([later], forward=False)
+        for earlier in range(later):
+            if stages.of[chunks[earlier]] < stages.of[node]:
+                assert earlier in reached

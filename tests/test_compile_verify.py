@@ -1,0 +1,101 @@
+import pytest
+from trees import messages, mistakes, plan, warnings
+
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.highstate import HighData
+from asyncstate.compile.verify import verify_high
+
+CASES = {
+    "42: {test.nop: []}": "ID '42' in SLS 's' is not formed as a string, but is type int. It may need to be quoted.",
+    "yes: {test.nop: []}": "ID 'True' in SLS 's' is not formed as a string, but is type bool. It may need to be quoted.",
+    "a: {'test.nop': }": (
+        "ID 'a' in SLS 's' contains a short declaration (test.nop) with a trailing colon. When not passing any "
+        "arguments to a state, the colon must be omitted."
+    ),
+    "a: {test: {x: 1}}": "State 'a' in SLS 's' is not formed as a list",
+    "a: {test: [{x: 1}]}": "No function declared in state 'a' in SLS 's'",
+    "a: {test: [nop, ping]}": (
+        "Too many functions declared in state 'a' in SLS 's'. Please choose one of the following: nop, ping"
+    ),
+    "a: {test.nop: [{names: one}]}": "The 'names' argument in state 'a' in SLS 's' needs to be formed as a list",
+    "a: {test.nop: [{watch_any: b}]}": "The watch_any statement in state 'a' in SLS 's' needs to be formed as a list",
+    "a: {test.nop: [{onfail_stop: no thanks}]}": (
+        "The onfail_stop statement in state 'a' in SLS 's' needs to be formed as a list"
+    ),
+    "a: {test.nop: [{x: 1, require: b}]}": "The require statement in state 'a' in SLS 's' needs to be formed as a list",
+    "a: {test.nop: [{require: [{test.nop: b}]}]}": (
+        "Invalid requisite type 'test.nop' in state 'a', in SLS 's'. Requisite types must not contain dots, did you "
+        "mean 'test'?"
+    ),
+    "a: {test.nop: [{require: [{test: [b]}]}]}": (
+        'Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'
+    ),
+    "a: {test.nop: [{require: [5]}]}": (
+        "Requisite declaration 5 in state a in SLS s is not formed as a single key dictionary"
+    ),
+    "a: {test.nop: [{require: [{}]}]}": (
+        "Requisite declaration {} in state a in SLS s is not formed as a single key dictionary"
+    ),
+    "a: {test.nop: [{require: [b], x: 1}]}\nb: test.nop": "Multiple dictionaries defined in argument of state 'a' in SLS 's'",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CASES.items())
+def test_each_mistake_in_salts_words(text, message):
+    [issue] = mistakes(text + "\n")
+    assert issue.message == message
+    assert issue.file.endswith("/s.sls")
+
+
+def test_the_line_is_that_of_the_state():
+    [issue] = mistakes("ok: test.nop\na:\n  cmd.run: []\n  test:\n    - x: 1\n")
+    assert issue.line == 4
+
+
+def test_a_function_with_whitespace():
+    whitespace = (
+        'The function "name something" in state "bad" in SLS "s" has whitespace, a function with whitespace is not '
+        'supported, perhaps this is an argument that is missing a ":"'
+    )
+    assert messages("bad: {test.nop: ['name something']}\n") == [
+        whitespace,
+        "Too many functions declared in state 'bad' in SLS 's'. Please choose one of the following: name something, nop",
+    ]
+
+
+def test_nothing_stops_the_check():
+    text = "1: {test.nop: []}\na: {test: [x, y]}\nb: {test: {}}\nc: {test.nop: [{require: d}]}\n"
+    assert len(messages(text)) == 4
+
+
+def test_onfail_stop_may_be_a_boolean_or_a_list():
+    tree = "a: test.nop\nb: {test.nop: [{onfail: [a]}, {onfail_stop: false}]}\nc: {test.nop: [{onfail_stop: [x]}]}\n"
+    assert len(plan(tree).chunks) == 3
+
+
+def test_a_second_block_of_a_requisite_is_named():
+    tree = "a: {test.nop: [{require: [b]}, {require: [c]}]}\nb: test.nop\nc: test.nop\n"
+    assert warnings(tree) == ["State 'a' in SLS 's' has more than one 'require' block; only the last one counts"]
+    assert plan(tree).warnings[0].line == 1
+
+
+def test_an_in_requisite_hidden_behind_another_key_is_named():
+    tree = "a: {test.nop: [{x: 1, require_in: [b]}]}\nb: test.nop\n"
+    assert warnings(tree) == [
+        "'require_in' in state 'a' in SLS 's' is ignored: it must be the only key of its list item"
+    ]
+
+
+def check(data):
+    findings = Findings()
+    verify_high(HighData(data, findings), findings)
+    return [issue.message for issue in findings.errors]
+
+
+def test_high_data_that_never_was_an_sls():
+    assert check([]) == ["High data is not a dictionary and is invalid"]
+    assert check({"a": 5}) == ["The type a in 5 is not formatted as a dictionary"]
+    assert check({"a": {"test.nop": ["x"]}}) == [
+        "Too many functions declared in state 'a' in SLS ''. Please choose one of the following: nop, x"
+    ]
+    assert check({"__extend__": [], "a": {"test.nop": []}}) == []

@@ -1,0 +1,60 @@
+from asyncstate.model.chunk import Lines, LowChunk, fresh, place_text
+
+
+def chunk(**changes):
+    fields = {"args": {"x": [1, {"y": [2]}], "require": [{"test": "b"}]}, "included_from": ("t",)} | changes
+    return LowChunk(3, "test", "nop", "a", "n", "s", "base", 10000, **fields)
+
+
+def test_low_data_is_salts_and_the_callers_own():
+    one = chunk()
+    low = one.as_low()
+    assert low == {
+        "x": [1, {"y": [2]}],
+        "require": [{"test": "b"}],
+        "state": "test",
+        "name": "n",
+        "__sls__": "s",
+        "__env__": "base",
+        "__sls_included_from__": ["t"],
+        "__id__": "a",
+        "fun": "nop",
+        "order": 10000,
+    }
+    low["x"][1]["y"].append(3)
+    low["require"].clear()
+    assert one.as_low()["x"] == [1, {"y": [2]}]
+    assert one.as_low()["require"] == [{"test": "b"}]
+    assert "__sls_included_from__" not in chunk(included_from=()).as_low()
+
+
+def test_tag_function_and_place():
+    assert chunk().tag == "test_|-a_|-n_|-nop"
+    assert chunk().function == "test.nop"
+    assert chunk().place == "s:a"
+    assert chunk(file="/s.sls").place == "s:a (/s.sls)"
+    assert chunk(file="/s.sls", declared=4).place == "s:a (/s.sls:4)"
+    assert place_text("s", "a", "", 4) == "s:a"
+
+
+def test_lines_are_looked_up_when_asked_for_and_make_no_difference():
+    asked = []
+    lines = Lines(lambda id_, state: asked.append((id_, state)) or 7)
+    one = chunk(declared=lines)
+    assert asked == []
+    assert one.line == 7
+    assert asked == [("a", "test")]
+    assert lines.of(5) == 0
+    assert one == chunk(declared=Lines(lambda id_, state: 8))
+    assert hash(lines) == hash(Lines(lambda id_, state: 8))
+    assert lines != 7
+
+
+def test_fresh_copies_containers_only():
+    value = object()
+    original = {"a": [value, {"b": value}], "c": (1, [2])}
+    copied = fresh(original)
+    assert copied == original
+    assert copied["a"] is not original["a"]
+    assert copied["a"][0] is value
+    assert copied["c"] is original["c"]
