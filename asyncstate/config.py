@@ -99,7 +99,10 @@ class Settings(msgspec.Struct, kw_only=True):
     render_dirs: list[str] = []
     disable_modules: list[str] = []
     providers: dict[str, str] = {}
-    smi_validate: bool = False
+    smi_validate: bool | Literal["off", "warn", "raise"] = False
+    smi_strict: bool = False
+    smi_visible_stubs: bool = False
+    smi_require: list[str] = []
 
     test: bool = False
     failhard: bool = False

@@ -102,6 +102,7 @@ class CallContext:
         utils: Mapping[str, Any],
         loaders: Any = None,
         file_client: Any = None,
+        serializers: Mapping[str, Any] | None = None,
         low: Mapping[str, Any] | None = None,
         running: Mapping[str, Any] | None = None,
         lowstate: Any = (),
@@ -122,6 +123,8 @@ class CallContext:
         self.utils = utils
         self.loaders = loaders
         self.file_client = file_client
+        self.serializers: Mapping[str, Any] = serializers if serializers is not None else {}
+        self.proxy: Mapping[str, Any] = {}
         self.low: Mapping[str, Any] = low if low is not None else {}
         self.running: Mapping[str, Any] = running if running is not None else {}
         self.lowstate = lowstate
@@ -278,12 +281,15 @@ __sls__ = _TextDunder("sls")
 __instance_id__ = _TextDunder("instance_id")
 __user__ = _TextDunder("user")
 __file_client__ = _MappingDunder("file_client")
+__serializers__ = _MappingDunder("serializers")
+__proxy__ = _MappingDunder("proxy")
+__orig_opts__ = _MappingDunder("base_opts")
 
 _PROXIES = (_MappingDunder, _TextDunder)
 
 INJECTED: dict[str, Any] = {
     name: value for name, value in list(globals().items()) if isinstance(value, _PROXIES) and name.startswith("__")
-}
+} | {"__salt_loader__": None, "__salt_system_encoding__": "utf-8"}
 """What the loader puts into the namespace of a stock Salt-style file."""
 
 

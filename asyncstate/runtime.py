@@ -135,7 +135,8 @@ class StateRuntime:
         ids: Sequence[str] = (),
     ) -> Plan:
         """Do what `compile` does, in the calling thread."""
-        return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+        with self.host.enter():
+            return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
         """Compile one file that need not lie in a file root. Raises CompileError; OSError if it cannot be read.

@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import tempfile
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _SCHEME = "salt://"
 _REMOTE = frozenset({"http", "https", "ftp", "s3", "swift"})
+_LOCAL = frozenset({"", "file"})
 
 
 def cache_file(
@@ -34,7 +36,9 @@ def cache_file(
     verify_ssl: bool = True,
     use_etag: bool = False,
 ) -> Any:
-    """Return a local path for a ``salt://`` URL, a web URL or a path; False or "" (logged) if there is none.
+    """Return a local path for a ``salt://`` URL, a web URL or a path; False (logged) if the tree has no such file.
+
+    A path of this machine is returned as it is, even if nothing is there.
 
     A download is made once a run, and not at all if the cached copy has ``source_hash``.
     """
@@ -80,15 +84,19 @@ def cache_local_file(path: str) -> str:
 
 
 def cache_dest(url: str, saltenv: str | None = None) -> str:
-    """Return where the local copy of a URL is, or would be."""
+    """Return where the local copy of a URL is, or would be; a path is its own copy."""
     if url.startswith(_SCHEME):
         path, env = _split(url, _env(saltenv))
         return _client().find(path, env) or os.path.join(__opts__["cachedir"], "files", env, path)
+    if not urlsplit(url).scheme:
+        return url
     return _downloads.extern_path(url, _env(saltenv), __opts__["cachedir"])
 
 
 def is_cached(path: str, saltenv: str | None = None) -> str:
-    """Return the local copy of a URL, "" without one."""
+    """Return the local copy of a URL, "" without one. Files of this machine are never copied."""
+    if urlsplit(path).scheme in _LOCAL:
+        return ""
     found = cache_dest(path, saltenv)
     return found if os.path.exists(found) else ""
 
@@ -101,11 +109,17 @@ def get_file(
     template: str | None = None,
     gzip: int | None = None,
     **kwargs: Any,
-) -> str:
-    """Copy a file of the state tree to ``dest`` and return where it is. ``template`` renders the two paths."""
+) -> Any:
+    """Copy a file of the state tree to ``dest`` and return where it is. ``template`` renders the two paths.
+
+    Returns "" if the tree has no such file, False if ``dest`` has no directory and ``makedirs`` is not set. Raises
+    CommandExecutionError for anything but a ``salt://`` URL.
+    """
     env = _env(saltenv)
     if template:
         path, dest = (_render(text, template, kwargs, env) for text in (path, dest))
+    if not path.startswith(_SCHEME):
+        raise CommandExecutionError(f"Unsupported path: {path}")
     source, env = _split(path, env)
     found: str | None = _client().find(source, env)
     if not found:
@@ -113,7 +127,9 @@ def get_file(
     if not dest:
         return found
     target = os.path.join(dest, os.path.basename(source)) if os.path.isdir(dest) or dest.endswith("/") else dest
-    return target if _make_parent(target, makedirs=makedirs) and _copy(found, target) else ""
+    if not _make_parent(target, makedirs=makedirs):
+        return False
+    return target if _copy(found, target) else ""
 
 
 def get_dir(
@@ -197,9 +213,7 @@ def get_template(
         return ""
     variables = {key: value for key, value in kwargs.items() if key not in {"context", "env"}}
     variables.update(kwargs.get("context") or {})
-    text = dunders.current.get().loaders.render_template(
-        _read(found), renderer=template, context=variables, saltenv=env, path=found
-    )
+    text = _render(Path(found), template, variables, env)
     if not dest:
         dest = os.path.join(__opts__["cachedir"], "extrn_files", env, _split(path, env)[0].lstrip("/"))
         makedirs = True
@@ -241,11 +255,11 @@ def list_minion(saltenv: str | None = None) -> list[str]:
     return sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
 
 
-def hash_file(path: str, saltenv: str | None = None) -> dict[str, str]:
-    """Return ``hsum`` and ``hash_type`` of a file; {} if there is none."""
+def hash_file(path: str, saltenv: str | None = None) -> Any:
+    """Return ``hsum`` and ``hash_type`` of a file; "" if the tree, {} if this machine has none."""
     found = _existing(path, _env(saltenv))
     if not found:
-        return {}
+        return "" if path.startswith(_SCHEME) else {}
     kind = __opts__.get("hash_type") or "sha256"
     with open(found, "rb") as file:
         return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
@@ -294,7 +308,7 @@ def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl:
     local = unquote(parts.netloc + parts.path) if parts.scheme == "file" else path
     if not os.path.isabs(local):
         raise CommandExecutionError(f"Path '{local}' is not absolute")
-    return local if os.path.exists(local) else ""
+    return local
 
 
 def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool) -> str:
@@ -334,9 +348,9 @@ def _has_hash(path: str, source_hash: str | None) -> bool:
         return hashlib.file_digest(file, kinds[len(wanted)]).hexdigest() == wanted
 
 
-def _render(text: str, template: str, variables: dict[str, Any], saltenv: str) -> str:
+def _render(source: str | Path, template: str, variables: dict[str, Any], saltenv: str) -> str:
     rendered: str = dunders.current.get().loaders.render_template(
-        text, renderer=template, context=variables, saltenv=saltenv
+        source, renderer=template, context=variables, saltenv=saltenv
     )
     return rendered
 

@@ -12,7 +12,7 @@ from asyncstate.errors import CommandExecutionError
 
 from . import _atomic_text, _traversal
 
-__func_alias__ = {"keys_": "keys", "values_": "values"}
+__func_alias__ = {"items_": "items", "keys_": "keys", "values_": "values"}
 
 _writing = threading.Lock()
 
@@ -66,6 +66,11 @@ def keys_() -> list[str]:
 def values_() -> list[Any]:
     """Return the stored values."""
     return list(load().values())
+
+
+def items_() -> dict[str, Any]:
+    """Return everything that is stored, as `load` does."""
+    return load()
 
 
 def pop(key: str, default: Any = None) -> Any:

@@ -48,7 +48,7 @@ def renderer(
     """Render a file (a path or URL) or a string and return what its last renderer gives.
 
     A first line ``#!renderer|…`` chooses the renderers, else ``default_renderer``. Other arguments are variables of
-    the template.
+    the template. A file the tree does not have gives {}.
     """
     if not path and not string:
         raise InvocationError("Must pass path or string.")
@@ -60,7 +60,7 @@ def renderer(
     if path:
         name = __salt__["cp.get_url"](path, saltenv=saltenv)
         if not name:
-            raise CommandExecutionError(f"slsutil.renderer: cannot fetch {path}")
+            return {}
         with open(name, encoding="utf-8") as file:
             text = file.read()
     loaders = dunders.current.get().loaders
@@ -70,7 +70,7 @@ def renderer(
 
 
 def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> str:
-    """Return ``obj`` as text in a format: json or yaml."""
+    """Return ``obj`` as text in a format: json, yaml or configparser (a dict of sections)."""
     try:
         return str(_function(_SERIALIZE, serializer, "serialize")(obj, _clean(mod_kwargs)))
     except (TypeError, ValueError) as error:
@@ -78,7 +78,7 @@ def serialize(serializer: str, obj: Any, **mod_kwargs: Any) -> str:
 
 
 def deserialize(serializer: str, stream_or_string: Any, **mod_kwargs: Any) -> Any:
-    """Return the data of a text in a format: json, yaml or toml."""
+    """Return the data of a text in a format: json, yaml, toml or configparser."""
     text = stream_or_string if isinstance(stream_or_string, (str, bytes)) else stream_or_string.read()
     try:
         return _function(_DESERIALIZE, serializer, "deserialize")(text, _clean(mod_kwargs))
@@ -185,11 +185,40 @@ def _from_toml(text: Any, options: dict[str, Any]) -> Any:
     return tomllib.loads(text if isinstance(text, str) else text.decode())
 
 
+def _to_configparser(obj: Any, options: dict[str, Any]) -> str:
+    import configparser  # noqa: PLC0415 - hardly ever needed
+    import io  # noqa: PLC0415
+
+    parser = configparser.RawConfigParser(**options)
+    if not isinstance(obj, dict) or not all(isinstance(section, dict) for section in obj.values()):
+        raise TypeError("a dict of sections, each a dict, is needed")
+    for name, section in obj.items():
+        parser.add_section(str(name))
+        for key, value in section.items():
+            parser.set(str(name), str(key), str(value))
+    text = io.StringIO()
+    parser.write(text)
+    return text.getvalue()
+
+
+def _from_configparser(text: Any, options: dict[str, Any]) -> Any:
+    import configparser  # noqa: PLC0415 - hardly ever needed
+
+    parser = configparser.ConfigParser(**options)
+    try:
+        parser.read_string(text if isinstance(text, str) else text.decode())
+        return {name: dict(parser.items(name)) for name in parser.sections()}
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
+
+
 _SERIALIZE: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "configparser": _to_configparser,
     "json": _to_json,
     "yaml": _to_yaml,
 }
 _DESERIALIZE: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "configparser": _from_configparser,
     "json": lambda text, _: json.loads(text),
     "yaml": _from_yaml,
     "toml": _from_toml,

@@ -16,7 +16,7 @@ def info(name: str, root: str | None = None) -> dict[str, Any]:
     """Return what the database says of a user, {} if it knows none. ``root`` reads the files of that tree."""
     try:
         entry = _in_root(root)[name] if root else pwd.getpwnam(name)
-    except KeyError:
+    except (KeyError, TypeError):  # a template may ask with an undefined variable, or a number
         return {}
     return _described(entry)
 

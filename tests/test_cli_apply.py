@@ -72,6 +72,7 @@ def test_a_process_of_its_own(tree, run_cli):
     assert list(json.loads(done.stdout)) == [FIRST, SECOND]
 
 
+@pytest.mark.feature("F154")
 def test_human_output_is_salts_with_a_summary(run):
     done = run("apply", "good", "-j", 1)
     assert done.returncode == 0
@@ -113,10 +114,12 @@ def test_human_output_is_salts_with_a_summary(run):
     ]
 
 
+@pytest.mark.feature("F150")
 def test_no_sls_is_the_highstate(run):
     assert list(json.loads(run("apply", "--out", "json").stdout)) == [FIRST, SECOND]
 
 
+@pytest.mark.feature("F156", "F120")
 def test_json_is_keyed_by_tag_with_salts_keys(run):
     done = run("apply", "good", "--out", "json")
     rows = json.loads(done.stdout)
@@ -133,6 +136,7 @@ def test_yaml_holds_the_same(run):
     assert rows[SECOND]["changes"]["testing"]["old"] == "Unchanged"
 
 
+@pytest.mark.feature("F157")
 def test_jsonl_is_the_events(run):
     events = [decode_event(line) for line in run("apply", "good", "--out", "jsonl").stdout.splitlines()]
     assert isinstance(events[0], RunStarted)
@@ -140,6 +144,7 @@ def test_jsonl_is_the_events(run):
     assert [event.tag for event in events if isinstance(event, ChunkFinished)] == [FIRST, SECOND]
 
 
+@pytest.mark.feature("F153")
 def test_a_failed_state_exits_2_and_says_where_it_was_declared(run, tree):
     done = run("apply", "bad")
     assert done.returncode == 2
@@ -147,6 +152,7 @@ def test_a_failed_state_exits_2_and_says_where_it_was_declared(run, tree):
     assert "One or more requisite failed: bad.breaks" in done.stdout
 
 
+@pytest.mark.feature("F153", "F156")
 def test_compile_errors(run):
     done = run("apply", "broken", "--out", "json")
     assert done.returncode == 1
@@ -160,6 +166,7 @@ def test_compile_errors(run):
     assert run("apply", "nowhere", "--out", "json").returncode == 1
 
 
+@pytest.mark.feature("F150", "F110")
 @pytest.mark.parametrize("form", [("--test",), ("test=True",)])
 def test_a_dry_run_changes_nothing(run, tmp_path, form):
     where = tmp_path / "touched"
@@ -170,6 +177,7 @@ def test_a_dry_run_changes_nothing(run, tmp_path, form):
     assert not where.exists()
 
 
+@pytest.mark.feature("F110")
 def test_test_false_wins_over_the_configuration(run, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("test: true\n")
@@ -178,11 +186,13 @@ def test_test_false_wins_over_the_configuration(run, tmp_path):
         assert rows[SECOND]["result"] is result
 
 
+@pytest.mark.feature("F150", "F020")
 @pytest.mark.parametrize("words", [("--pillar", '{"name": "x"}'), ("--pillar", "name: x"), ("pillar={'name': 'x'}",)])
 def test_pillar_of_the_command_line(run, words):
     assert list(json.loads(run("apply", "pillared", *words, "--out", "json").stdout)) == ["test_|-x_|-x_|-nop"]
 
 
+@pytest.mark.feature("F150", "F159", "F047")
 def test_exclude_and_id(run):
     rows = json.loads(run("apply", "good,bad", "--exclude", "bad", "--out", "json").stdout)
     assert set(rows) == {FIRST, SECOND}
@@ -192,12 +202,14 @@ def test_exclude_and_id(run):
     assert set(rows) == {FIRST}
 
 
+@pytest.mark.feature("F153", "F019")
 def test_an_empty_tree_is_no_failure_but_a_warning(run):
     done = run("apply", "empty", "--out", "json")
     assert (done.returncode, json.loads(done.stdout)) == (0, {})
     assert "warning: no states: the tree is empty" in done.stderr
 
 
+@pytest.mark.feature("F155")
 def test_state_output_comes_from_flag_or_configuration(run, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("state_output: terse\nstate_verbose: false\n")
@@ -209,6 +221,7 @@ def test_state_output_comes_from_flag_or_configuration(run, tmp_path):
     assert "          ID: second" in text
 
 
+@pytest.mark.feature("F158")
 def test_profile_junit_and_html(run, tmp_path):
     junit, page = tmp_path / "junit.xml", tmp_path / "run.html"
     done = run("apply", "bad", "--profile", "--junit", junit, "--report", page)
@@ -221,6 +234,7 @@ def test_profile_junit_and_html(run, tmp_path):
     assert "Critical path:" in done.stderr
 
 
+@pytest.mark.feature("F157")
 def test_plain_progress_goes_to_standard_error(run):
     done = run("apply", "good", "-j", 1, "--progress", "plain", "--out", "json")
     assert [masked(line) for line in done.stderr.splitlines()] == [
@@ -230,6 +244,7 @@ def test_plain_progress_goes_to_standard_error(run):
     assert json.loads(done.stdout)
 
 
+@pytest.mark.feature("F096", "F153")
 def test_a_time_out_exits_124(run):
     began = time.monotonic()
     done = run("apply", "slow", "--timeout", "0.5", "--out", "json")
@@ -271,6 +286,7 @@ def start(tree, tmp_path):
         process.communicate()
 
 
+@pytest.mark.feature("F133", "F153")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_first_signal_lets_running_states_finish(start, number, code):
     process = start("0.7", "--out", "json")
@@ -282,6 +298,7 @@ def test_the_first_signal_lets_running_states_finish(start, number, code):
     assert f"{number.name}: starting nothing more" in errors
 
 
+@pytest.mark.feature("F133")
 def test_the_second_signal_cancels_them(start):
     process = start("30")
     process.send_signal(signal.SIGINT)
@@ -351,6 +368,7 @@ def test_check_reports_every_mistake(run):
     assert isinstance(json.loads(run("check", "broken", "--out", "json").stdout), list)
 
 
+@pytest.mark.feature("F152")
 def test_single(run, tmp_path):
     done = run("single", "test.configurable_test_state", "name=x", "changes=True", "result=False", "--out", "json")
     assert done.returncode == 2
@@ -362,6 +380,7 @@ def test_single(run, tmp_path):
     assert next(iter(json.loads(done.stdout).values()))["result"] is None
 
 
+@pytest.mark.feature("F152")
 def test_single_of_a_function_that_does_not_exist(run):
     done = run("single", "test.nopp", "x", "--out", "json")
     assert (done.returncode, json.loads(done.stdout)) == (1, ["Specified state 'test.nopp' was not found"])

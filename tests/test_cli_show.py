@@ -57,6 +57,7 @@ def answer(done):
     return json.loads(done.stdout)
 
 
+@pytest.mark.feature("F151")
 def test_lowstate_is_salts_low_data_in_serial_order(run):
     chunks = answer(run("show", "lowstate", "--out", "json"))
     assert [chunk["__id__"] for chunk in chunks] == ["start", "other", "conf", "last"]
@@ -75,6 +76,7 @@ def test_lowstate_for_people_numbers_states_and_what_they_wait_for(run):
     ]
 
 
+@pytest.mark.feature("F151")
 def test_highstate_and_sls(run):
     high = answer(run("show", "highstate", "--out", "json"))
     assert set(high) == {"start", "other", "conf", "last"}
@@ -82,11 +84,13 @@ def test_highstate_and_sls(run):
     assert "start:\n" in run("show", "sls", "base").stdout
 
 
+@pytest.mark.feature("F151")
 def test_top(run):
     assert answer(run("show", "top", "--out", "json")) == {"base": ["web"]}
     assert run("show", "top").stdout == "base:\n    - web\n"
 
 
+@pytest.mark.feature("F151")
 def test_graph_in_every_format(run, tmp_path):
     assert run("show", "graph").stdout.startswith("digraph plan {")
     assert run("show", "graph", "web", "--format", "mermaid").stdout.startswith("flowchart LR")
@@ -105,12 +109,14 @@ def test_errors_do_not_mix_with_data(run):
     assert isinstance(json.loads(done.stdout), list)
 
 
+@pytest.mark.feature("F152")
 def test_call(run):
     assert answer(run("call", "probe.echo", "a b", "upper=True", "--out", "json")) == {"value": "A B"}
     assert run("call", "probe.echo", "[1, 2]").stdout == "value:\n    - 1\n    - 2\n"
     assert run("call", "probe.echo", "x", "--out", "yaml").stdout == "value: x\n"
 
 
+@pytest.mark.feature("F152", "F153")
 def test_call_of_something_that_fails_or_does_not_exist(run):
     done = run("call", "probe.broken")
     assert (done.returncode, done.stdout) == (1, "")

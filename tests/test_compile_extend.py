@@ -86,10 +86,8 @@ def test_arguments_that_are_no_list():
 
 
 def test_a_module_added_with_a_trailing_colon():
-    assert messages({"s": "include: [t]\nextend: {a: {cmd.run: }}\n", "t": BASE}) == [
-        "ID 'a' in SLS 't' contains a short declaration (cmd.run) with a trailing colon. When not passing any arguments "
-        "to a state, the colon must be omitted."
-    ]
+    [message] = messages({"s": "include: [t]\nextend: {a: {cmd.run: }}\n", "t": BASE})
+    assert message.startswith("ID 'a' in SLS 't' contains a short declaration (cmd.run) with a trailing colon.")
 
 
 def test_extending_by_name_many_times_stays_cheap():

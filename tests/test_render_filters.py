@@ -31,11 +31,13 @@ to_num to_snake_case traverse union unique update_dict_key_value uuid which yaml
 EVERY = {**FILTERS, **CHANGING}
 
 
+@pytest.mark.feature("F010")
 def test_every_filter_of_salt_is_there_and_none_is_both_kinds():
     assert set(SALT_FILTERS) == set(EVERY)
     assert not set(FILTERS) & set(CHANGING)
 
 
+@pytest.mark.feature("F009", "F010")
 @pytest.mark.parametrize(("name", "value", "args", "kwargs", "expected"), CASES)
 def test_filter_returns_what_salt_returns(name, value, args, kwargs, expected):
     result = EVERY[name](copy.deepcopy(value), *copy.deepcopy(args), **kwargs)
@@ -43,6 +45,7 @@ def test_filter_returns_what_salt_returns(name, value, args, kwargs, expected):
     assert isinstance(result, type(expected))
 
 
+@pytest.mark.feature("F009")
 def test_sets_are_printed_and_walked_in_order_of_first_occurrence():
     values = EVERY["unique"](word for word in ["pear", "apple", "pear", "fig"])
     assert list(values) == ["pear", "apple", "fig"]
@@ -266,6 +269,7 @@ def test_http_query_returns_body_status_and_data(web_server):
         query("file:///etc/passwd")
 
 
+@pytest.mark.feature("F009")
 def test_tests():
     assert TESTS["match"]("abc", "AB", ignorecase=True)
     assert not TESTS["match"]("abc", "b")

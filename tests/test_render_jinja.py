@@ -204,6 +204,7 @@ def test_errors(template, message, line):
     assert (caught.value.file, caught.value.line) == (FILE.path, line)
 
 
+@pytest.mark.feature("F014", "F013")
 @pytest.mark.parametrize(
     ("template", "message", "line"),
     [

@@ -14,6 +14,7 @@ from asyncstate.render.collector import rare_collections
 from asyncstate.render.yaml import OrderedMap, dump_yaml, load_yaml, parse_document
 
 
+@pytest.mark.feature("F011")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -126,6 +127,7 @@ def test_many_aliases_cost_no_memory():
     assert data["l39"][8] is data["l38"]
 
 
+@pytest.mark.feature("F012", "F014")
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [

@@ -116,6 +116,7 @@ def test_live_progress_draws_nothing_for_a_quick_run():
     assert stream.getvalue() == ""
 
 
+@pytest.mark.feature("F157")
 def test_live_progress_names_what_runs(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr("asyncstate.report.progress.time.monotonic", lambda: clock[0])
@@ -136,6 +137,7 @@ def test_live_progress_names_what_runs(monkeypatch):
     assert "… and 2 more" in text
 
 
+@pytest.mark.feature("F158")
 def test_critical_path_follows_what_each_state_waited_for():
     script = Script(concurrency=2).start("a", 0.0).start("x", 0.0).finish("x", 0.5)
     script.finish("a", 1.0).ready("b", 1.0, after="a").start("b", 1.2).finish("b", 3.0).end(3.0)

@@ -29,6 +29,7 @@ def shown(row, tag=TAG, **style):
     return list(row_lines(tag, row, Style(**style)))
 
 
+@pytest.mark.feature("F154")
 def test_full_has_salts_lines_and_columns():
     assert shown(row(changes={"mode": "0644", "diff": "New file"}, comment="File updated\nTwice")) == [
         "----------",
@@ -54,6 +55,7 @@ def test_name_is_left_out_where_it_is_the_id():
     assert not any("Name:" in line for line in lines)
 
 
+@pytest.mark.feature("F155")
 def test_terse_is_salts_line():
     assert shown(row(changes={"a": 1}), state_output="terse") == [
         "  Name: /etc/web.conf - Function: file.managed - Result: Changed - Started: 10:00:00.000001 - Duration: 1.5 ms"
@@ -63,12 +65,14 @@ def test_terse_is_salts_line():
     ]
 
 
+@pytest.mark.feature("F155")
 def test_tabular_terse():
     assert shown(row(result=None), state_output="terse", state_tabular=True) == [
         "10:00:00.000001 [      1.5 ms]       file.managed    Differs   Name: /etc/web.conf"
     ]
 
 
+@pytest.mark.feature("F155")
 @pytest.mark.parametrize(
     ("form", "clean", "changed", "failed", "differs"),
     [
@@ -90,6 +94,7 @@ def test_forms(form, clean, changed, failed, differs):
     assert found == {"clean": clean, "changed": changed, "failed": failed, "differs": differs}
 
 
+@pytest.mark.feature("F155")
 def test_filter_leaves_out_and_shortens_by_result():
     style = style_from_options(
         {"state_output": "filter", "state_output_exclude": "True,", "state_output_terse": [None]}
@@ -99,6 +104,7 @@ def test_filter_leaves_out_and_shortens_by_result():
     assert len(list(row_lines(TAG, row(result=False), style))) > 1
 
 
+@pytest.mark.feature("F155")
 def test_not_verbose_hides_what_was_right_already():
     assert shown(row(), state_verbose=False) == []
     assert shown(row(), state_output_diff=True) == []

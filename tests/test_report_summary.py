@@ -17,6 +17,7 @@ def summary(rows, **fields):
     return list(summary_lines(report))
 
 
+@pytest.mark.feature("F154")
 def test_salts_counts_in_salts_columns():
     rows = [row(), row(changes={"a": 1}), row(None, {"a": 1}), row(False), row(warnings=["w"])]
     assert summary(rows, busy_ms=4500.0, wall_ms=1500.0, concurrency=4) == [
@@ -55,6 +56,7 @@ def test_a_dry_run_says_how_much_would_change():
     assert summary([row(None), row()], test=True)[-1] == "Dry run: 1 state would change; nothing was changed."
 
 
+@pytest.mark.feature("F086", "B5")
 def test_what_was_not_started_is_listed_and_long_lists_are_cut():
     left = tuple(tags(25))
     lines = summary([row(False)], not_started=left, cancelled="SIGINT", wall_ms=1200.0)
@@ -73,6 +75,7 @@ def test_the_seed_of_a_shuffle_is_shown():
     assert any("--shuffle 7" in line for line in summary([row()], shuffle=7))
 
 
+@pytest.mark.feature("F155")
 def test_percentages_on_request():
     report = RunReport(rows=dict(zip(tags(4), [row(), row(), row(), row(False)], strict=True)))
     lines = list(summary_lines(report, percent=True))

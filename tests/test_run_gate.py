@@ -38,6 +38,7 @@ TRUTH = {
 KINDS = ("require", "watch", "onchanges", "onfail", "prereq")
 
 
+@pytest.mark.feature("F064", "F065", "F066", "F067", "F068")
 @pytest.mark.parametrize(
     ("kind", "target", "expected"),
     [(kind, target, row[column]) for target, row in TRUTH.items() for column, kind in enumerate(KINDS)],
@@ -53,6 +54,7 @@ def test_any_and_all_of_one_target_decide_like_the_plain_kind(kind, target):
     assert decide((kind, target)) == decide((plain, target))
 
 
+@pytest.mark.feature("F072")
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [

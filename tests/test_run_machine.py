@@ -79,6 +79,7 @@ def test_any_width_and_timing_gives_the_serial_verdicts(plan, data, width, seed,
     assert machine.not_started() == []
 
 
+@pytest.mark.feature("F137")
 @given(plan=plans(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
 def test_no_edge_is_ever_violated(plan, width, seed):
     machine, rng, ended, active = Machine(plan), random.Random(seed), set(), []
@@ -167,6 +168,7 @@ def test_failhard_stops_dispatch_and_lets_running_work_finish():
     assert machine.not_started() == [2]
 
 
+@pytest.mark.feature("F134")
 def test_exclusive_work_runs_alone():
     plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
     machine = Machine(plan, exclusive={1})

@@ -103,6 +103,7 @@ async def test_application_functions_are_states(tree):
         assert (await rt.single("app.also", {"name": "x"})).ok
 
 
+@pytest.mark.feature("F132")
 async def test_two_runtimes_in_one_loop_see_only_their_own(tree, tmp_path):
     module = (
         "def show(name):\n"

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
-    """Explain when a state runs: its place in the order, what it waits for and why, what would skip or fail it.
+    """Explain when a state runs, and what it depends on.
 
-    ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is
+    That is its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is
     run.
     """
     settings, selection = select(console, sls, options)

@@ -1,1 +1,25 @@
-"""Interfaces of virtual modules (SMI)."""
+"""Interfaces of virtual modules (SMI): what ``pkg``, ``service`` or ``user`` offer, whatever the platform.
+
+Everything a provider or an author of an interface needs; `base` explains both.
+"""
+
+from __future__ import annotations
+
+from asyncstate.interfaces.base import Interface, VirtualName, functions_of, interface_of
+from asyncstate.interfaces.errors import (
+    InterfaceError,
+    SMINotImplementedError,
+    SMINotSupportedError,
+    StructureError,
+)
+
+__all__ = [
+    "Interface",
+    "InterfaceError",
+    "SMINotImplementedError",
+    "SMINotSupportedError",
+    "StructureError",
+    "VirtualName",
+    "functions_of",
+    "interface_of",
+]

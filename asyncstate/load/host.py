@@ -11,6 +11,7 @@ from asyncstate.dunders import CallContext, SharedContext, current, resolved
 from asyncstate.errors import LoaderError
 from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle
 from asyncstate.load.loader import LazyLoader, PluginFolder
+from asyncstate.load.serializers import Serializers
 from asyncstate.load.threads import WorkerThreads
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class PluginHost:
             utils=self.utils,
             loaders=self,
             file_client=file_client,
+            serializers=Serializers(),
             env=opts.get("saltenv") or "base",
             user=opts.get("user") or "root",
         )

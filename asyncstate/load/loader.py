@@ -10,9 +10,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 from asyncstate.dunders import current
-from asyncstate.errors import FunctionNotFound
+from asyncstate.errors import FunctionNotFound, LoaderError
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
-from asyncstate.load.imports import EXTERNAL, ImportRefused, import_plugin, plugin_lock
+from asyncstate.load.imports import EXTERNAL, import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
 from asyncstate.load.virtual import claims_of, evaluate
 
@@ -170,13 +170,18 @@ class LazyLoader:
         if not function_name:
             return None
         complete = True
+        stub: LoadedFunction | None = None
         for plugin in self._candidates(contents, module_name):
             for module in self._modules_of(contents, plugin):
                 function = module.functions.get(function_name) if module.name == module_name else None
-                if function is not None:
+                if function is not None and not function.hidden:
                     contents.found[name] = function
                     return function
+                stub = stub or function
             complete = complete and plugin.name in contents.loaded
+        if stub is not None:
+            contents.found[name] = stub
+            return stub
         if complete:
             contents.missing.add(name)
         return None
@@ -239,7 +244,9 @@ class LazyLoader:
             unify = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
             if unify is not None:
                 exports = unify(namespace, exports)
-        except ImportRefused as refused:
+            elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
+                return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", plugin.name, verdict.name)
+        except LoaderError as refused:
             log.debug("%s does not load: %s", plugin.source, refused, exc_info=True)
             return _Refusal(str(refused), plugin.name)
         finally:

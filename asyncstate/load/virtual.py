@@ -1,7 +1,7 @@
 """Under which name a plugin wants to be known, if it wants to be loaded at all.
 
 ``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
-function, and then the file's own name is no longer an address.
+function, and then the file's own name is no longer an address. The name an interface gives counts by itself.
 """
 
 from __future__ import annotations
@@ -94,9 +94,10 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     name = plugin.name
     aliases = tuple(str(alias) for alias in getattr(module, "__virtual_aliases__", ()))
     virtual = getattr(module, "__virtual__", None)
-    if not inspect.isfunction(virtual):
-        return Verdict(accepted=True, name=name, aliases=aliases)
     declared = getattr(module, "__virtualname__", None)
+    if not inspect.isfunction(virtual):
+        follows_interface = hasattr(declared, "__unify__")
+        return Verdict(accepted=True, name=str(declared) if follows_interface else name, aliases=aliases)
     reason: str | None = None
     try:
         answer = virtual()

@@ -74,7 +74,7 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[
     facts = explanation(plan, index)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
-    yield f"  Number {facts['position']} of {facts['of']} in serial order; its order is {facts['order']:g}."
+    yield f"  Number {facts['position']} of {facts['of']} in serial order; its order is {facts['order']}."
     if facts["before_its_order"]:
         yield f"  It comes earlier than its order says, for {_listing(facts['before_its_order'])}."
     for kind, targets in facts["requisites"].items():

@@ -34,12 +34,13 @@ class Tree:
     """Files below tmp_path, settings to read them with, and the state modules `x` and `y` of this process.
 
     `x.run(name, result, changes, predicted, sleep)` returns what it is told; `x` has `mod_watch`, `y` has not. ``log``
-    lists what was called: names, ``watch NAME`` for mod_watch.
+    lists what was called (names, ``watch NAME`` for mod_watch), ``ends`` in which order calls of `run` ended.
     """
 
     def __init__(self, base):
         self.base = base
         self.log = []
+        self.ends = []
         self.lows = []
         self.settings = {"implicit_order": "none"}
         self.states = {"x.run": self._run, "x.mod_watch": self._mod_watch, "y.run": self._run}
@@ -52,6 +53,7 @@ class Tree:
         self.log.append(f"test {name}" if test else name)
         if sleep:
             await asyncio.sleep(sleep)
+        self.ends.append(name)
         if test and predicted is not None:
             result, changes = predicted
         return {"name": name, "result": result, "changes": changes or {}, "comment": comment, **(extra or {})}
@@ -88,7 +90,7 @@ class Tree:
         """Low data by name."""
         return {chunk.name: chunk.as_low() for chunk in self.plan(sls, **settings).chunks}
 
-    def report(self, sls="a", *, test=None, concurrency=1, exclude=(), ids=(), failhard=None, timeout=None, **settings):
+    def report(self, sls="a", *, test=None, concurrency=1, exclude=(), ids=(), failhard=None, timeout=None, mock=False, **settings):
         """Apply, and return the report."""
 
         async def apply():
@@ -101,9 +103,11 @@ class Tree:
                     concurrency=concurrency,
                     failhard=failhard,
                     timeout=timeout,
+                    mock=mock,
                 )
 
         self.log.clear()
+        self.ends.clear()
         self.lows.clear()
         return asyncio.run(apply())
 

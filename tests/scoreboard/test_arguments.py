@@ -208,7 +208,7 @@ def test_events_a_state_asks_for(sls):
     async def run():
         async with tree.runtime() as runtime:
             plan = await runtime.compile(["a"])
-            async with runtime.run(plan, observers=[events.append], events=False) as running:
+            async with runtime.run(plan, concurrency=1, observers=[events.append], events=False) as running:
                 pass
             return running.report.run_id
 

@@ -60,6 +60,5 @@ def bundled_module(kind: str, name: str) -> ModuleType:
     """Return the bundled plugin that Salt keeps in ``salt/<kind>/<name>.py``. Raises AttributeError."""
     address = f"asyncstate.{kind}.{_FILES.get(name, name)}"
     if name.startswith("_") or importlib.util.find_spec(address) is None:
-        instead = f"__{'salt' if kind == 'modules' else 'states'}__"
-        raise AttributeError(f"{absent(f'salt.{kind}.{name}')}. Functions of a custom module are in {instead}")
+        raise AttributeError(absent(f"salt.{kind}.{name}"))
     return BundledModule(f"salt.{kind}.{name}", importlib.import_module(address))

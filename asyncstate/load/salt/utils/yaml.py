@@ -56,11 +56,7 @@ class SafeOrderedDumper(_SafeDumper):
 
 
 class IndentedSafeOrderedDumper(SafeOrderedDumper):
-    """The same with lists indented below their key."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:  # noqa: ARG002 - PyYAML's signature
-        """Indent by two."""
-        return super().increase_indent(flow, indentless=False)
+    """The same. That it indents lists is Salt's intention, but libyaml, which writes there and here, does not ask it."""
 
 
 def _ordered(dumper: Any, data: OrderedDict[Any, Any]) -> yaml.Node:

@@ -1,0 +1,177 @@
+"""Interfaces of virtual modules: which functions a module such as ``pkg`` has, whatever the platform.
+
+An interface is a class; its public methods are the functions, their signatures (without ``self``) are what callers may
+rely on, and what their bodies return is the least that a caller gets::
+
+    class PkgInterface(Interface):
+        __modulename__ = "pkg"
+
+        def version(self, name, **kwargs):
+            "The installed version."
+            return ""
+
+        @Interface.supported(os_family=["Debian", "RedHat"])
+        def hold(self, name):
+            "Keep a package as it is."
+            return {}
+
+and a provider says that it keeps to it: ``__virtualname__ = PkgInterface(__name__)()``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+
+from asyncstate.interfaces.conditions import Condition
+from asyncstate.interfaces.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+F = TypeVar("F", bound=Callable[..., Any])
+Exports = Mapping[str, Callable[..., Any]]
+
+_SUPPORTED = "__smi_supported__"
+_NOT_APPLICABLE = "__smi_not_applicable__"
+
+
+class Declared(NamedTuple):
+    """One function of an interface: where it is expected, and where it means nothing."""
+
+    name: str
+    method: Callable[..., Any]
+    signature: inspect.Signature
+    supported: tuple[Condition, ...]
+    not_applicable: tuple[Condition, ...]
+
+    @property
+    def doc(self) -> str:
+        """The documentation of the function."""
+        return inspect.getdoc(self.method) or ""
+
+    def structure(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the method's body declares to return for these arguments, {} if it cannot tell."""
+        try:
+            return self.method(*args, **kwargs)
+        except Exception:  # noqa: BLE001 - a body that fails declares nothing
+            return {}
+
+
+class Interface:
+    """The base of all interfaces. ``__modulename__`` is the virtual name, ``__func_alias__`` renames methods.
+
+    ``__deprecated__`` may tell, by the name of a function that left the interface, what to use instead.
+    """
+
+    __modulename__: ClassVar[str] = ""
+    __func_alias__: ClassVar[Mapping[str, str]] = {}
+    __deprecated__: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, provider: str = "") -> None:
+        if not self.__modulename__:
+            raise InterfaceError(f"{type(self).__name__} has no __modulename__: which virtual module does it describe?")
+        self._provider = provider
+
+    def __call__(self) -> VirtualName:
+        """Return the virtual name, for ``__virtualname__``."""
+        return VirtualName(self)
+
+    def __unify__(self, namespace: ModuleType, exports: Exports) -> Exports:
+        """Return what the provider ``namespace`` offers once it is made to fit; the loader calls it."""
+        from asyncstate.interfaces.unify import unify  # noqa: PLC0415 - declaring an interface needs none of it
+
+        return unify(self, namespace, exports)
+
+    @cached_property
+    def _functions(self) -> dict[str, Declared]:
+        found: dict[str, Declared] = {}
+        for name in _public_methods(type(self)):
+            method = getattr(self, name)
+            exported = self.__func_alias__.get(name, name)
+            found[exported] = Declared(
+                exported,
+                method,
+                inspect.signature(method),
+                tuple(getattr(method, _SUPPORTED, ())),
+                tuple(getattr(method, _NOT_APPLICABLE, ())),
+            )
+        return found
+
+    def __str__(self) -> str:
+        return self.__modulename__
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, (str, Interface)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.__modulename__)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.__modulename__}>"
+
+    @staticmethod
+    def supported(**grains: Any) -> Callable[[F], F]:
+        """Expect a function only on machines with these grains; elsewhere it is *not supported*.
+
+        One grain with one of its values is enough. Stacked, all must match.
+        """
+        return _mark(_SUPPORTED, grains)
+
+    @staticmethod
+    def not_applicable(**grains: Any) -> Callable[[F], F]:
+        """Let a function do nothing but return its declared structure on machines with these grains."""
+        return _mark(_NOT_APPLICABLE, grains)
+
+
+class VirtualName(str):
+    """The virtual name of a provider that follows an interface. To everybody but the loader it is a plain text."""
+
+    __slots__ = ("interface",)
+
+    interface: Interface
+
+    def __new__(cls, interface: Interface) -> Self:
+        """Return the name of ``interface``."""
+        name = super().__new__(cls, interface.__modulename__)
+        name.interface = interface
+        return name
+
+    def __unify__(self, namespace: ModuleType, exports: Exports) -> Exports:
+        """Do what the interface does."""
+        return self.interface.__unify__(namespace, exports)
+
+
+def interface_of(namespace: object) -> Interface | None:
+    """Return the interface that a provider follows, None if it follows none."""
+    declared = getattr(namespace, "__virtualname__", None)
+    declared = getattr(declared, "interface", declared)
+    return declared if isinstance(declared, Interface) else None
+
+
+def functions_of(interface: Interface) -> Mapping[str, Declared]:
+    """Return the functions of an interface by the name callers use, in the order they are written."""
+    return interface._functions  # noqa: SLF001 - a method of that name would be a function of the interface
+
+
+def _mark(attribute: str, grains: Mapping[str, Any]) -> Callable[[F], F]:
+    condition = Condition(grains)
+
+    def decorate(method: F) -> F:
+        setattr(method, attribute, (condition, *getattr(method, attribute, ())))
+        return method
+
+    return decorate
+
+
+def _public_methods(klass: type) -> list[str]:
+    names: dict[str, None] = {}
+    for base in reversed(klass.__mro__):
+        if base is object or base is Interface:
+            continue
+        for name in vars(base):
+            if not name.startswith("_"):
+                names[name] = None
+    return [name for name in names if callable(getattr(klass, name)) and not inspect.isclass(getattr(klass, name))]

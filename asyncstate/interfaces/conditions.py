@@ -1,0 +1,68 @@
+"""On which machines a part of an interface applies: grains and the values they may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+_ALIASES = {"osfamily": "os_family"}
+_COLLECTIONS = (list, tuple, set, frozenset)
+
+
+class Condition:
+    """``grain=[value, …]`` pairs; one grain with one of its values is enough.
+
+    Values are compared as text, without regard to case, and may be globs. A grain that is a list matches if one of its
+    elements does; a grain that this machine lacks does not match. TypeError if a value is no plain value.
+    """
+
+    __slots__ = ("wanted",)
+
+    def __init__(self, grains: Mapping[str, Any]) -> None:
+        if not grains:
+            raise TypeError("name at least one grain, such as os_family=['Debian']")
+        self.wanted = {_ALIASES.get(name, name): _values(name, value) for name, value in grains.items()}
+
+    def matches(self, grains: Mapping[str, Any]) -> bool:
+        """Tell whether a machine with these grains is meant."""
+        return any(
+            fnmatchcase(_text(actual), _text(pattern))
+            for name, patterns in self.wanted.items()
+            for actual in _elements(grains.get(name))
+            for pattern in patterns
+        )
+
+    def __str__(self) -> str:
+        return " or ".join(f"{name}={','.join(map(str, values))}" for name, values in self.wanted.items())
+
+    def __repr__(self) -> str:
+        return f"<Condition {self}>"
+
+
+def all_match(conditions: tuple[Condition, ...], grains: Mapping[str, Any]) -> bool:
+    """Tell whether every one of several stacked conditions holds. There must be one."""
+    return bool(conditions) and all(condition.matches(grains) for condition in conditions)
+
+
+def describe(conditions: tuple[Condition, ...]) -> str:
+    """Return stacked conditions as text."""
+    return " and ".join(f"({each})" if len(conditions) > 1 else str(each) for each in conditions)
+
+
+def _values(name: str, value: Any) -> tuple[Any, ...]:
+    values = tuple(value) if isinstance(value, _COLLECTIONS) else (value,)
+    for each in values:
+        if each is None or callable(each) or isinstance(each, (Mapping, *_COLLECTIONS)):
+            raise TypeError(f"{name}={each!r}: a grain is compared with texts, numbers or booleans")
+    return values
+
+
+def _elements(actual: Any) -> tuple[Any, ...]:
+    if actual is None:
+        return ()
+    return tuple(actual) if isinstance(actual, _COLLECTIONS) else (actual,)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower()

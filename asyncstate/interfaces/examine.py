@@ -1,0 +1,70 @@
+"""What a provider makes of its interface, function by function."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.interfaces.base import functions_of
+from asyncstate.interfaces.conditions import all_match
+from asyncstate.interfaces.errors import InterfaceError
+from asyncstate.interfaces.signature import conflicts, differing_defaults, signature_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.interfaces.base import Declared, Interface
+
+
+class Status(StrEnum):
+    """How a function of a provider stands to the interface."""
+
+    OK = "ok"
+    MISSING = "missing"
+    UNSUPPORTED = "unsupported"
+    NOT_APPLICABLE = "not applicable"
+    INCOMPATIBLE = "incompatible"
+    DEPRECATED = "deprecated"
+
+
+class Finding(NamedTuple):
+    """One function: ``details`` say what is incompatible, ``notes`` what is merely worth a look."""
+
+    function: str
+    status: Status
+    declared: Declared | None = None
+    details: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def examine(
+    interface: Interface, exports: Mapping[str, Callable[..., Any]], grains: Mapping[str, Any]
+) -> list[Finding]:
+    """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then what is beyond it.
+
+    InterfaceError if a function is both expected and not applicable here.
+    """
+    declared = functions_of(interface)
+    findings = [_finding(interface, each, exports.get(name), grains) for name, each in declared.items()]
+    beyond = [Finding(name, Status.DEPRECATED) for name in sorted(exports) if name not in declared]
+    return findings + beyond
+
+
+def _finding(
+    interface: Interface, declared: Declared, func: Callable[..., Any] | None, grains: Mapping[str, Any]
+) -> Finding:
+    name = declared.name
+    supported = all_match(declared.supported, grains)
+    if all_match(declared.not_applicable, grains):
+        if supported:
+            raise InterfaceError(
+                f"{type(interface).__name__}.{name} is declared both supported and not applicable on this machine"
+            )
+        return Finding(name, Status.NOT_APPLICABLE, declared)
+    if func is None:
+        lacking = supported or not declared.supported
+        return Finding(name, Status.MISSING if lacking else Status.UNSUPPORTED, declared)
+    actual = signature_of(func)
+    problems = tuple(conflicts(declared.signature, actual))
+    status = Status.INCOMPATIBLE if problems else Status.OK
+    return Finding(name, status, declared, problems, tuple(differing_defaults(declared.signature, actual)))

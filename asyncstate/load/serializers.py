@@ -1,0 +1,30 @@
+"""``__serializers__``: the formats a plugin may read and write, as ``json.serialize`` and ``json.deserialize``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FORMATS = ("configparser", "json", "yaml")
+_FUNCTIONS = ("serialize", "deserialize")
+
+
+class Serializers(Mapping[str, "Callable[..., Any]"]):
+    """The functions by name. A format is imported when one of its functions is asked for."""
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        form, _, function = name.partition(".")
+        if form not in _FORMATS or function not in _FUNCTIONS:
+            raise KeyError(name)
+        found: Callable[..., Any] = getattr(import_module(f"asyncstate.load.salt.serializers.{form}"), function)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{form}.{function}" for form in _FORMATS for function in _FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FORMATS) * len(_FUNCTIONS)

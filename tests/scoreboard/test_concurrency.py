@@ -1,0 +1,207 @@
+"""Running beside each other: limits, lanes, locks, interruptions, and one report for any width."""
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+
+from asyncstate.errors import LockHeld
+from asyncstate.run.lock import RunLock
+
+
+class Crowd:
+    """Counts how many states run at once, all of them and by the first letter of their name."""
+
+    def __init__(self):
+        self.now, self.most = {}, {}
+
+    async def run(self, name, **kwargs):
+        for key in ("all", name[0]):
+            self.now[key] = self.now.get(key, 0) + 1
+            self.most[key] = max(self.most.get(key, 0), self.now[key])
+        if name[0] == "e":
+            assert self.now["all"] == 1
+        await asyncio.sleep(0.003)
+        for key in ("all", name[0]):
+            self.now[key] -= 1
+        return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+
+@pytest.fixture
+def crowd(tree):
+    tree.crowd = Crowd()
+    tree.states["x.run"] = tree.crowd.run
+    return tree
+
+
+@pytest.mark.feature("F130")
+@pytest.mark.parametrize("limit", [1, 3, 16])
+def test_as_many_as_allowed_run_at_once(crowd, limit):
+    crowd.write({"a.sls": "\n".join(f"s{n}: x.run" for n in range(20))})
+    assert crowd.report(concurrency=limit).ok
+    assert crowd.crowd.most["all"] == limit
+
+
+@pytest.mark.feature("F134", "F136")
+def test_exclusive_states_and_lanes(crowd):
+    lines = [f"d{n}: {{x.run: [{{lane: downloads}}]}}" for n in range(6)]
+    lines += [f"o{n}: {{x.run: [{{lane: [one, downloads]}}]}}" for n in range(3)]
+    lines += [f"u{n}: {{x.run: [{{lane: unnamed}}]}}" for n in range(3)]
+    lines += [f"f{n}: x.run" for n in range(6)] + ["e: {x.run: [{exclusive: true}]}"]
+    report = crowd.write({"a.sls": "\n".join(lines)}).report(concurrency=16, lanes={"downloads": 2})
+    assert report.ok, [row["comment"] for row in report.rows.values()]
+    assert {key: crowd.crowd.most[key] for key in "doufe"} == {"d": 2, "o": 1, "u": 1, "f": 6, "e": 1}
+
+
+@pytest.mark.feature("F136")
+def test_lanes_taken_crosswise_do_not_lock_each_other_out(crowd, width):
+    pairs = ["[p, q]", "[q, p]", "[r, p]", "[q, r]"]
+    lines = [f"s{n}: {{x.run: [{{lane: {pairs[n % 4]}}}, {{require: [{f's{n - 5}' if n > 4 else ''}]}}]}}" for n in range(40)]
+    assert crowd.write({"a.sls": "\n".join(lines)}).report(concurrency=width).ok
+
+
+@pytest.mark.feature("F136")
+def test_calls_within_calls_need_no_place_of_their_own(tree, width):
+    tree.write(
+        {
+            "_states/deep.py": "import time\ndef run(name, depth):\n    time.sleep(0.002)\n"
+            "    return __states__['deep.run'](name=name, depth=depth - 1) if depth else {'name': name, 'result': True, 'changes': {}, 'comment': ''}\n",
+            "a.sls": "\n".join(f"s{n}: {{deep.run: [{{depth: 5}}]}}" for n in range(20)),
+        }
+    )
+    assert tree.report(concurrency=width).ok
+
+
+@pytest.mark.feature("F131", "B4")
+def test_parallel_true_loses_nothing(sls, width):
+    process = os.getpid()
+    rows = sls(
+        "p: {x.run: [{parallel: true}, {changes: {a: 1}}]}\nw: {x.run: [{parallel: true}, {watch: [p]}]}\n"
+        "l: {x.run: [{parallel: true}, {listen: [p]}]}\nq: {x.run: [{parallel: true}, {prereq: [t]}]}\nt: {x.run: [{predicted: [null, {}]}]}\n"
+    ).report(concurrency=width).rows
+    assert os.getpid() == process
+    assert rows["x_|-w_|-w_|-run"]["comment"] == "reacted"
+    assert "x_|-listener_l_|-l_|-mod_watch" in rows
+    assert rows["x_|-q_|-q_|-run"]["comment"] == "done"
+    assert not any("__parallel__" in row for row in rows.values())
+
+
+@pytest.mark.feature("F132")
+def test_states_at_once_see_their_own_dunders(tree):
+    tree.write(
+        {
+            "_states/look.py": "import time\ndef look(name):\n    before = (__low__['name'], __env__, __opts__['test'])\n    time.sleep(0.004)\n"
+            "    after = (__low__['name'], __env__, __opts__['test'])\n"
+            "    return {'name': name, 'result': before == after and str(before[0]) == name, 'changes': {'env': str(__env__)}, 'comment': ''}\n",
+            "a.sls": "\n".join(f"s{n}: {{look.look: [{{saltenv: e{n}}}]}}" for n in range(16)),
+        }
+    )
+    rows = tree.rows(concurrency=16)
+    assert all(row["result"] for row in rows.values())
+    assert {name: row["changes"]["env"] for name, row in rows.items()} == {f"s{n}": f"e{n}" for n in range(16)}
+
+
+@pytest.mark.feature("F133")
+def test_interrupted_runs_have_a_report(sls):
+    tree = sls("done: x.run\nslow: {x.run: [{sleep: 30}]}\nlater: {x.run: [{require: [slow]}]}\n")
+
+    async def interrupt(how):
+        async with tree.runtime() as runtime, runtime.run(await runtime.compile(["a"]), concurrency=4) as run:
+            await asyncio.sleep(0.03)
+            run.stop("SIGTERM")
+            if how == "cancel":
+                run.cancel("SIGTERM")
+        return run.report
+
+    report = asyncio.run(interrupt("cancel"))
+    assert report.exit_code == 143
+    assert {row["name"]: row["result"] for row in report.rows.values()} == {"done": True, "slow": False}
+    assert "cancelled" in report.rows["x_|-slow_|-slow_|-run"]["comment"]
+    assert report.not_started == ("x_|-later_|-later_|-run",)
+
+
+def random_tree(seed, size):
+    choose = random.Random(seed)
+    kinds = ["require", "watch", "onchanges", "onfail", "require_any", "onfail_any", "listen"]
+    lines = [f"t{n}: {{x.run: [{{predicted: [{choose.choice(['null', 'true'])}, {{}}]}}]}}" for n in range(3)]
+    for n in range(size):
+        items = [f"{{sleep: 0.00{choose.randrange(3)}}}", f"{{result: {choose.choice(['true', 'true', 'true', 'false'])}}}"]
+        if choose.random() < 0.5:
+            items.append("{changes: {a: 1}, predicted: [null, {a: 1}]}")
+        for kind in choose.sample(kinds, choose.randrange(3)) if n else []:
+            targets = ", ".join(f"x: s{target}" for target in {choose.randrange(n) for _ in range(2)})
+            items.append(f"{{{kind}: [{', '.join(f'{{{target}}}' for target in targets.split(', '))}]}}")
+        if choose.random() < 0.1:
+            items.append(f"{{prereq: [t{choose.randrange(3)}]}}")
+        if choose.random() < 0.1:
+            items.append(f"{{order: {choose.choice(['1', '2', 'last'])}}}")
+        lines.append(f"s{n}: {{x.run: [{', '.join(items)}]}}")
+    return "\n".join(lines)
+
+
+@pytest.mark.feature("F137", "F055", "F130")
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("test", [False, True])
+def test_random_graphs_give_the_same_rows_at_any_width(sls, seed, test):
+    tree = sls(random_tree(seed, 40))
+    seen = []
+    for limit in (1, 4, 16):
+        report = tree.report(concurrency=limit, test=test)
+        for row in report.rows.values():
+            del row["start_time"], row["duration"]
+        seen.append(json.dumps(report.rows))
+    assert seen[0] == seen[1] == seen[2]
+
+
+# --- one run at a time
+
+
+@pytest.mark.feature("F160")
+def test_a_lock_names_its_holder_and_can_be_waited_for(tmp_path):
+    with RunLock(str(tmp_path)) as lock:
+        assert lock.holder().pid == os.getpid()
+        assert oct(os.stat(lock.path).st_mode & 0o777) == "0o600"
+        before = time.monotonic()
+        with pytest.raises(LockHeld, match=rf"process {os.getpid()}, since \d{{4}}-") as caught, RunLock(str(tmp_path), wait=0.2):
+            pass
+        assert time.monotonic() - before >= 0.2
+        assert caught.value.pid == os.getpid()
+    assert lock.holder() is None
+    with RunLock(str(tmp_path)):
+        pass
+
+
+HOLD = "import sys, time\nfrom asyncstate.run.lock import RunLock\nwith RunLock(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(float(sys.argv[2]))\n"
+
+
+@pytest.mark.feature("F160")
+def test_runs_that_only_look_are_never_locked(run_cli, tree):
+    tree.write({"a.sls": "a: test.nop\n"})
+    command = [sys.executable, "-c", HOLD, str(tree.base / "state"), "30"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        root = ("--file-root", tree.base / "salt")
+        refused = run_cli("apply", "a", *root)
+        single = run_cli("single", "test.nop", "x")
+        looking = [run_cli(*words, *root).returncode for words in (("apply", "a", "--test"), ("show", "lowstate", "a"))]
+        holder.kill()
+    assert refused.returncode == single.returncode == 1
+    assert f"process {holder.pid}, since " in refused.stderr + refused.stdout
+    assert looking == [0, 0]
+    assert run_cli("apply", "a", *root).returncode == 0
+
+
+@pytest.mark.feature("F160")
+def test_waiting_for_another_run(run_cli, tree):
+    tree.write({"a.sls": "a: test.nop\n"})
+    command = [sys.executable, "-c", HOLD, str(tree.base / "state"), "0.5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        done = run_cli("apply", "a", "--wait", 20, "--file-root", tree.base / "salt")
+    assert done.returncode == 0
+    assert f"waiting up to 20 s for process {holder.pid}" in done.stderr
