@@ -23,21 +23,22 @@ def interfaces() -> dict[str, dict[str, Any]]:
     return _netlink.interfaces()
 
 
-def interface(iface: str) -> list[dict[str, Any]]:
-    """Return the IPv4 addresses of an interface with netmask, broadcast and label."""
-    found: list[dict[str, Any]] = _of(iface).get("inet", [])
-    return found
+def interface(iface: str) -> Any:
+    """Return the IPv4 addresses of an interface with netmask, broadcast and label; a sentence if there is none."""
+    found = interfaces()
+    return found[iface].get("inet", "") if iface in found else _no_interface(iface, found)
 
 
 def interface_ip(iface: str) -> str:
-    """Return the first IPv4 address of an interface, "" without one."""
+    """Return the first IPv4 address of an interface, "" without one; a sentence if there is no such interface."""
     found = interface(iface)
-    return str(found[0]["address"]) if found else ""
+    return str(found[0]["address"]) if isinstance(found, list) and found else str(found or "")
 
 
 def hw_addr(iface: str) -> str:
-    """Return the hardware address of an interface."""
-    return str(_of(iface).get("hwaddr", ""))
+    """Return the hardware address of an interface; a sentence if there is no such interface."""
+    found = interfaces()
+    return str(found[iface].get("hwaddr", "")) if iface in found else _no_interface(iface, found)
 
 
 hwaddr = hw_addr
@@ -170,23 +171,24 @@ def connect(host: str, port: Any = None, **kwargs: Any) -> dict[str, Any]:
     proto = "udp" if kwargs.get("proto") == "udp" else "tcp"
     family = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}.get(kwargs.get("family") or "", socket.AF_UNSPEC)
     kind = socket.SOCK_DGRAM if proto == "udp" else socket.SOCK_STREAM
-    address = f"{host} ({port}) {proto}"
     try:
         found = socket.getaddrinfo(host, port, family, kind)[0]
-        address = f"{host} ({found[4][0]}) port {port} {proto}"
+    except OSError:
+        return {"result": False, "comment": f"Unable to resolve host {host} on {proto} port {port}"}
+    address = f"{host} ({found[4][0]}) on {proto} port {port}"
+    try:
         with socket.socket(found[0], kind) as connection:
             connection.settimeout(float(kwargs.get("timeout") or 5))
             connection.connect(found[4])
-    except (OSError, ValueError) as error:
-        return {"result": False, "comment": f"Unable to connect to {address}: {error}"}
+    except (OSError, ValueError):
+        return {"result": False, "comment": f"Unable to connect to {address}"}
     return {"result": True, "comment": f"Successfully connected to {address}"}
 
 
-def _of(iface: str) -> dict[str, Any]:
-    found = interfaces()
-    if iface not in found:
-        raise CommandExecutionError(f"Interface '{iface}' not found; there are {', '.join(sorted(found))}")
-    return found[iface]
+def _no_interface(iface: str, found: dict[str, Any]) -> str:
+    """Return Salt's sentence, which templates get instead of an error."""
+    names = '", "'.join(found)
+    return f'Interface "{iface}" not in available interfaces: "{names}"'
 
 
 def _wanted(family: int, interface: str | list[str] | None, *, include_loopback: bool) -> list[_netlink.Address]:

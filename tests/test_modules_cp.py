@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from pathlib import Path
 
 import pytest
 
@@ -10,16 +11,11 @@ from tests.plugin_harness import PluginHarness
 from tests.web_server import web_server
 
 
-class Loaders:
-    def render_template(self, text, *, renderer, context, saltenv, path=""):
-        return f"{renderer}:{text.format(**context)}"
-
-
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "cp")
-    harness.loaders = Loaders()
+    harness.loaders.renderers["mako"] = lambda text, context: f"mako:{text.format(**context)}"
     harness.salt_file("a/f.txt", "text")
     harness.salt_file("a/sub/g.conf", "conf")
     harness.salt_file("s.sls", "x: test.nop")
@@ -72,18 +68,20 @@ def test_several_files(plugins):
 
 def test_get_file(plugins, tmp_path):
     dest = tmp_path / "out" / "f"
-    assert plugins.call("cp.get_file", "salt://a/f.txt", str(dest)) == ""
+    assert plugins.call("cp.get_file", "salt://a/f.txt", str(dest)) is False
     assert plugins.call("cp.get_file", "salt://a/f.txt", str(dest), makedirs=True) == str(dest)
     assert dest.read_text() == "text"
     assert plugins.call("cp.get_file", "salt://a/f.txt", str(tmp_path)) == str(tmp_path / "f.txt")
     assert plugins.call("cp.get_file", "salt://gone", str(dest)) == ""
+    with pytest.raises(CommandExecutionError, match="Unsupported path: /etc/hosts"):
+        plugins.call("cp.get_file", "/etc/hosts", str(dest))
 
 
 def test_get_file_renders_its_paths(plugins, tmp_path):
     seen = []
-    plugins.loaders.render_template = lambda text, **options: seen.append(options["renderer"]) or text
-    plugins.call("cp.get_file", "salt://a/f.txt", str(tmp_path / "f"), template="jinja")
-    assert seen == ["jinja", "jinja"]
+    plugins.loaders.renderers["seen"] = lambda text, context: seen.append(context) or text
+    plugins.call("cp.get_file", "salt://a/f.txt", str(tmp_path / "f"), template="seen", extra=1)
+    assert seen == [{"extra": 1}, {"extra": 1}]
 
 
 def test_get_dir(plugins, tmp_path):
@@ -98,15 +96,17 @@ def test_get_file_str(plugins):
 
 
 def test_get_template(plugins, tmp_path):
-    plugins.salt_file("t", "{who} {extra}")
+    plugins.salt_file("t", "{{ who }} {{ extra }}")
     dest = tmp_path / "out"
     dest.write_text("old")
     dest.chmod(0o640)
     arguments = {"context": {"who": "me"}, "extra": 1}
     assert plugins.call("cp.get_template", "salt://t", str(dest), **arguments) == str(dest)
-    assert dest.read_text() == "jinja:me 1"
+    assert dest.read_text() == "me 1"
     assert dest.stat().st_mode & 0o777 == 0o640
-    cached = plugins.call("cp.get_template", "salt://t", "", "mako", **arguments)
+    plugins.salt_file("m", "{who}")
+    cached = plugins.call("cp.get_template", "salt://m", "", "mako", **arguments)
+    assert Path(cached).read_text() == "mako:me"
     assert cached.startswith(str(tmp_path / "cache/extrn_files/base"))
     assert plugins.call("cp.get_template", "salt://gone", str(dest)) == ""
     assert plugins.call("cp.get_template", "salt://t", str(tmp_path / "no/dir"), **arguments) == ""
@@ -126,13 +126,22 @@ def test_what_is_known_of_a_file(plugins):
         "hsum": hashlib.sha256(b"text").hexdigest(),
         "hash_type": "sha256",
     }
-    assert plugins.call("cp.hash_file", "salt://gone") == {}
+    assert plugins.call("cp.hash_file", "salt://gone") == ""
+    assert plugins.call("cp.hash_file", "/nope") == {}
     os.chmod(root(plugins, "a/f.txt"), 0o640)
     assert plugins.call("cp.stat_file", "salt://a/f.txt") == "0640"
     assert plugins.call("cp.stat_file", "salt://a/f.txt", octal=False) == 0o100640
     assert plugins.call("cp.stat_file", "salt://gone") is None
     assert plugins.call("cp.is_cached", "salt://a/f.txt") == root(plugins, "a/f.txt")
     assert plugins.call("cp.is_cached", "salt://gone") == ""
+    assert plugins.call("cp.is_cached", root(plugins, "a/f.txt")) == ""
+    assert plugins.call("cp.cache_dest", "/some/path") == "/some/path"
+
+
+def test_a_path_of_this_machine_need_not_exist(plugins):
+    assert plugins.call("cp.cache_file", "/no/such/file") == "/no/such/file"
+    assert plugins.call("cp.get_url", "file:///no/such/file") == "/no/such/file"
+    assert plugins.call("cp.get_file_str", "/no/such/file") is False
 
 
 def test_download_is_cached_for_the_run(plugins, web, tmp_path):

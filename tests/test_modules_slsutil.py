@@ -127,12 +127,25 @@ def test_renderer(plugins):
     [
         ({}, InvocationError),
         ({"path": "/x", "string": "y"}, InvocationError),
-        ({"path": "salt://no"}, CommandExecutionError),
     ],
 )
 def test_renderer_bad_arguments(plugins, arguments, error):
     with pytest.raises(error):
         plugins.call("slsutil.renderer", **arguments)
+
+
+def test_renderer_of_a_file_the_tree_does_not_have(plugins):
+    assert plugins.call("slsutil.renderer", "salt://no") == {}
+
+
+def test_configparser(plugins):
+    text = plugins.call("slsutil.serialize", "configparser", {"section": {"key": 1}})
+    assert text == "[section]\nkey = 1\n\n"
+    assert plugins.call("slsutil.deserialize", "configparser", text) == {"section": {"key": "1"}}
+    with pytest.raises(CommandExecutionError):
+        plugins.call("slsutil.serialize", "configparser", {"no": "section"})
+    with pytest.raises(CommandExecutionError):
+        plugins.call("slsutil.deserialize", "configparser", "key = 1")
 
 
 def test_banner(plugins):

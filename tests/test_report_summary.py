@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from asyncstate.model.result import RunReport
 from asyncstate.report.summary import describe_tag, summary_lines
 

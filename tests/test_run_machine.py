@@ -1,6 +1,7 @@
 import random
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder

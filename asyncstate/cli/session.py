@@ -93,7 +93,7 @@ class Session:
         from asyncstate.run.lock import RunLock
 
         wait = self.options.get("wait") or 0.0
-        lock = RunLock(self.settings.state_dir, wait=wait)
+        lock = RunLock(self.settings.cachedir, wait=wait)
         holder = lock.holder() if wait else None
         if holder is not None:
             self.console.say(f"waiting up to {wait:g} s for process {holder.pid}, running since {holder.since}")

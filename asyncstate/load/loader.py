@@ -233,22 +233,24 @@ class LazyLoader:
         """Import ``plugin`` if need be and ask it whether, and as what, it loads in this runtime."""
         context_token = current.set(self._context())
         loading_token = loading.set(True)
+        names = [plugin.name]
         try:
             namespace = import_plugin(plugin, self.kind)
             if not self._initialised(namespace, plugin):
                 return _Refusal("__init__ failed", plugin.name)
             verdict = evaluate(namespace, plugin, self.kind)
+            names.append(verdict.name)
             if not verdict.accepted:
-                return _Refusal(verdict.reason, plugin.name, verdict.name)
+                return _Refusal(verdict.reason, *names)
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
             unify = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
             if unify is not None:
                 exports = unify(namespace, exports)
             elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
-                return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", plugin.name, verdict.name)
+                return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", *names)
         except LoaderError as refused:
             log.debug("%s does not load: %s", plugin.source, refused, exc_info=True)
-            return _Refusal(str(refused), plugin.name)
+            return _Refusal(str(refused), *names)
         finally:
             loading.reset(loading_token)
             current.reset(context_token)
@@ -279,7 +281,7 @@ class LazyLoader:
         module_name, _, function_name = name.partition(".")
         module = self.module(module_name)
         if module is not None:
-            known = [f"{module_name}.{other}" for other, f in module.functions.items() if not f.hidden]
+            known = [f"{module_name}.{other}" for other, f in module.functions.items() if not f.hidden and not other.startswith("mod_")]
             return next(iter(difflib.get_close_matches(name, known, n=1)), "")
         for near in difflib.get_close_matches(module_name, self._likely_modules(), n=3):
             if self.has(f"{near}.{function_name}"):

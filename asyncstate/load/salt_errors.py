@@ -7,7 +7,6 @@ catches it. Where Salt is not installed its names are our classes, and nothing i
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
 from typing import Any
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RenderError, RunCancelled
@@ -30,7 +29,6 @@ def agree_on(error: Exception) -> None:
             error.__class__ = both
 
 
-@lru_cache(maxsize=128)
 def _both(kind: type[Exception], salt: Any) -> type[Exception] | None:
     for ours, name in _PAIRS:
         theirs = getattr(salt, name)

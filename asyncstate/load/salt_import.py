@@ -13,7 +13,6 @@ import importlib.util
 import os
 import sys
 from functools import lru_cache
-from importlib.abc import Loader
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ PLUGIN_BUILTINS: dict[str, Any] = {**vars(builtins), "__import__": _import, "__s
 """What stands under ``__builtins__`` in the globals of a plugin."""
 
 
-class _PackageLoader(Loader):
+class _PackageLoader:
     """The loader of a module of a plugin package, which gets the builtins of plugins."""
 
     def __init__(self, loader: Any) -> None:
@@ -96,7 +95,7 @@ class _PackageFinder:
                 spec = finder.find_spec(fullname, path, target)
                 if spec is not None:
                     if hasattr(spec.loader, "exec_module"):
-                        spec.loader = _PackageLoader(spec.loader)
+                        spec.loader = _PackageLoader(spec.loader)  # type: ignore[assignment]  # it stands in for one
                     return spec
         return None
 

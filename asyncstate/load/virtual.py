@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TAG = {"modules": "module", "renderers": "render"}
-_MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|_aliases__)")
+_MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|name__|_aliases__)")
 _VIRTUALNAME = re.compile(rb"^__virtualname__[^=\n]*=\s*(.+)$", re.MULTILINE)
 _LITERAL = re.compile(rb"""["']([\w.-]+)["']""")
 

@@ -248,7 +248,8 @@ class Invoker:
         name = f"{low['state']}.{low['fun']}"
         function = self._functions.get(name) or await self.find(name)
         if isinstance(function, FunctionNotFound):
-            return unverified_row(low["name"], _not_found(name, low, function))
+            row = unverified_row(low["name"], _not_found(name, low, function))
+            return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
         seconds = _own_timeout(low, function)
         try:
             args, kwargs = bind(function, low)
@@ -404,7 +405,7 @@ def _brings_modules(low: Mapping[str, Any]) -> bool:
 def _not_found(name: str, low: Mapping[str, Any], error: FunctionNotFound) -> str:
     if low.get("__sls__") is None:
         return f"Specified state '{name}' was not found\n"
-    return f"State '{name}' was not found in SLS '{low['__sls__']}'\nReason: {error}\n"
+    return f"State '{name}' was not found in SLS '{low['__sls__']}'\nReason: {error.reason}\n"
 
 
 def _misfit(error: ArgumentError) -> str:

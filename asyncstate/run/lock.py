@@ -24,15 +24,15 @@ class Holder(NamedTuple):
 
 
 class RunLock:
-    """A lock file in the state directory, given back by the system when its process ends, however it ends.
+    """A lock file in a directory (the cache directory, as in Salt), given back by the system when its process ends, however it ends.
 
     Entering waits ``wait`` seconds at most and raises LockHeld, which names the holder; OSError if there can be no lock
     file. It blocks: take it before an event loop runs.
     """
 
-    def __init__(self, state_dir: str, *, wait: float = 0.0) -> None:
-        self.path = os.path.join(state_dir, "run.lock")
-        self._holder_path = os.path.join(state_dir, "run.holder")
+    def __init__(self, directory: str, *, wait: float = 0.0) -> None:
+        self.path = os.path.join(directory, "run.lock")
+        self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait
         self._lock: FileLock | None = None
 

@@ -56,7 +56,7 @@ class SafeOrderedDumper(_SafeDumper):
 
 
 class IndentedSafeOrderedDumper(SafeOrderedDumper):
-    """The same. That it indents lists is Salt's intention, but libyaml, which writes there and here, does not ask it."""
+    """The same. It is meant to indent lists, but libyaml, which writes there as here, does not ask it."""
 
 
 def _ordered(dumper: Any, data: OrderedDict[Any, Any]) -> yaml.Node:

@@ -1,0 +1,72 @@
+"""The ``alternatives`` execution module: reading the links that update-alternatives keeps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from asyncstate.dunders import __grains__, __salt__
+
+_LINKS = "/etc/alternatives"
+
+
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the program is."""
+    if os.path.isdir(_LINKS) or shutil.which(_program()):
+        return True
+    return False, "The alternatives module could not be loaded: there is no /etc/alternatives"
+
+
+def display(name: str) -> str:
+    """Return what the program says of a name, or its complaint."""
+    answer = _run("--display", name)
+    return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
+
+
+def show_link(name: str) -> Any:
+    """Return the generic name's path (the master link), False for an unknown name."""
+    folder = {"RedHat": "/var/lib/alternatives", "Suse": "/var/lib/rpm/alternatives"}.get(str(__grains__.get("os_family")))
+    if folder:
+        return _second_line(os.path.join(folder, name))
+    answer = _run("--query", name)
+    head = answer["stdout"].split("\n\n", 1)[0].splitlines() if answer["retcode"] == 0 else []
+    return next((line.partition(":")[2].strip() for line in head if line.startswith("Link:")), False)
+
+
+def show_current(name: str) -> Any:
+    """Return the path a name stands for now, False for an unknown name."""
+    try:
+        return os.readlink(os.path.join(_LINKS, name))
+    except OSError:
+        return False
+
+
+def check_exists(name: str, path: str) -> bool:
+    """Return whether a path is one of the alternatives of a name."""
+    answer = _run("--display", name)
+    return answer["retcode"] == 0 and any(line.startswith(path) for line in answer["stdout"].splitlines())
+
+
+def check_installed(name: str, path: str) -> bool:
+    """Return whether a name stands for a path now."""
+    return bool(show_current(name) == path)
+
+
+def _program() -> str:
+    return "alternatives" if __grains__.get("os_family") == "RedHat" else "update-alternatives"
+
+
+def _run(*arguments: str) -> dict[str, Any]:
+    answer: dict[str, Any] = __salt__["cmd.run_all"](
+        [_program(), *arguments], python_shell=False, ignore_retcode=True, output_loglevel="quiet"
+    )
+    return answer
+
+
+def _second_line(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()[1]
+    except (OSError, IndexError):
+        return False

@@ -1,0 +1,128 @@
+"""What the package sources offer: refreshing their lists and asking them."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Any
+
+from asyncstate.dunders import __context__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from ._installed import list_pkgs
+from ._programs import call, output
+from ._versions import compare
+
+REFRESH_PENDING = "pkg.refresh"
+"""Key of ``__context__`` by which the states know whether the lists were refreshed in this run."""
+
+_LISTS = "/var/lib/apt/lists"
+_SIZE = re.compile(r" \[.+B\]$")
+_UPGRADE = re.compile(r"^Conf ([^ ]+) \(([^ ]+)", re.MULTILINE)
+
+
+def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: Any) -> dict[str, bool | None]:
+    """Fetch the lists of packages. Returns for each source: True (new), None (unchanged) or False (failed).
+
+    Nothing is done if the lists are younger than ``cache_valid_time`` seconds. CommandExecutionError when apt fails, or
+    with ``failhard`` when a source does.
+    """
+    __context__[REFRESH_PENDING] = False
+    if cache_valid_time and _age_of_lists() < float(cache_valid_time):
+        return {}
+    done = call(["apt-get", "-q", "update"], timeout=kwargs.get("timeout"))
+    if done["retcode"]:
+        raise CommandExecutionError(done["stderr"])
+    found: dict[str, bool | None] = {}
+    failed = []
+    for line in str(done["stdout"]).splitlines():
+        kind, _, source = line.strip().partition(" ")
+        source = source.strip()
+        if kind.startswith("Get"):
+            found[_SIZE.sub("", source)] = True
+        elif kind.startswith("Hit"):
+            found[source] = None
+        elif kind.startswith(("Ign", "Err")):
+            found[source] = False
+            if kind.startswith("Err"):
+                failed.append(source)
+    if failhard and failed:
+        raise CommandExecutionError(f"Error getting repos: {', '.join(failed)}")
+    return found
+
+
+def candidates(names: list[str], fromrepo: str | None = None) -> dict[str, str]:
+    """Return the version apt would install of each package, "" for none."""
+    release = ["-o", f"APT::Default-Release={fromrepo}"] if fromrepo else []
+    found: dict[str, str] = {}
+    package = ""
+    for line in output(["apt-cache", "-q", *release, "policy", "--", *names]).splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            package = line[:-1]
+        elif line.strip().startswith("Candidate:"):
+            version = line.split()[-1]
+            found[package] = "" if version in {"(none)", "Candidate:"} else version
+    return found
+
+
+def latest_version(*names: str, **kwargs: Any) -> Any:
+    """Return the version each package could be upgraded to, "" if it is up to date; of a single name the version.
+
+    The lists are refreshed first unless ``refresh`` is False. ``show_installed`` gives the newest version even if it is
+    installed; ``fromrepo`` asks one release.
+    """
+    if "repo" in kwargs:
+        raise InvocationError("The 'repo' argument is invalid, use 'fromrepo' instead")
+    if not names:
+        return ""
+    if kwargs.get("refresh", True):
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    installed = list_pkgs(versions_as_list=True)
+    offered = candidates(list(names), kwargs.get("fromrepo"))
+    found = {}
+    for name in names:
+        candidate = offered.get(name) or next(
+            (version for package, version in offered.items() if package.startswith(f"{name}:")), ""
+        )
+        outdated = all(compare(version, candidate) < 0 for version in installed.get(name, []))
+        found[name] = candidate if outdated or kwargs.get("show_installed") else ""
+    return found[names[0]] if len(names) == 1 else found
+
+
+def upgrade_available(name: str, **kwargs: Any) -> bool:
+    """Return whether there is a newer version of a package."""
+    return bool(latest_version(name, **kwargs))
+
+
+def list_upgrades(refresh: bool = True, dist_upgrade: bool = True, **kwargs: Any) -> dict[str, str]:
+    """Return the packages an upgrade would change, and their new versions."""
+    if refresh:
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    release = ["-o", f"APT::Default-Release={kwargs['fromrepo']}"] if kwargs.get("fromrepo") else []
+    done = call(["apt-get", "--just-print", *release, "dist-upgrade" if dist_upgrade else "upgrade"])
+    if done["retcode"]:
+        detail = done["stderr"] or done["stdout"]
+        raise CommandExecutionError("Failed to get upgrades" + (f": {detail}" if detail else ""))
+    return dict(_UPGRADE.findall(done["stdout"]))
+
+
+def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, list[str]]:
+    """Return the versions the sources have of each package, best first; of all packages if none is named."""
+    command = ["apt-cache", "show", "--", *names] if names else ["apt-cache", "dump"]
+    found: dict[str, list[str]] = {}
+    package = ""
+    for line in output(command).splitlines():
+        key, _, value = line.strip().partition(": ")
+        if key == "Package":
+            package = value.strip()
+        elif key == "Version" and package:
+            found.setdefault(package, []).append(value.strip())
+    return found
+
+
+def _age_of_lists() -> float:
+    try:
+        return time.time() - os.stat(_LISTS).st_mtime
+    except OSError:
+        return float("inf")

@@ -1,0 +1,153 @@
+"""What dpkg has: installed packages and what is to become of them."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+from asyncstate.dunders import __context__, __grains__, __opts__
+from asyncstate.errors import InvocationError
+
+from ._programs import call, output
+
+Versions = dict[str, Any]
+
+_CACHE = "pkg.list_pkgs"
+_STATUS = "/var/lib/dpkg/status"
+_FORMAT = "${Status} ${Package} ${Version} ${Architecture}\\n"
+
+
+def normalize_name(name: str) -> str:
+    """Return ``name`` without an architecture that is the machine's own."""
+    package, colon, architecture = name.rpartition(":")
+    if colon and architecture in {__grains__.get("osarch"), "all", "any"}:
+        return package
+    return name
+
+
+def list_pkgs(
+    versions_as_list: bool = False, removed: bool = False, purge_desired: bool = False, **kwargs: Any
+) -> Versions:
+    """Return the installed packages and their versions.
+
+    ``removed``: those of which only configuration is left; ``purge_desired``: those installed but selected for purging.
+    A package of another architecture has it in its name. dpkg is asked again only after something changed
+    (``use_context: False`` always asks).
+    """
+    kinds = _listing(use_cache=bool(kwargs.get("use_context", True)))
+    if removed:
+        found = copy.deepcopy(kinds["removed"])
+    else:
+        found = copy.deepcopy(kinds["purge_desired"])
+        if not purge_desired:
+            found.update(copy.deepcopy(kinds["installed"]))
+    if not versions_as_list:
+        return {name: ",".join(versions) for name, versions in found.items()}
+    return found
+
+
+def forget() -> None:
+    """Ask dpkg again next time."""
+    __context__.pop(_CACHE, None)
+
+
+def changes(old: Versions, new: Versions) -> dict[str, dict[str, str]]:
+    """Return what differs between two lists of packages, sorted by name."""
+    return {
+        name: {"old": old.get(name, ""), "new": new.get(name, "")}
+        for name in sorted({*old, *new})
+        if old.get(name, "") != new.get(name, "")
+    }
+
+
+def get_selections(pattern: str | None = None, state: str | None = None) -> dict[str, list[str]]:
+    """Return the packages by what dpkg is told to do with them: ``install``, ``hold``, ``deinstall``, ``purge``.
+
+    ``pattern`` is a glob of names. With ``state``, that one alone.
+    """
+    found: dict[str, list[str]] = {}
+    for line in output(["dpkg", "--get-selections", pattern or "*"]).splitlines():
+        words = line.split()
+        if len(words) == 2:
+            found.setdefault(words[1], []).append(normalize_name(words[0]))
+    return {state: found.get(state, [])} if state else found
+
+
+def hold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Keep packages at their version. Returns a row (name, result, changes, comment) for each."""
+    return {each: _select(each, held=True) for each in _selected(name, pkgs, sources)}
+
+
+def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Let packages be upgraded again. Returns a row (name, result, changes, comment) for each."""
+    return {each: _select(each, held=False) for each in _selected(name, pkgs, sources)}
+
+
+def _select(name: str, *, held: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
+    states = get_selections(pattern=name)
+    if not states and not held:
+        return {**row, "result": False, "comment": f"Package {name} does not have a state."}
+    if bool(states.get("hold")) == held:
+        word = "already set to be held" if held else "already set not to be held"
+        return {**row, "comment": f"Package {name} is {word}."}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"Package {name} is set {'' if held else 'not '}to be held."}
+    done = call(["apt-mark", "hold" if held else "unhold", name])
+    forget()
+    if done["retcode"]:
+        reason = str(done["stderr"] or done["stdout"]).strip()
+        return {**row, "result": False, "comment": f"Package {name} could not be {'' if held else 'un'}held: {reason}"}
+    row["changes"] = {"old": next(iter(states), None), "new": "hold" if held else "install"}
+    row["comment"] = f"Package {name} is {'now' if held else 'no longer'} being held."
+    return row
+
+
+def _selected(name: str | None, pkgs: Any, sources: Any) -> list[str]:
+    if not name and not pkgs and not sources:
+        raise InvocationError("One of name, pkgs, or sources must be specified.")
+    if pkgs and sources:
+        raise InvocationError("Only one of pkgs or sources can be specified.")
+    wanted = pkgs or sources or [name]
+    return [str(next(iter(each)) if isinstance(each, dict) else each) for each in wanted]
+
+
+def _listing(*, use_cache: bool) -> dict[str, Versions]:
+    stamp = _stamp()
+    known = __context__.get(_CACHE)
+    if use_cache and known is not None and known[0] == stamp:
+        kinds: dict[str, Versions] = known[1]
+        return kinds
+    kinds = _query()
+    __context__[_CACHE] = (stamp, kinds)
+    return kinds
+
+
+def _stamp() -> tuple[int, ...]:
+    """Return what changes whenever dpkg's database does, whoever changed it."""
+    try:
+        status, updates = os.stat(_STATUS), os.stat(os.path.join(os.path.dirname(_STATUS), "updates"))
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino, updates.st_mtime_ns
+
+
+def _query() -> dict[str, Versions]:
+    kinds: dict[str, Versions] = {"installed": {}, "removed": {}, "purge_desired": {}}
+    for line in output(["dpkg-query", "--showformat", _FORMAT, "-W"]).splitlines():
+        words = line.split()
+        if len(words) != 6:
+            continue
+        wanted, _, status, name, version, architecture = words
+        name = normalize_name(f"{name}:{architecture}")
+        if wanted == "purge" and status == "installed":
+            kind = "purge_desired"
+        elif status == "installed":
+            kind = "installed"
+        elif wanted == "deinstall":
+            kind = "removed"
+        else:
+            continue
+        kinds[kind].setdefault(name, []).append(version)
+    return {kind: {name: sorted(set(each)) for name, each in found.items()} for kind, found in kinds.items()}

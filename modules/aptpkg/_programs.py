@@ -1,0 +1,60 @@
+"""Running apt and dpkg: without questions, and waiting for those that hold their locks."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__, check_cancelled
+
+log = logging.getLogger(__name__)
+
+_ENVIRONMENT = {
+    "APT_LISTBUGS_FRONTEND": "none",
+    "APT_LISTCHANGES_FRONTEND": "none",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "UCF_FORCE_CONFFOLD": "1",
+}
+_LOCKED = ("Could not get lock", "lock was locked by another process", "Unable to acquire the dpkg frontend lock")
+_LOCK_TIMEOUT = 600
+_LOCK_PAUSE = 2.0
+
+
+def call(command: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
+    """Run a program of apt or dpkg and return what ``cmd.run_all`` returns.
+
+    While another process holds the package database it is waited for, at most the option ``apt_lock_timeout`` seconds
+    (600); apt-get waits itself where it can. ``env`` adds to the environment that keeps it from asking.
+    """
+    patience = float(__opts__.get("apt_lock_timeout", _LOCK_TIMEOUT))
+    if command[0] == "apt-get":
+        command = [command[0], "-o", f"DPkg::Lock::Timeout={int(patience)}", *command[1:]]
+    environment = {**_ENVIRONMENT, **_variables(env)}
+    deadline = time.monotonic() + patience
+    while True:
+        check_cancelled()
+        done: dict[str, Any] = __salt__["cmd.run_all"](command, python_shell=False, env=environment, **options)
+        if not done["retcode"] or not any(text in done["stderr"] for text in _LOCKED):
+            return done
+        if time.monotonic() + _LOCK_PAUSE > deadline:
+            return done
+        log.warning("waiting for the process that holds the package database: %s", done["stderr"].splitlines()[0])
+        time.sleep(_LOCK_PAUSE)
+
+
+def output(command: list[str]) -> str:
+    """Run a program that only looks; return what it wrote to standard output, whatever its exit status."""
+    done = __salt__["cmd.run_all"](command, python_shell=False, output_loglevel="trace", ignore_retcode=True)
+    return str(done["stdout"])
+
+
+def _variables(env: Any) -> dict[str, str]:
+    if isinstance(env, Mapping):
+        return {str(name): str(value) for name, value in env.items()}
+    found: dict[str, str] = {}
+    for item in env if isinstance(env, list) else []:
+        if isinstance(item, Mapping):
+            found.update(_variables(item))
+    return found

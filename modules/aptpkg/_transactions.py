@@ -1,0 +1,245 @@
+"""Installing, removing and upgrading packages with apt-get."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError
+
+from ._candidates import latest_version, list_repo_pkgs, refresh_db
+from ._installed import changes, forget, get_selections, hold, list_pkgs, unhold
+from ._programs import call
+from ._versions import compare, newest_match
+
+Changes = dict[str, Any]
+
+
+class _Order(NamedTuple):
+    """What apt-get is told to install: a package or a file, as what it counts, and how."""
+
+    package: str
+    argument: str
+    kind: str  # "install", "downgrade" or "reinstall"
+
+
+def install(
+    name: str | None = None,
+    refresh: bool = False,
+    fromrepo: str | None = None,
+    skip_verify: bool = False,
+    debconf: str | None = None,
+    pkgs: Any = None,
+    sources: Any = None,
+    reinstall: bool = False,
+    downloadonly: bool = False,
+    ignore_epoch: bool | None = False,
+    normalize: bool = True,
+    **kwargs: Any,
+) -> Changes:
+    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
+
+    ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob. Packages
+    on hold are changed too, and held again. ``install_recommends``, ``only_upgrade``, ``force_conf_new``, ``force_yes``
+    and ``env`` are apt's. CommandExecutionError when something failed; its ``info`` has ``errors`` and ``changes``.
+    """
+    if debconf:
+        __salt__["debconf.set_file"](debconf)
+    targets, kind = __salt__["pkg_resource.parse_targets"](
+        name, pkgs, sources, normalize=normalize and kwargs.get("split_arch", True), version=kwargs.get("version")
+    )
+    if not targets:
+        return {}
+    if refresh and (kind == "file" or _refresh_needed(targets)):
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    old = list_pkgs()
+    errors: list[str] = []
+    if kind == "file":
+        orders = [_order_of_file(path, old, reinstall=reinstall) for path in targets]
+    else:
+        wanted, errors = _resolved(targets, ignore_epoch=bool(ignore_epoch))
+        orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
+    options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
+    extra = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
+    with _holds_lifted({order.package for order in orders}):
+        for how, more in extra.items():
+            arguments = [order.argument for order in orders if order.kind == how]
+            if arguments:
+                more = [*more, "--download-only"] if downloadonly else more
+                _run(["apt-get", "-q", "-y", *options, *more, "install", "--", *arguments], kwargs.get("env"), errors)
+    forget()
+    new = list_pkgs()
+    done = changes(old, new)
+    for order in orders:
+        if order.kind == "reinstall" and order.package not in done:
+            done[order.package] = {"old": old.get(order.package, ""), "new": new.get(order.package, "")}
+    if errors:
+        raise CommandExecutionError("Problem encountered installing package(s)", {"errors": errors, "changes": done})
+    return done
+
+
+def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
+    """Remove packages, keep their configuration, and return what changed. A ``*`` in a name matches any characters."""
+    return _uninstall("remove", name, pkgs, **kwargs)
+
+
+def purge(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
+    """Remove packages and their configuration; returns ``{"installed": changes, "removed": changes}``."""
+    return _uninstall("purge", name, pkgs, **kwargs)
+
+
+def upgrade(refresh: bool = True, dist_upgrade: bool = False, **kwargs: Any) -> Changes:
+    """Upgrade all packages, or those of the list ``pkgs``, and return what changed.
+
+    ``dist_upgrade`` lets apt install and remove others on the way.
+    """
+    if refresh:
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    old = list_pkgs()
+    options = _options(skip_verify=bool(kwargs.get("skip_verify")), **kwargs)
+    if kwargs.get("allow_downgrades"):
+        options.append("--allow-downgrades")
+    if kwargs.get("download_only") or kwargs.get("downloadonly"):
+        options.append("--download-only")
+    only = list(__salt__["pkg_resource.pack_pkgs"](kwargs["pkgs"])) if kwargs.get("pkgs") else []
+    action = ["install", "--only-upgrade", "--", *only] if only else ["dist-upgrade" if dist_upgrade else "upgrade"]
+    result = call(["apt-get", "-q", "-y", *options, *action], env=kwargs.get("env"))
+    forget()
+    done = changes(old, list_pkgs())
+    if result["retcode"]:
+        raise CommandExecutionError("Problem encountered upgrading packages", {"changes": done, "result": result})
+    return done
+
+
+def autoremove(list_only: bool = False, purge: bool = False) -> Any:
+    """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
+    options = ["--purge"] if purge else []
+    if list_only:
+        text = call(["apt-get", "--assume-no", *options, "autoremove"], ignore_retcode=True)["stdout"]
+        _, _, tail = str(text).partition("The following packages will be REMOVED:\n")
+        names = []
+        for line in tail.splitlines():
+            if not line.startswith(" "):
+                break
+            names += line.split()
+        return sorted(names)
+    old = list_pkgs()
+    result = call(["apt-get", "--assume-yes", *options, "autoremove"])
+    forget()
+    done = changes(old, list_pkgs())
+    if result["retcode"]:
+        raise CommandExecutionError("Problem encountered removing package(s)", {"changes": done, "result": result})
+    return done
+
+
+def _uninstall(action: str, name: str | None, pkgs: Any, **kwargs: Any) -> Changes:
+    targets, _ = __salt__["pkg_resource.parse_targets"](name, pkgs)
+    old, old_removed = list_pkgs(), list_pkgs(removed=True)
+    names = _matching(old, targets or {})
+    if action == "purge":
+        names += [each for each in _matching(old_removed, targets or {}) if each not in names]
+    if not names:
+        return {}
+    errors: list[str] = []
+    _run(["apt-get", "-q", "-y", action, "--", *names], kwargs.get("env"), errors)
+    forget()
+    done: Changes = changes(old, list_pkgs())
+    if action == "purge":
+        done = {"removed": changes(old_removed, list_pkgs(removed=True)), "installed": done}
+    if errors:
+        raise CommandExecutionError("Problem encountered removing package(s)", {"errors": errors, "changes": done})
+    return done
+
+
+def _run(command: list[str], env: Any, errors: list[str]) -> None:
+    done = call(command, env=env)
+    if done["retcode"]:
+        errors.append(done["stderr"] or done["stdout"] or f"{command[0]} ended with exit status {done['retcode']}")
+
+
+def _options(*, skip_verify: bool, fromrepo: str | None = None, **kwargs: Any) -> list[str]:
+    if kwargs.get("force_conf_new"):
+        options = ["-o", "DPkg::Options::=--force-confnew"]
+    else:
+        options = ["-o", "DPkg::Options::=--force-confold", "-o", "DPkg::Options::=--force-confdef"]
+    if kwargs.get("force_yes"):
+        options += ["--allow-downgrades", "--allow-remove-essential", "--allow-change-held-packages"]
+        skip_verify = True
+    if kwargs.get("install_recommends") is not None:
+        options.append("--install-recommends" if kwargs["install_recommends"] else "--no-install-recommends")
+    if kwargs.get("only_upgrade"):
+        options.append("--only-upgrade")
+    if skip_verify:
+        options.append("--allow-unauthenticated")
+    return [*options, "-t", fromrepo] if fromrepo else options
+
+
+def _refresh_needed(targets: dict[str, str | None]) -> bool:
+    """Whether anything but the newest version known is asked for: only then fresh lists can make a difference."""
+    if any(version is None for version in targets.values()):
+        return True
+    known = latest_version(*targets, refresh=False, show_installed=True)
+    known = {next(iter(targets)): known} if isinstance(known, str) else known
+    return bool(known != targets)
+
+
+def _resolved(targets: dict[str, str | None], *, ignore_epoch: bool) -> tuple[dict[str, str | None], list[str]]:
+    """Replace version conditions by the newest version that meets them; also return what cannot be met."""
+    conditions = [name for name, version in targets.items() if version and version.startswith(("<", ">"))]
+    available = list_repo_pkgs(*conditions) if conditions else {}
+    resolved, errors = {}, []
+    for name, version in targets.items():
+        if name not in conditions or version is None:
+            resolved[name] = version.lstrip("=") if version else None
+            continue
+        match = newest_match(version, available.get(name, []), ignore_epoch=ignore_epoch)
+        if match is None:
+            offered = ", ".join(available.get(name, [])) or None
+            errors.append(f"No version matching '{name}{version}' could be found (available: {offered})")
+        else:
+            resolved[name] = match
+    return resolved, errors
+
+
+def _order(package: str, version: str | None, old: dict[str, str], *, reinstall: bool) -> _Order:
+    argument = f"{package}={version}" if version else package
+    return _Order(package, argument, _kind(version, old.get(package, ""), reinstall=reinstall))
+
+
+def _order_of_file(path: str, old: dict[str, str], *, reinstall: bool) -> _Order:
+    about = __salt__["lowpkg.bin_pkg_info"](path)
+    return _Order(about["name"], path, _kind(about["version"], old.get(about["name"], ""), reinstall=reinstall))
+
+
+def _kind(version: str | None, current: str, *, reinstall: bool) -> str:
+    if not current:
+        return "install"
+    newest = current.split(",")[-1]
+    if version is None or fnmatch.fnmatch(newest, version) or not compare(version, newest):
+        return "reinstall" if reinstall else "install"
+    return "install" if compare(version.rstrip("*"), newest) > 0 else "downgrade"
+
+
+@contextmanager
+def _holds_lifted(names: Iterable[str]) -> Iterator[None]:
+    """Take these packages off hold meanwhile; apt would refuse to change them."""
+    wanted = set(names)
+    held = [name for name in get_selections(state="hold")["hold"] if name in wanted]
+    if held:
+        unhold(pkgs=held)
+    try:
+        yield
+    finally:
+        if held:
+            hold(pkgs=held)
+
+
+def _matching(installed: dict[str, str], wanted: Iterable[str]) -> list[str]:
+    names: dict[str, None] = {}
+    for each in wanted:
+        found = fnmatch.filter(installed, each) if "*" in each else [each] if each in installed else []
+        names.update(dict.fromkeys(found))
+    return list(names)

@@ -1,0 +1,3 @@
+other: {probe.run: [{comment: plain}]}
+excluded: probe.run
+exclude: [{id: excluded}]
