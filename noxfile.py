@@ -64,6 +64,12 @@ def bench(session: nox.Session) -> None:
         session.run(sys.executable, f"benchmarks/{script}.py", *session.posargs, external=True)
 
 
+@nox.session
+def compatibility(session: nox.Session) -> None:
+    """Write docs/compatibility.md anew, from docs/features.yaml and the tests that name its features."""
+    session.run(sys.executable, "docs/generate_compatibility.py", external=True)
+
+
 @nox.session(venv_backend="virtualenv")
 def docs(session: nox.Session) -> None:
     """Build the site; a broken link is an error."""

@@ -1,7 +1,7 @@
 """Write docs/compatibility.md: what is promised (features.yaml), what proves it (markers of the tests), and why.
 
-``python docs/generate_compatibility.py`` writes the page; a test fails when it is not up to date. Nothing is run: a test
-names its features by ``@pytest.mark.feature("F071")``, and that is read from its source.
+``python docs/generate_compatibility.py`` writes the page; a test fails when it is not up to date. Nothing is run: a
+test names its features by ``@pytest.mark.feature("F071")``, and that is read from its source.
 """
 # ruff: noqa: INP001 - a script beside the pages it writes
 

@@ -22,7 +22,7 @@ def replace_text(path: str, text: str) -> None:
         old = None
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".asyncstate-")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
             file.flush()
             if old is not None and stat.S_ISREG(old.st_mode):
@@ -36,7 +36,7 @@ def replace_text(path: str, text: str) -> None:
         os.unlink(temporary)
         if error.errno != errno.EBUSY:
             raise
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
     except BaseException:
         os.unlink(temporary)

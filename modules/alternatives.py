@@ -26,7 +26,8 @@ def display(name: str) -> str:
 
 def show_link(name: str) -> Any:
     """Return the generic name's path (the master link), False for an unknown name."""
-    folder = {"RedHat": "/var/lib/alternatives", "Suse": "/var/lib/rpm/alternatives"}.get(str(__grains__.get("os_family")))
+    family = str(__grains__.get("os_family"))
+    folder = {"RedHat": "/var/lib/alternatives", "Suse": "/var/lib/rpm/alternatives"}.get(family)
     if folder:
         return _second_line(os.path.join(folder, name))
     answer = _run("--query", name)

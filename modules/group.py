@@ -1,46 +1,94 @@
-"""The ``group`` execution module: reading the group database."""
+"""The ``group`` execution module for the shadow tools: groupadd, groupmod, groupdel, gpasswd."""
 
 from __future__ import annotations
 
-import grp
-import os
+import shutil
 from typing import Any
 
+from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.interfaces.group import GroupInterface
+
+from . import _account_files, _busybox
+from . import _user_database as database
+from ._group_reading import getent, info, list_groups
+
+__virtualname__ = GroupInterface(__name__)()
+
+__all__ = ["add", "adduser", "chgid", "delete", "deluser", "getent", "info", "list_groups", "members"]
 
 
-def info(name: str, root: str | None = None) -> dict[str, Any]:
-    """Return what the database says of a group, {} if it knows none. ``root`` reads the files of that tree."""
-    try:
-        entry = _in_root(root)[name] if root else grp.getgrnam(name)
-    except KeyError:
-        return {}
-    return _described(entry)
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load unless BusyBox manages the groups."""
+    if shutil.which("groupadd") is None and _busybox.has_applet("addgroup"):
+        return False, "group: groupadd is not installed, BusyBox manages groups here"
+    return True
 
 
-def getent(refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-    """Return what the database says of every group."""
-    return [_described(entry) for entry in (_in_root(root).values() if root else grp.getgrall())]
+def add(
+    name: str,
+    gid: Any = None,
+    system: bool = False,
+    root: str | None = None,
+    non_unique: bool = False,
+    local: bool = False,
+) -> bool:
+    """Create a group; True if that worked. ``local`` uses lgroupadd."""
+    options: list[Any] = []
+    if gid:
+        options += ["-g", gid]
+        if non_unique and not local:
+            options.append("-o")
+    if system:
+        options.append("-r")
+    return _succeeds("lgroupadd" if local else "groupadd", *options, *_below(None if local else root), "--", name)
 
 
-def list_groups() -> list[str]:
-    """Return the names of all groups, sorted."""
-    return sorted(entry.gr_name for entry in grp.getgrall())
+def delete(name: str, root: str | None = None, local: bool = False) -> bool:
+    """Remove a group; True if that worked."""
+    return _succeeds("lgroupdel" if local else "groupdel", *_below(None if local else root), "--", name)
 
 
-def _described(entry: grp.struct_group) -> dict[str, Any]:
-    return {"name": entry.gr_name, "passwd": entry.gr_passwd, "gid": entry.gr_gid, "members": list(entry.gr_mem)}
+def chgid(name: str, gid: Any, root: str | None = None, non_unique: bool = False) -> bool:
+    """Change a group's number; False for an unknown group."""
+    group = database.group(name, root)
+    if group is None:
+        return False
+    if group.gr_gid == gid:
+        return True
+    _succeeds("groupmod", *_below(root), *(["-o"] if non_unique else []), "-g", gid, "--", name)
+    changed = database.group(name, root)
+    return changed is not None and str(changed.gr_gid) == str(gid)
 
 
-def _in_root(root: str) -> dict[str, grp.struct_group]:
-    path = os.path.join(root, "etc/group")
-    try:
-        with open(path, encoding="utf-8") as file:
-            rows = [line.strip().split(":") for line in file]
-    except OSError as error:
-        raise CommandExecutionError(f"Cannot read {path}: {error.strerror}") from error
-    return {
-        row[0]: grp.struct_group((row[0], row[1], int(row[2]), [name for name in row[3].split(",") if name]))
-        for row in rows
-        if len(row) == 4
-    }
+def adduser(name: str, username: str, root: str | None = None) -> bool:
+    """Put a user into a group."""
+    return _succeeds("gpasswd", "--add", username, *_within(root), "--", name)
+
+
+def deluser(name: str, username: str, root: str | None = None) -> bool:
+    """Take a user out of a group; True also if the group is unknown or the user is not in it."""
+    group = database.group(name, root)
+    if group is None or username not in group.gr_mem:
+        return True
+    return _succeeds("gpasswd", "--delete", username, *_within(root), "--", name)
+
+
+def members(name: str, members_list: str, root: str | None = None) -> bool:
+    """Make the users of a comma-separated list the only members of a group."""
+    return _succeeds("gpasswd", "--members", members_list, *_within(root), "--", name)
+
+
+def _below(root: str | None) -> list[str]:
+    return ["-R", root] if root else []
+
+
+def _within(root: str | None) -> list[str]:
+    return ["--root", root] if root else []
+
+
+def _succeeds(program: str, *arguments: Any) -> bool:
+    if not shutil.which(program):
+        raise CommandExecutionError(f"Command '{program}' cannot be found")
+    with _account_files.one_at_a_time():
+        return bool(__salt__["cmd.run_all"]([program, *map(str, arguments)], python_shell=False)["retcode"] == 0)

@@ -1,89 +1,233 @@
-"""The ``user`` execution module: reading the user database."""
+"""The ``user`` execution module for the shadow tools: useradd, usermod, userdel."""
 
 from __future__ import annotations
 
-import grp
-import os
-import pwd
+import logging
+import shutil
 from typing import Any
 
+from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.interfaces.user import UserInterface
 
-_GECOS = ("fullname", "roomnumber", "workphone", "homephone", "other")
+from . import _account_files, _busybox
+from . import _user_database as database
+from ._account_reading import current, getent, info, list_groups, list_users, primary_group
+
+log = logging.getLogger(__name__)
+
+__virtualname__ = UserInterface(__name__)()
+
+__all__ = [
+    "add",
+    "chfullname",
+    "chgid",
+    "chgroups",
+    "chhome",
+    "chhomephone",
+    "chother",
+    "chroomnumber",
+    "chshell",
+    "chuid",
+    "chworkphone",
+    "current",
+    "delete",
+    "getent",
+    "info",
+    "list_groups",
+    "list_users",
+    "primary_group",
+    "rename",
+]
+
+_MAIL_SPOOL_MISSING = 12
+_SPOOLS = ("var/mail", "var/spool/mail")
 
 
-def info(name: str, root: str | None = None) -> dict[str, Any]:
-    """Return what the database says of a user, {} if it knows none. ``root`` reads the files of that tree."""
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load unless BusyBox manages the accounts."""
+    if shutil.which("useradd") is None and _busybox.has_applet("adduser"):
+        return False, "user: useradd is not installed, BusyBox manages accounts here"
+    return True
+
+
+def add(
+    name: str,
+    uid: Any = None,
+    gid: Any = None,
+    groups: Any = None,
+    home: str | None = None,
+    shell: str | None = None,
+    unique: bool = True,
+    system: bool = False,
+    fullname: str = "",
+    roomnumber: str = "",
+    workphone: str = "",
+    homephone: str = "",
+    other: str = "",
+    createhome: bool = True,
+    loginclass: str | None = None,
+    nologinit: bool = False,
+    root: str | None = None,
+    usergroup: bool | None = None,
+    local: bool = False,
+) -> bool:
+    """Create a user; True if that worked, whatever becomes of groups and description (the next run mends those).
+
+    ``usergroup`` None leaves it to the system whether a group of the same name is made. ``local`` uses luseradd.
+    """
+    options: list[Any] = []
+    if shell:
+        options += ["-s", shell]
+    if uid not in {None, ""}:
+        options += ["-u", uid]
+    if gid not in {None, ""}:
+        options += ["-g", gid]
+    elif usergroup:
+        options += [] if local else ["-U"]
+    elif groups is not None and name in groups and _user_groups_are_usual():
+        options += ["-g", name]
+    if usergroup is False:
+        options.append("-n" if local else "-N")
+    if not createhome:
+        options.append("-M")
+    elif not local:
+        options.append("-m")
+    if nologinit:
+        options.append("-l")
+    if home is not None:
+        options += ["-d", home]
+    if not unique:
+        options.append("-o")
+    if system:
+        options.append("-r")
+    if not _succeeds("luseradd" if local else "useradd", *options, *_below(None if local else root), "--", name):
+        return False
+    if groups:
+        chgroups(name, groups, root=root)
+    gecos = {"fullname": fullname, "roomnumber": roomnumber, "workphone": workphone, "homephone": homephone}
+    gecos = {key: str(value) for key, value in {**gecos, "other": other}.items() if value}
+    if gecos:
+        _describe(name, gecos, root)
+    return True
+
+
+def delete(name: str, remove: bool = False, force: bool = False, root: str | None = None, local: bool = False) -> bool:
+    """Remove a user; ``remove`` takes home and mail along, ``force`` does it even to a user who is logged in."""
+    options = ["-r"] if remove else []
+    if force and not local:
+        options.append("-f")
+    done = _run("luserdel" if local else "userdel", *options, *_below(None if local else root), "--", name)
+    if done["retcode"] == _MAIL_SPOOL_MISSING and __grains__.get("os_family") == "Debian":
+        return any(spool in done["stderr"] for spool in _SPOOLS)
+    return bool(done["retcode"] == 0)
+
+
+def rename(name: str, new_name: str, root: str | None = None) -> bool:
+    """Rename a user. CommandExecutionError if there is one of the new name, or none of the old."""
+    if info(new_name, root):
+        raise CommandExecutionError(f"User '{new_name}' already exists")
+    database.required(name, root)
+    return _modify(["-l", new_name], name, root) and bool(info(new_name, root))
+
+
+def chuid(name: str, uid: Any, root: str | None = None) -> bool:
+    """Change a user's number."""
+    return _change(name, "uid", uid, ["-u", uid], root)
+
+
+def chgid(name: str, gid: Any, root: str | None = None) -> bool:
+    """Change a user's primary group, given by number or name."""
+    group = database.group(gid, root) if isinstance(gid, str) else None
+    return _change(name, "gid", group.gr_gid if group else gid, ["-g", gid], root)
+
+
+def chshell(name: str, shell: str, root: str | None = None) -> bool:
+    """Change a user's login shell."""
+    return _change(name, "shell", shell, ["-s", shell], root)
+
+
+def chhome(name: str, home: str, persist: bool = False, root: str | None = None) -> bool:
+    """Change a user's home directory, and with ``persist`` move what is in it."""
+    return _change(name, "home", home, [*(["-m"] if persist else []), "-d", home], root)
+
+
+def chgroups(name: str, groups: Any, append: bool = False, root: str | None = None) -> bool:
+    """Put a user into these groups, and with ``append`` False out of all others. A text is split at commas."""
+    wanted = groups.split(",") if isinstance(groups, str) else [str(each) for each in groups]
+    if set(database.groups_of(name, root)) == set(wanted):
+        return True
+    done = _run("usermod", *_below(root), *(["-a"] if append else []), "-G", ",".join(wanted), "--", name)
+    if done["retcode"] != 0 and "not found in" in done["stderr"]:
+        return all(_succeeds("gpasswd", "-a", name, group) for group in wanted)
+    return bool(done["retcode"] == 0)
+
+
+def chfullname(name: str, fullname: Any, root: str | None = None) -> bool:
+    """Change a user's full name."""
+    return _describe(name, {"fullname": fullname}, root)
+
+
+def chroomnumber(name: str, roomnumber: Any, root: str | None = None) -> bool:
+    """Change a user's room number."""
+    return _describe(name, {"roomnumber": roomnumber}, root)
+
+
+def chworkphone(name: str, workphone: Any, root: str | None = None) -> bool:
+    """Change a user's work phone number."""
+    return _describe(name, {"workphone": workphone}, root)
+
+
+def chhomephone(name: str, homephone: Any, root: str | None = None) -> bool:
+    """Change a user's home phone number."""
+    return _describe(name, {"homephone": homephone}, root)
+
+
+def chother(name: str, other: Any, root: str | None = None) -> bool:
+    """Change the remainder of a user's description."""
+    return _describe(name, {"other": other}, root)
+
+
+def _change(name: str, key: str, value: Any, options: list[Any], root: str | None) -> bool:
+    if database.described(database.required(name, root), root)[key] == value:
+        return True
+    return _modify(options, name, root) and info(name, root).get(key) == value
+
+
+def _describe(name: str, parts: dict[str, Any], root: str | None) -> bool:
+    texts = {key: "" if value is None else str(value) for key, value in parts.items()}
+    entry = database.required(name, root)
+    wanted = database.gecos_text(entry, **texts)
+    if wanted != database.gecos_text(entry):
+        _modify(["-c", wanted], name, root)
+    return database.gecos_text(database.required(name, root)) == wanted
+
+
+def _modify(options: list[Any], name: str, root: str | None) -> bool:
+    return _succeeds("usermod", *_below(root), *options, "--", name)
+
+
+def _user_groups_are_usual() -> bool:
+    """Tell whether useradd makes a group of the user's name: then it must be told that there is one already."""
     try:
-        entry = _in_root(root)[name] if root else pwd.getpwnam(name)
-    except (KeyError, TypeError):  # a template may ask with an undefined variable, or a number
-        return {}
-    return _described(entry)
+        with open("/etc/login.defs", encoding="utf-8", errors="replace") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        return False
+    return ["USERGROUPS_ENAB", "yes"] in lines
 
 
-def getent(refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-    """Return what the database says of every user."""
-    return [_described(entry) for entry in (_in_root(root).values() if root else pwd.getpwall())]
+def _below(root: str | None) -> list[str]:
+    return ["-R", root] if root else []
 
 
-def list_users(root: str | None = None) -> list[str]:
-    """Return the names of all users, sorted."""
-    return sorted(_in_root(root) if root else (entry.pw_name for entry in pwd.getpwall()))
+def _succeeds(program: str, *arguments: Any) -> bool:
+    return bool(_run(program, *arguments)["retcode"] == 0)
 
 
-def list_groups(name: str) -> list[str]:
-    """Return the names of all groups a user is in, sorted; [] for an unknown user."""
-    try:
-        gids = os.getgrouplist(name, pwd.getpwnam(name).pw_gid)
-    except KeyError:
-        return []
-    return sorted(_group_name(gid) for gid in gids)
-
-
-def primary_group(name: str) -> str:
-    """Return the name of a user's primary group."""
-    try:
-        return _group_name(pwd.getpwnam(name).pw_gid)
-    except KeyError:
-        raise CommandExecutionError(f"User '{name}' does not exist") from None
-
-
-def current() -> str:
-    """Return the name of the user this process runs as."""
-    return pwd.getpwuid(os.geteuid()).pw_name
-
-
-def _described(entry: pwd.struct_passwd) -> dict[str, Any]:
-    gecos = entry.pw_gecos.split(",", 4)
-    gecos += [""] * (5 - len(gecos))
-    return {
-        "gid": entry.pw_gid,
-        "groups": list_groups(entry.pw_name),
-        "home": entry.pw_dir,
-        "name": entry.pw_name,
-        "passwd": entry.pw_passwd,
-        "shell": entry.pw_shell,
-        "uid": entry.pw_uid,
-        **dict(zip(_GECOS, gecos, strict=True)),
-    }
-
-
-def _group_name(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
-
-
-def _in_root(root: str) -> dict[str, pwd.struct_passwd]:
-    path = os.path.join(root, "etc/passwd")
-    try:
-        with open(path, encoding="utf-8") as file:
-            rows = [line.strip().split(":") for line in file]
-    except OSError as error:
-        raise CommandExecutionError(f"Cannot read {path}: {error.strerror}") from error
-    return {
-        row[0]: pwd.struct_passwd((row[0], row[1], int(row[2]), int(row[3]), row[4], row[5], row[6]))
-        for row in rows
-        if len(row) == 7
-    }
+def _run(program: str, *arguments: Any) -> dict[str, Any]:
+    if not shutil.which(program):
+        raise CommandExecutionError(f"Command '{program}' cannot be found")
+    with _account_files.one_at_a_time():
+        done: dict[str, Any] = __salt__["cmd.run_all"]([program, *map(str, arguments)], python_shell=False)
+    return done

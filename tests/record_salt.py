@@ -17,7 +17,7 @@ def comparable(rows):
         comment = row["comment"]
         if comment.startswith("An exception occurred"):
             comment = comment.splitlines()[-1]
-        head, colon, names = comment.partition("One or more requisite failed: ")
+        _, colon, names = comment.partition("One or more requisite failed: ")
         if colon:
             comment = colon + ", ".join(sorted(names.split(", ")))
         ran = row.get("__state_ran__", True)
@@ -55,6 +55,7 @@ def record():
 
 if __name__ == "__main__":
     text = ",\n".join(
-        f"{json.dumps(name)}: [\n " + ",\n ".join(json.dumps(row) for row in rows) + "\n]" for name, rows in record().items()
+        f"{json.dumps(name)}: [\n " + ",\n ".join(json.dumps(row) for row in rows) + "\n]"
+        for name, rows in record().items()
     )
     (TREES / "rows.json").write_text(f"{{\n{text}\n}}\n")

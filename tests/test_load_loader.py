@@ -319,10 +319,10 @@ async def test_a_load_that_comes_back_to_itself_by_way_of_another_thread_ends(tr
 
 async def test_an_error_while_loading_on_the_loop_is_a_refusal(tree):
     tree.add("_modules/helper.py", "async def there(): raise ValueError('not today')\n")
-    tree.add("_modules/user.py", "def __virtual__(): return __salt__['helper.there']()\n")
+    tree.add("_modules/asking.py", "def __virtual__(): return __salt__['helper.there']()\n")
     async with tree.attached() as host:
-        assert not host.loaders["modules"].has("user.f")
-        assert host.loaders["modules"].reason("user.f").endswith("Module will not be loaded: not today")
+        assert not host.loaders["modules"].has("asking.f")
+        assert host.loaders["modules"].reason("asking.f").endswith("Module will not be loaded: not today")
 
 
 def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from asyncstate.modules import alternatives
+
 from tests.plugin_harness import PluginHarness
 
 DISPLAY = "editor - auto mode\n/bin/ed - priority 100\n/usr/bin/vim.basic - priority 30\n"

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
+from asyncstate.modules import git
 
 from asyncstate.errors import CommandExecutionError
-from asyncstate.modules import git
 from tests.plugin_harness import PluginHarness
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from asyncstate.modules import _service_queries, debian_service, systemd_service
+
 from tests.plugin_harness import PluginHarness
 
 

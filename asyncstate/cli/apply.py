@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Apply this one file, wherever it lies, in place of SLS files. It may not include, extend or exclude anything.",
+    help="Apply this file, wherever it lies, in place of SLS files. It cannot include, extend or exclude anything.",
 )
 @run_options
 @report_options

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
     """Explain when a state runs, and what it depends on.
 
-    That is its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is
-    run.
+    That is its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or
+    the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is run.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.report.explain import chunks_called, explain_lines, explanation

@@ -71,7 +71,9 @@ class Session:
         async def compile_tree(runtime: StateRuntime) -> Plan:
             file = self.options.get("file")
             if file:
-                return await runtime.host.workers.run(lambda: runtime.compile_file_sync(file, saltenv=selection.saltenv))
+                return await runtime.host.workers.run(
+                    lambda: runtime.compile_file_sync(file, saltenv=selection.saltenv)
+                )
             return await runtime.compile(
                 selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
             )

@@ -113,8 +113,10 @@ class Signature:
         return name in self.keywords or name in self.names
 
 
-def bind(function: LoadedFunction, low: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Pick from ``low`` the arguments of one call of ``function``.
+def bind(
+    function: LoadedFunction, low: Mapping[str, Any], *, lenient: bool = False
+) -> tuple[list[Any], dict[str, Any]]:
+    """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out what it does not take.
 
     Raises MissingParameters or UnknownKeywords (both ArgumentError) in Salt's words. Values are passed on as they are:
     ``low`` is the function's own copy.
@@ -140,7 +142,7 @@ def bind(function: LoadedFunction, low: Mapping[str, Any]) -> tuple[list[Any], d
             rest.append(key)
     if signature.required_keywords or signature.positional_defaults:
         _bind_unusual(function, low, args, kwargs, rest)
-    if rest:
+    if rest and not lenient:
         unknown = [key for key in rest if key not in OPTIONAL_KEYWORDS]
         if unknown:
             raise UnknownKeywords(function.name, unknown, signature.names)

@@ -281,7 +281,11 @@ class LazyLoader:
         module_name, _, function_name = name.partition(".")
         module = self.module(module_name)
         if module is not None:
-            known = [f"{module_name}.{other}" for other, f in module.functions.items() if not f.hidden and not other.startswith("mod_")]
+            known = [
+                f"{module_name}.{other}"
+                for other, f in module.functions.items()
+                if not f.hidden and not other.startswith("mod_")
+            ]
             return next(iter(difflib.get_close_matches(name, known, n=1)), "")
         for near in difflib.get_close_matches(module_name, self._likely_modules(), n=3):
             if self.has(f"{near}.{function_name}"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import io
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import RenderError, RunCancelled
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
-_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "text", "toml", "yaml")
+_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "stateconf", "text", "toml", "yaml")
 
 
 class Stage(NamedTuple):
@@ -189,6 +190,10 @@ def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
         from asyncstate.render import py  # noqa: PLC0415
 
         return py.render(_own_text(context, data), context)
+    if stage.name == "stateconf":
+        from asyncstate.render import stateconf  # noqa: PLC0415
+
+        return stateconf.render(data, stage.argline, context.sls, context.saltenv, _nested(context))
     if not isinstance(data, str):
         kind = type(data).__name__
         raise RenderError(f'the renderer "{stage.name}" needs text, but the one before it returned a {kind}')
@@ -201,6 +206,16 @@ def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     from asyncstate.render import toml  # noqa: PLC0415
 
     return toml.render(data, context.path)
+
+
+def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]:
+    """Return a function that renders text through a pipe of its own, with more variables."""
+
+    def run(pipe: str, text: str, variables: dict[str, Any]) -> Any:
+        inner = replace(context, extra={**context.extra, **variables})
+        return _run(parse_pipe(pipe, inner), text, inner, template_env="jinja_sls_env").data
+
+    return run
 
 
 def _own_text(context: RenderContext, data: Any) -> str:

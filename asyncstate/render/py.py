@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.load.salt_import import PLUGIN_BUILTINS
 from asyncstate.render.excerpt import excerpt_around
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ def render(text: str, context: RenderContext) -> Any:
     """
     path = context.path or "<py>"
     given = _names(context)
-    namespace: dict[str, Any] = {"__name__": _MODULE_NAME, "__file__": path, **given}
+    namespace: dict[str, Any] = {
+        "__name__": _MODULE_NAME,
+        "__file__": path,
+        "__builtins__": PLUGIN_BUILTINS,
+        **given,
+    }
     try:
         exec(compile(text, path, "exec"), namespace)  # noqa: S102 - running it is what this renderer is for
         for name, value in given.items():

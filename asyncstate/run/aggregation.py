@@ -67,6 +67,8 @@ class Aggregation:
         lows = [self.lows[other.index] for other in ready]
         changed = await self._call(function, (low, lows, running), chunk)
         if isinstance(changed, dict):
+            if "pkgs" not in chunk.args:
+                _keep_own_name(changed)
             self.lows[chunk.index] = changed
             self._folded[chunk.index] = [other for other in free if self.lows[other.index].get("__agg__")]
         elif changed is not _FAILED:
@@ -106,6 +108,20 @@ class Aggregation:
 
     def _note(self, function: LoadedFunction, chunk: LowChunk, what: str) -> None:
         self.notices.append(f"{function.name} failed for {chunk.place}: {what}")
+
+
+def _keep_own_name(low: dict[str, Any]) -> None:
+    """Put the name of a state among the ``pkgs`` that were folded into it.
+
+    With ``pkgs`` a state no longer looks at its name, and a module that only collects those of the others (Salt's own
+    does) would lose it.
+    """
+    pkgs = low.get("pkgs")
+    if not isinstance(pkgs, list):
+        return
+    known = {name for item in pkgs for name in (item if isinstance(item, dict) else [item])}
+    if low["name"] not in known:
+        low["pkgs"] = [low["name"], *pkgs]
 
 
 _FAILED = object()

@@ -252,7 +252,8 @@ class Invoker:
             return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
         seconds = _own_timeout(low, function)
         try:
-            args, kwargs = bind(function, low)
+            # What is written for a state need not be for its mod_watch, too.
+            args, kwargs = bind(function, low, lenient=low["fun"] == "mod_watch")
         except ArgumentError as error:
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(low["name"], _misfit(error))

@@ -24,7 +24,7 @@ class Holder(NamedTuple):
 
 
 class RunLock:
-    """A lock file in a directory (the cache directory, as in Salt), given back by the system when its process ends, however it ends.
+    """A lock file in a directory: the cache directory, as in Salt. The system frees it however its process ends.
 
     Entering waits ``wait`` seconds at most and raises LockHeld, which names the holder; OSError if there can be no lock
     file. It blocks: take it before an event loop runs.

@@ -47,7 +47,9 @@ class Tree:
         (base / "salt").mkdir()
         (base / "pillar").mkdir()
 
-    async def _run(self, name, result=True, changes=None, predicted=None, sleep=0, comment="done", extra=None, **kwargs):
+    async def _run(  # noqa: PLR0917 - called with what SLS files say, by name
+        self, name, result=True, changes=None, predicted=None, sleep=0, comment="done", extra=None, **kwargs
+    ):
         self.lows.append((name, kwargs))
         test = current.get().opts["test"]
         self.log.append(f"test {name}" if test else name)
@@ -72,7 +74,10 @@ class Tree:
         return self
 
     def runtime(self, **settings):
-        roots = {"file_roots": {"base": [str(self.base / "salt")]}, "pillar_roots": {"base": [str(self.base / "pillar")]}}
+        roots = {
+            "file_roots": {"base": [str(self.base / "salt")]},
+            "pillar_roots": {"base": [str(self.base / "pillar")]},
+        }
         values = {"id": "here", "cachedir": str(self.base / "cache"), "state_dir": str(self.base / "state")}
         return StateRuntime(Settings(**{**roots, **values, **self.settings, **settings}), states=self.states)
 
@@ -90,7 +95,19 @@ class Tree:
         """Low data by name."""
         return {chunk.name: chunk.as_low() for chunk in self.plan(sls, **settings).chunks}
 
-    def report(self, sls="a", *, test=None, concurrency=1, exclude=(), ids=(), failhard=None, timeout=None, mock=False, **settings):
+    def report(
+        self,
+        sls="a",
+        *,
+        test=None,
+        concurrency=1,
+        exclude=(),
+        ids=(),
+        failhard=None,
+        timeout=None,
+        mock=False,
+        **settings,
+    ):
         """Apply, and return the report."""
 
         async def apply():

@@ -34,7 +34,10 @@ def skipped(sls, conditions, **options):
         ("creates: /etc", "/etc exists"),
         ("creates: [/etc, /usr]", "All files in creates exist"),
         ("creates: [/etc, /nowhere]", None),
-        ("{onlyif: 'true'}, {unless: 'true'}, {creates: /nowhere}", "onlyif condition is true\nunless condition is true\nCreates files not found"),
+        (
+            "{onlyif: 'true'}, {unless: 'true'}, {creates: /nowhere}",
+            "onlyif condition is true\nunless condition is true\nCreates files not found",
+        ),
         ("{onlyif: ['test -e passwd']}, {cwd: /etc}, {unless: 'false'}", None),
     ],
 )
@@ -73,7 +76,9 @@ def test_conditions_that_cannot_be_asked(sls, condition):
 
 
 @pytest.mark.feature("F082", "B6")
-@pytest.mark.parametrize(("condition", "comment"), [("unless", "unless condition is true"), ("onlyif", "onlyif condition is false")])
+@pytest.mark.parametrize(
+    ("condition", "comment"), [("unless", "unless condition is true"), ("onlyif", "onlyif condition is false")]
+)
 def test_conditions_that_cannot_start(sls, condition, comment):
     row = sls(f"a: {{x.run: [{{{condition}: 'true'}}, {{cwd: /nowhere}}]}}\n").rows()["a"]
     assert (row["result"], row["comment"]) == (True, comment)
@@ -109,7 +114,12 @@ def test_retry(sls, parallel, width):
 @pytest.mark.feature("F084")
 @pytest.mark.parametrize(
     ("retry", "calls"),
-    [("false", 1), ("{until: false, attempts: 3, interval: 0}", 1), ("{attempts: 2, interval: 0, splay: 0}", 2), ("{attempts: '3', interval: 0}", 2)],
+    [
+        ("false", 1),
+        ("{until: false, attempts: 3, interval: 0}", 1),
+        ("{attempts: 2, interval: 0, splay: 0}", 2),
+        ("{attempts: '3', interval: 0}", 2),
+    ],
 )
 def test_forms_of_retry(sls, retry, calls):
     tree = sls(f"a: {{x.run: [{{result: false}}, {{retry: {retry}}}]}}\n")
@@ -182,7 +192,12 @@ def test_umask(sls, tmp_path, width):
 @pytest.mark.feature("F088")
 def test_environment_of_a_state(tree):
     def show(name):
-        return {"name": name, "result": True, "changes": {"env": str(seen["__env__"]), "runas": str(seen["low"].get("runas"))}, "comment": ""}
+        return {
+            "name": name,
+            "result": True,
+            "changes": {"env": str(seen["__env__"]), "runas": str(seen["low"].get("runas"))},
+            "comment": "",
+        }
 
     seen = {"__env__": dunders.__env__, "low": dunders.__low__}
     tree.states["x.show"] = show
@@ -195,7 +210,9 @@ def test_environment_of_a_state(tree):
 @pytest.mark.feature("F088")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_commands_run_as_another_user(sls):
-    rows = sls("id: {cmd.run: [{name: 'id -un'}, {runas: nobody}]}\nc: {x.run: [{onlyif: 'test $(id -un) = nobody'}, {runas: nobody}]}\n").rows()
+    rows = sls(
+        "id: {cmd.run: [{name: 'id -un'}, {runas: nobody}]}\nc: {x.run: [{onlyif: 'test $(id -un) = nobody'}, {runas: nobody}]}\n"
+    ).rows()
     assert rows["id -un"]["changes"]["stdout"] == "nobody"
     assert rows["c"]["comment"] == "done"
 
@@ -214,7 +231,10 @@ def test_events_a_state_asks_for(sls):
 
     run_id = asyncio.run(run())
     found = [event for event in events if isinstance(event, StateEvent)]
-    assert [event.name for event in found] == [f"salt/state_result/{run_id}/a/a", f"salt/state_result/{run_id}/my/suffix"]
+    assert [event.name for event in found] == [
+        f"salt/state_result/{run_id}/a/a",
+        f"salt/state_result/{run_id}/my/suffix",
+    ]
     assert found[0].row["name"] == "a"
 
 
@@ -252,7 +272,11 @@ def test_slots(sls):
 
 @pytest.mark.feature("F092")
 def test_no_log(sls, width):
-    rows = sls("a: {x.run: [{no_log: true}, {changes: {a: secret, n: 0, deep: {b: [secret]}}}, {comment: secret}]}\n").report(concurrency=width).rows
+    rows = (
+        sls("a: {x.run: [{no_log: true}, {changes: {a: secret, n: 0, deep: {b: [secret]}}}, {comment: secret}]}\n")
+        .report(concurrency=width)
+        .rows
+    )
     (row,) = rows.values()
     assert row["comment"] == "**********"
     assert row["changes"] == {"a": "**********", "n": 0, "deep": {"b": ["**********"]}}
@@ -313,7 +337,9 @@ def test_an_unknown_argument(tree, width):
 
 @pytest.mark.feature("F096")
 def test_time_outs(sls, width):
-    tree = sls("slow: {x.run: [{sleep: 30}, {timeout: 0.05}]}\nc: {cmd.run: [{name: sleep 30}, {timeout: 0.1}]}\nok: x.run\n")
+    tree = sls(
+        "slow: {x.run: [{sleep: 30}, {timeout: 0.05}]}\nc: {cmd.run: [{name: sleep 30}, {timeout: 0.1}]}\nok: x.run\n"
+    )
 
     async def slow(name, sleep=0):
         await asyncio.sleep(sleep)

@@ -61,7 +61,9 @@ def test_exclusive_states_and_lanes(crowd):
 @pytest.mark.feature("F136")
 def test_lanes_taken_crosswise_do_not_lock_each_other_out(crowd, width):
     pairs = ["[p, q]", "[q, p]", "[r, p]", "[q, r]"]
-    lines = [f"s{n}: {{x.run: [{{lane: {pairs[n % 4]}}}, {{require: [{f's{n - 5}' if n > 4 else ''}]}}]}}" for n in range(40)]
+    lines = [
+        f"s{n}: {{x.run: [{{lane: {pairs[n % 4]}}}, {{require: [{f's{n - 5}' if n > 4 else ''}]}}]}}" for n in range(40)
+    ]
     assert crowd.write({"a.sls": "\n".join(lines)}).report(concurrency=width).ok
 
 
@@ -80,10 +82,14 @@ def test_calls_within_calls_need_no_place_of_their_own(tree, width):
 @pytest.mark.feature("F131", "B4")
 def test_parallel_true_loses_nothing(sls, width):
     process = os.getpid()
-    rows = sls(
-        "p: {x.run: [{parallel: true}, {changes: {a: 1}}]}\nw: {x.run: [{parallel: true}, {watch: [p]}]}\n"
-        "l: {x.run: [{parallel: true}, {listen: [p]}]}\nq: {x.run: [{parallel: true}, {prereq: [t]}]}\nt: {x.run: [{predicted: [null, {}]}]}\n"
-    ).report(concurrency=width).rows
+    rows = (
+        sls(
+            "p: {x.run: [{parallel: true}, {changes: {a: 1}}]}\nw: {x.run: [{parallel: true}, {watch: [p]}]}\n"
+            "l: {x.run: [{parallel: true}, {listen: [p]}]}\nq: {x.run: [{parallel: true}, {prereq: [t]}]}\nt: {x.run: [{predicted: [null, {}]}]}\n"
+        )
+        .report(concurrency=width)
+        .rows
+    )
     assert os.getpid() == process
     assert rows["x_|-w_|-w_|-run"]["comment"] == "reacted"
     assert "x_|-listener_l_|-l_|-mod_watch" in rows
@@ -130,7 +136,10 @@ def random_tree(seed, size):
     kinds = ["require", "watch", "onchanges", "onfail", "require_any", "onfail_any", "listen"]
     lines = [f"t{n}: {{x.run: [{{predicted: [{choose.choice(['null', 'true'])}, {{}}]}}]}}" for n in range(3)]
     for n in range(size):
-        items = [f"{{sleep: 0.00{choose.randrange(3)}}}", f"{{result: {choose.choice(['true', 'true', 'true', 'false'])}}}"]
+        items = [
+            f"{{sleep: 0.00{choose.randrange(3)}}}",
+            f"{{result: {choose.choice(['true', 'true', 'true', 'false'])}}}",
+        ]
         if choose.random() < 0.5:
             items.append("{changes: {a: 1}, predicted: [null, {a: 1}]}")
         for kind in choose.sample(kinds, choose.randrange(3)) if n else []:
@@ -167,7 +176,10 @@ def test_a_lock_names_its_holder_and_can_be_waited_for(tmp_path):
         assert lock.holder().pid == os.getpid()
         assert oct(os.stat(lock.path).st_mode & 0o777) == "0o600"
         before = time.monotonic()
-        with pytest.raises(LockHeld, match=rf"process {os.getpid()}, since \d{{4}}-") as caught, RunLock(str(tmp_path), wait=0.2):
+        with (
+            pytest.raises(LockHeld, match=rf"process {os.getpid()}, since \d{{4}}-") as caught,
+            RunLock(str(tmp_path), wait=0.2),
+        ):
             pass
         assert time.monotonic() - before >= 0.2
         assert caught.value.pid == os.getpid()
@@ -182,7 +194,7 @@ HOLD = "import sys, time\nfrom asyncstate.run.lock import RunLock\nwith RunLock(
 @pytest.mark.feature("F160")
 def test_runs_that_only_look_are_never_locked(run_cli, tree):
     tree.write({"a.sls": "a: test.nop\n"})
-    command = [sys.executable, "-c", HOLD, str(tree.base / "state"), "30"]
+    command = [sys.executable, "-c", HOLD, str(tree.base / "cache"), "30"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
         root = ("--file-root", tree.base / "salt")
@@ -199,7 +211,7 @@ def test_runs_that_only_look_are_never_locked(run_cli, tree):
 @pytest.mark.feature("F160")
 def test_waiting_for_another_run(run_cli, tree):
     tree.write({"a.sls": "a: test.nop\n"})
-    command = [sys.executable, "-c", HOLD, str(tree.base / "state"), "0.5"]
+    command = [sys.executable, "-c", HOLD, str(tree.base / "cache"), "0.5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         holder.stdout.readline()
         done = run_cli("apply", "a", "--wait", 20, "--file-root", tree.base / "salt")

@@ -37,6 +37,16 @@ def test_mod_watch_is_called_in_test_mode(sls):
     assert tree.log == ["test t", "test w", "watch w"]
 
 
+@pytest.mark.feature("F100", "B2")
+def test_mod_watch_gets_only_what_it_takes(tree):
+    tree.states |= {
+        "z.run": lambda name, flavour=None: row(name),
+        "z.mod_watch": lambda name, reload=False: row(name, comment=f"reload={reload}"),
+    }
+    tree.write({"a.sls": "w: {z.run: [{watch: [t]}, {flavour: f}]}\nt: {x.run: [{changes: {a: 1}}]}\n"})
+    assert tree.rows()["w"]["comment"] == "reload=False"
+
+
 @pytest.mark.feature("F101")
 def test_mod_watch_replaces_a_failure_without_changes(sls, width):
     rows = sls("w: {x.run: [{watch: [t]}, {result: false}]}\nt: {x.run: [{changes: {a: 1}}]}\n").rows(concurrency=width)
@@ -57,7 +67,11 @@ def test_mod_init(tree, width):
     for fun in ("installed", "removed"):
         tree.states[f"z.{fun}"] = row
     tree.states["z.mod_init"] = mod_init
-    tree.write({"a.sls": "a: z.removed\nb: {z.installed: [{require: [bad]}]}\nbad: {x.run: [{result: false}]}\nc: z.installed\nd: z.gone\n"})
+    tree.write(
+        {
+            "a.sls": "a: z.removed\nb: {z.installed: [{require: [bad]}]}\nbad: {x.run: [{result: false}]}\nc: z.installed\nd: z.gone\n"
+        }
+    )
     rows = tree.rows(concurrency=1)
     assert calls == [("removed", "a"), ("installed", "b")]
     assert rows["b"]["result"] is False
@@ -128,10 +142,27 @@ def test_aggregate_on_one_state_takes_in_the_later_ones(packages, aggregate, wid
     assert sorted(packages.calls[1:]) == [["a1", "a2", "b"], ["c"]]
 
 
+@pytest.mark.feature("F103", "F105")
+def test_a_module_that_forgets_its_own_name_loses_nothing(packages):
+    def mod_aggregate(low, chunks, running):
+        others = [chunk["name"] for chunk in chunks if not chunk.get("__agg__")]
+        for chunk in chunks:
+            chunk["__agg__"] = True
+        low["pkgs"] = others
+        return low
+
+    packages.states["z.mod_aggregate"] = mod_aggregate
+    packages.write({"a.sls": "a: z.inst\nb: z.inst\n"})
+    packages.rows(state_aggregate=True)
+    assert packages.calls == [["a", "b"]]
+
+
 @pytest.mark.feature("F105", "B1")
 def test_aggregation_waits_for_what_members_require(packages, width):
     packages.write(
-        {"a.sls": "a: {z.inst: []}\nr: {x.run: [{sleep: 0.01}]}\nb: {z.inst: [{require: [{x: r}]}]}\nafter: {x.run: [{require: [{z: a}]}]}\n"}
+        {
+            "a.sls": "a: {z.inst: []}\nr: {x.run: [{sleep: 0.01}]}\nb: {z.inst: [{require: [{x: r}]}]}\nafter: {x.run: [{require: [{z: a}]}]}\n"
+        }
     )
     packages.rows(state_aggregate=True, concurrency=width)
     assert packages.calls == [["a", "b"]]
@@ -151,6 +182,29 @@ def test_members_that_may_not_run_are_left_out(packages, width):
     assert rows["a"]["comment"] == "One or more requisite failed: a.bad"
 
 
+@pytest.mark.feature("F106")
+def test_each_member_has_its_own_changes(packages, width):
+    def split(low, chunks, ret):
+        from asyncstate.model.tag import state_tag
+
+        owners = {state_tag(low["state"], each["__id__"], each["name"], each["fun"]): each["__id__"] for each in chunks}
+        return {
+            tag: {id_: change for id_, change in ret["changes"].items() if id_[0] == owner}
+            for tag, owner in owners.items()
+        }
+
+    packages.states["z.mod_aggregate_split"] = split
+    packages.write(
+        {
+            "a.sls": "a: {z.inst: [{pkgs: [a1, a2]}]}\nb: z.inst\nw: {x.run: [{watch: [{z: b}]}]}\no: {x.run: [{onchanges: [{z: b}]}]}\n"
+        }
+    )
+    rows = packages.rows(state_aggregate=True, concurrency=width)
+    assert packages.calls == [["a1", "a2", "b"]]
+    assert (sorted(rows["a"]["changes"]), sorted(rows["b"]["changes"])) == (["a1", "a2"], ["b"])
+    assert sorted(entry for entry in packages.log) == ["o", "w", "watch w"]
+
+
 @pytest.mark.feature("F103")
 def test_a_type_error_in_mod_aggregate_is_a_notice(packages):
     packages.states["z.mod_aggregate"] = lambda low, chunks, running: low + 1
@@ -167,7 +221,10 @@ def test_a_type_error_in_mod_aggregate_is_a_notice(packages):
 
 @pytest.mark.feature("F108")
 def test_mod_run_check(tree):
-    tree.states |= {"z.run": lambda name, **kwargs: row(name, comment="itself"), "z.mod_run_check": lambda *args, **kwargs: row("x")}
+    tree.states |= {
+        "z.run": lambda name, **kwargs: row(name, comment="itself"),
+        "z.mod_run_check": lambda *args, **kwargs: row("x"),
+    }
     tree.write({"a.sls": "a: {z.run: [{onlyif: 'false'}]}\n"})
     assert tree.rows().comments == {"a": "itself"}
 
@@ -175,7 +232,11 @@ def test_mod_run_check(tree):
 @pytest.mark.feature("F108")
 def test_mod_run_check_cmd(tree):
     checks = {"z.mod_run_check_cmd": lambda *args, **kwargs: True}
-    tree.states |= {"z.own": lambda name, check_cmd=None: row(name, comment=check_cmd), "z.no": lambda name: row(name), **checks}
+    tree.states |= {
+        "z.own": lambda name, check_cmd=None: row(name, comment=check_cmd),
+        "z.no": lambda name: row(name, comment="none"),
+        **checks,
+    }
     tree.write({"a.sls": "a: {z.own: [{check_cmd: 'false'}]}\nb: {z.no: [{check_cmd: 'false'}]}\n"})
     rows = tree.rows()
     assert rows.comments == {"a": "false", "b": "check_cmd determined the state failed"}
@@ -202,7 +263,11 @@ def test_the_test_of_a_prereq_is_seen_by_nobody_else(sls):
 
 @pytest.mark.feature("F110")
 def test_test_mode(tree):
-    tree.write({"a.sls": "t: {x.run: [{predicted: [null, {a: 1}]}]}\nr: {x.run: [{require: [t]}]}\nf: {x.run: [{test: true}]}\n"})
+    tree.write(
+        {
+            "a.sls": "t: {x.run: [{predicted: [null, {a: 1}]}]}\nr: {x.run: [{require: [t]}]}\nf: {x.run: [{test: true}]}\n"
+        }
+    )
     report = tree.report(test=True, failhard=True)
     assert report.exit_code == 0
     assert tree.log == ["test t", "test r", "test f"]
@@ -217,7 +282,11 @@ KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num_
 
 @pytest.mark.feature("F120", "B2")
 def test_every_row_has_every_key(tree, width):
-    tree.states |= {"z.strict": lambda name: row(name), "z.needs": lambda name, foo: row(name), "z.short": lambda name: {"name": name}}
+    tree.states |= {
+        "z.strict": lambda name: row(name, comment="strict"),
+        "z.needs": lambda name, foo: row(name),
+        "z.short": lambda name: {"name": name},
+    }
     tree.write(
         {
             "a.sls": "ok: x.run\nbad: {x.run: [{result: false}]}\nheld: {x.run: [{require: [bad]}]}\nskipped: {x.run: [{onlyif: 'false'}]}\n"
@@ -228,11 +297,13 @@ def test_every_row_has_every_key(tree, width):
     report = tree.report(concurrency=width)
     assert len(report.rows) == 14
     for tag, each in report.rows.items():
-        assert KEYS <= each.keys(), tag
+        assert each.keys() >= KEYS, tag
         assert re.fullmatch(r"\d\d:\d\d:\d\d(\.\d+)?", each["start_time"]), tag
         assert isinstance(each["duration"], float)
         assert tag.split("_|-")[2] == each["name"]
-    assert [report.rows[f"{s}_|-{i}_|-{i}_|-{f}"]["__id__"] for s, i, f in (("no", "gone", "such"), ("z", "needs", "needs"))] == [None, None]
+    assert [
+        report.rows[f"{s}_|-{i}_|-{i}_|-{f}"]["__id__"] for s, i, f in (("no", "gone", "such"), ("z", "needs", "needs"))
+    ] == [None, None]
 
 
 @pytest.mark.feature("F121", "F125", "B2")
@@ -280,13 +351,22 @@ def test_comments_and_results_are_brought_into_shape(tree, result, expected):
 @pytest.mark.feature("F123")
 def test_sub_states(tree, width):
     low = {"state": "idem", "name": "sub", "__id__": "sub_id", "fun": "present"}
-    subs = [{"name": "sub", "result": True, "changes": {"a": 1}, "comment": ["x", "y"], "low": low, "duration": 1.5}, {"result": True}]
+    subs = [
+        {"name": "sub", "result": True, "changes": {"a": 1}, "comment": ["x", "y"], "low": low, "duration": 1.5},
+        {"result": True},
+    ]
     tree.states["z.run"] = lambda name: row(name, sub_state_run=subs)
     report = tree.write({"a.sls": "a: z.run\nb: x.run\n"}).report(concurrency=width)
     tags = list(report.rows)
     assert tags[:2] == ["z_|-a_|-a_|-run", "idem_|-sub_id_|-sub_|-present"]
     sub = report.rows[tags[1]]
-    assert (sub["__state_ran__"], sub["comment"], sub["duration"], sub["__sls__"], sub["__id__"]) == (True, "x\ny", 1.5, "a", "a")
+    assert (sub["__state_ran__"], sub["comment"], sub["duration"], sub["__sls__"], sub["__id__"]) == (
+        True,
+        "x\ny",
+        1.5,
+        "a",
+        "a",
+    )
     assert report.rows[tags[2]]["result"] is False
     assert "sub_state_run" not in report.rows[tags[0]]
 

@@ -7,7 +7,12 @@ from asyncstate.model.plan import NodeKind
 
 @pytest.mark.feature("F050", "F056")
 def test_auto_order(tree):
-    tree.write({"a.sls": "include: [b]\none: x.run\nfixed: {x.run: [{order: 10001}]}\ntwo: {y.run: [], x.run: []}\n", "b.sls": "zero: x.run\n"})
+    tree.write(
+        {
+            "a.sls": "include: [b]\none: x.run\nfixed: {x.run: [{order: 10001}]}\ntwo: {y.run: [], x.run: []}\n",
+            "b.sls": "zero: x.run\n",
+        }
+    )
     plan = tree.plan()
     assert [(chunk.name, chunk.order) for chunk in plan.chunks] == [
         ("zero", 10000), ("fixed", 10001), ("one", 10001), ("two", 10002), ("two", 10003),
@@ -35,7 +40,12 @@ def test_direct_dependents_pull_forward_and_no_others(sls):
 
 @pytest.mark.feature("F052")
 def test_equal_orders_go_by_name(sls):
-    tree = sls("".join(f"{name}: {{{module}.run: [{{order: 1}}]}}\n" for name, module in (("b", "x"), ("a", "y"), ("A", "x"), ("a2", "x"))))
+    tree = sls(
+        "".join(
+            f"{name}: {{{module}.run: [{{order: 1}}]}}\n"
+            for name, module in (("b", "x"), ("a", "y"), ("A", "x"), ("a2", "x"))
+        )
+    )
     assert tree.order() == ["A", "a2", "b", "a"]
 
 
@@ -91,7 +101,12 @@ def test_explicit_orders_are_stages(sls):
     tree.report(concurrency=16)
     ends = tree.ends
     assert ends.index("s1b") < ends.index("s1")
-    assert max(ends.index("s1"), ends.index("s1b"), ends.index("early")) < ends.index("s2") < ends.index("auto") < ends.index("end")
+    assert (
+        max(ends.index("s1"), ends.index("s1b"), ends.index("early"))
+        < ends.index("s2")
+        < ends.index("auto")
+        < ends.index("end")
+    )
 
 
 FORMULA = """
@@ -114,7 +129,11 @@ def before(plan, name):
 def test_implicit_order(sls):
     tree = sls(FORMULA.format("/srv/nowhere"))
     none, footprint, strict = (tree.plan(implicit_order=mode) for mode in ("none", "footprint", "strict"))
-    assert {name: before(none, name) for name in ("inside", "user", "free")} == {"inside": set(), "user": set(), "free": set()}
+    assert {name: before(none, name) for name in ("inside", "user", "free")} == {
+        "inside": set(),
+        "user": set(),
+        "free": set(),
+    }
     assert before(footprint, "inside") == {"folder"}
     assert {"folder", "inside"} <= before(footprint, "user")
     assert before(footprint, "other") == set()

@@ -34,7 +34,11 @@ def test_dunders(tree):
     ("module", "function", "reason"),
     [
         ("def __virtual__():\n    return False\n", "m.run", "'m' __virtual__ returned False"),
-        ("def __virtual__():\n    return False, 'because reasons'\n", "m.run", "'m' __virtual__ returned False: because reasons"),
+        (
+            "def __virtual__():\n    return False, 'because reasons'\n",
+            "m.run",
+            "'m' __virtual__ returned False: because reasons",
+        ),
         ("import nothing_like_that\n", "m.run", "'m' __virtual__ returned False: No module named 'nothing_like_that'"),
         ("def run(:\n", "m.run", "'m' __virtual__ returned False: "),
         ("", "m.gone", "'m.gone' is not available."),
@@ -62,7 +66,13 @@ def test_virtual_names_and_aliases(tree):
 
 @pytest.mark.feature("F142", "B8")
 def test_modules_of_the_tree_hide_bundled_ones_as_a_whole(tree):
-    tree.write({"_states/test.py": f"def own(name):\n    {ROW % repr('mine')}", "_modules/mine.py": "def hi():\n    return 'hi'\n", "a.sls": "a: test.own\nb: test.nop\n{{ salt['mine.hi']() }}: x.run\n"})
+    tree.write(
+        {
+            "_states/test.py": f"def own(name):\n    {ROW % repr('mine')}",
+            "_modules/mine.py": "def hi():\n    return 'hi'\n",
+            "a.sls": "a: test.own\nb: test.nop\n{{ salt['mine.hi']() }}: x.run\n",
+        }
+    )
     assert tree.rows().results == {"a": True, "b": False, "hi": True}
 
 
@@ -102,7 +112,10 @@ def test_other_folders_of_plugins(tree):
             "_utils/u.py": "def help():\n    return 'u'\n",
             "_renderers/upper.py": "def render(text, saltenv='base', sls='', **kwargs):\n    text = text.read() if hasattr(text, 'read') else text\n    return text.replace('LOUD', 'quiet')\n",
             "_states/m.py": "from os.path import join\nstarted = []\ndef __init__(opts):\n    started.append(opts['id'])\n__load__ = ['run', 'hidden_not']\n"
-            "def run(name):\n    " + ROW % "f\"{__utils__['u.help']()} {started}\"" + "def left_out(name):\n    " + ROW % "''",
+            "def run(name):\n    "
+            + ROW % "f\"{__utils__['u.help']()} {started}\""
+            + "def left_out(name):\n    "
+            + ROW % "''",
             "_states/n.py": "from os.path import join\ndef run(name):\n    " + ROW % "''",
             "a.sls": "#!upper|jinja|yaml\nLOUD: x.run\n{{ grains.mine }}: m.run\nl: m.left_out\nj: n.join\n",
         }

@@ -87,7 +87,8 @@ def test_imports_of_templates(tree):
 @pytest.mark.feature("F006")
 def test_variables_of_the_place(tree):
     names = "sls slspath tpldir slsdotpath tpldot slscolonpath sls_path tplfile".split()
-    text = "{{ sls }}: {x.run: [{v: [%s]}]}\n" % ", ".join(f"'{{{{ {name} }}}}'" for name in names)
+    values = ", ".join(f"'{{{{ {name} }}}}'" for name in names)
+    text = f"{{{{ sls }}}}: {{x.run: [{{v: [{values}]}}]}}\n"
     tree.write({"a.sls": text, "p/q/init.sls": text, "p/q/r.sls": text})
     low = tree.low("a p.q p.q.r")
     assert {name: each["v"] for name, each in low.items()} == {
@@ -164,18 +165,25 @@ def test_a_key_twice(sls, text):
 @pytest.mark.feature("F017")
 def test_jinja_options(tree):
     trimmed = "{% set x = 1 %}\n{{ 'a: x.run' }}"
-    assert tree.write({"a.sls": f'#jinja2: {{"trim_blocks": true, "variable_start_string": "<<", "variable_end_string": ">>"}}\n'
+    assert tree.write({"a.sls": '#jinja2: {"trim_blocks": true, "variable_start_string": "<<", "variable_end_string": ">>"}\n'
                                "<< 'a' >>: x.run\n"}).order() == ["a"]  # fmt: skip
     assert tree.write({"a.sls": trimmed}).order(jinja_sls_env={"trim_blocks": True}) == ["a"]
     target = tree.base / "out"
-    tree.write({"t.j2": "%% set x = 3\n{{ x }}", "a.sls": f"{target}: {{file.managed: [{{source: 'salt://t.j2', template: jinja}}]}}\n"})
+    tree.write(
+        {
+            "t.j2": "%% set x = 3\n{{ x }}",
+            "a.sls": f"{target}: {{file.managed: [{{source: 'salt://t.j2', template: jinja}}]}}\n",
+        }
+    )
     assert tree.rows(jinja_env={"line_statement_prefix": "%%"})[str(target)]["result"] is True
     assert target.read_text().strip() == "3"
 
 
 @pytest.mark.feature("F018")
 def test_names_of_sls_files(tree):
-    tree.write({"a.sls": "file: x.run\n", "a/init.sls": "folder: x.run\n", "a/b.sls": "b: x.run\n", "c/init.sls": "c: x.run\n"})
+    tree.write(
+        {"a.sls": "file: x.run\n", "a/init.sls": "folder: x.run\n", "a/b.sls": "b: x.run\n", "c/init.sls": "c: x.run\n"}
+    )
     assert tree.order("a") == ["file"]
     assert tree.order("c") == ["c"]
     assert tree.order("a/b") == ["b"]
@@ -231,7 +239,20 @@ def test_grains(tree):
     assert value(tree, "{{ grains['from'] }}", grains={"from": "config"}) == "config"
     assert value(tree, "{{ grains['from'] }}", grains={"from": "config"}, grains_override={"from": "flag"}) == "flag"
     assert value(tree, "{{ grains['only'] }}") == "custom"
-    for name in ("os", "os_family", "kernel", "osarch", "num_cpus", "id", "host", "fqdn", "cpuarch", "init", "ipv4", "path"):
+    for name in (
+        "os",
+        "os_family",
+        "kernel",
+        "osarch",
+        "num_cpus",
+        "id",
+        "host",
+        "fqdn",
+        "cpuarch",
+        "init",
+        "ipv4",
+        "path",
+    ):
         assert value(tree, f"{{{{ grains['{name}'] is defined }}}}") is True, name
     assert value(tree, "{{ grains.id }}") == "here"
 

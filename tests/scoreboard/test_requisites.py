@@ -120,7 +120,8 @@ def test_several_targets(sls):
 )
 def test_mixed_kinds(sls, requisites, outcome, width):
     tree = sls(
-        "good: x.run\nbad: {x.run: [{result: false}]}\nchg: {x.run: [{changes: {a: 1}}]}\n" f"d: {{x.run: [{requisites}]}}\n"
+        "good: x.run\nbad: {x.run: [{result: false}]}\nchg: {x.run: [{changes: {a: 1}}]}\n"
+        f"d: {{x.run: [{requisites}]}}\n"
     )
     row = tree.rows(concurrency=width)["d"]
     if outcome == "fails":
@@ -206,7 +207,9 @@ def test_globs_and_exact_names(sls):
 @pytest.mark.feature("F062")
 def test_a_missing_target(sls):
     (issue,) = sls("a:\n  x.run:\n    - require:\n      - x: nobody\n").errors()
-    assert issue.message == "Referenced state does not exist for requisite [require: (x: nobody)] in state [a] in SLS [a]"
+    assert (
+        issue.message == "Referenced state does not exist for requisite [require: (x: nobody)] in state [a] in SLS [a]"
+    )
     assert issue.file.endswith("a.sls")
     assert issue.line in {1, 2, 3, 4}
 
@@ -264,7 +267,9 @@ def test_in_forms_for_an_sls_a_text_and_a_name(tree):
     )
     plan = tree.plan()
     names = [(chunk.state, chunk.name) for chunk in plan.chunks]
-    needs = {names[i]: {names[n][1] for n in plan.dag.reach([i], forward=False) if n < len(names)} for i in range(len(names))}
+    needs = {
+        names[i]: {names[n][1] for n in plan.dag.reach([i], forward=False) if n < len(names)} for i in range(len(names))
+    }
     assert needs["x", "one"] == {"one", "s"}
     assert needs["x", "two"] == {"two", "s", "p"}
     assert needs["y", "two"] == {"two", "s"}
@@ -277,7 +282,11 @@ def test_use_copies_what_is_missing(sls):
         "a: {x.run: [{flavour: a}, {size: 1}, {order: 3}, {name: n}, {require: [c]}]}\n"
         "b: {y.run: [{use: [{x: a}]}, {size: 2}]}\nc: x.run\nd: {x.run: [{use_in: [c]}, {colour: red}]}\n"
     ).low()
-    assert {key: low["b"].get(key) for key in ("flavour", "size", "require")} == {"flavour": "a", "size": 2, "require": None}
+    assert {key: low["b"].get(key) for key in ("flavour", "size", "require")} == {
+        "flavour": "a",
+        "size": 2,
+        "require": None,
+    }
     assert low["b"]["name"] == "b"
     assert low["b"]["order"] != 3
     assert low["c"]["colour"] == "red"
@@ -293,7 +302,9 @@ def test_disabled_requisites(sls):
 @pytest.mark.feature("F076", "B7")
 @pytest.mark.parametrize(("handler", "code"), [("", 0), ("{result: false}, ", 2)])
 def test_onfail_stop_false_handles_a_failure(sls, handler, code, width):
-    tree = sls(f"bad: {{x.run: [{{result: false}}]}}\nh: {{x.run: [{handler}{{onfail: [bad]}}, {{onfail_stop: false}}]}}\n")
+    tree = sls(
+        f"bad: {{x.run: [{{result: false}}]}}\nh: {{x.run: [{handler}{{onfail: [bad]}}, {{onfail_stop: false}}]}}\n"
+    )
     report = tree.report(concurrency=width)
     assert report.exit_code == code
     assert bool(report.handled) == (code == 0)
@@ -388,8 +399,8 @@ def test_prereqs_in_a_chain_and_of_two_targets(sls, width):
 @pytest.mark.feature("F079", "B9", "F081")
 def test_conditions_say_the_same_in_the_check_and_in_the_run(sls):
     tree = sls(
-        f"a: {{x.run: [{{prereq: [b]}}]}}\n"
-        f"b:\n  x.run:\n    - onlyif:\n      - fun: test.echo\n        args: ['']\n    - changes: {{a: 1}}\n"
+        "a: {x.run: [{prereq: [b]}]}\n"
+        "b:\n  x.run:\n    - onlyif:\n      - fun: test.echo\n        args: ['']\n    - changes: {a: 1}\n"
     )
     rows = tree.rows()
     assert tree.log == []

@@ -1,4 +1,5 @@
 """States that return what they are told, for runs of Salt and of asyncstate alike."""
+# ruff: noqa: F821, PLR0917 - dunders are injected; a state's arguments come from SLS, by name
 
 
 def run(name, result=True, changes=None, predicted=None, comment="done", skip_req=False, raises=False):
@@ -15,4 +16,9 @@ def run(name, result=True, changes=None, predicted=None, comment="done", skip_re
 
 def mod_watch(name, sfun=None, **kwargs):
     """React."""
-    return {"name": name, "result": None if __opts__["test"] else True, "changes": {"watched": sfun}, "comment": "reacted"}
+    return {
+        "name": name,
+        "result": None if __opts__["test"] else True,
+        "changes": {"watched": sfun},
+        "comment": "reacted",
+    }

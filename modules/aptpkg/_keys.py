@@ -1,0 +1,184 @@
+"""The keys package sources are signed with: keyring files in the directories apt reads."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .._atomic_text import replace_text  # noqa: TID252 - as `modules` for type checkers
+
+TRUSTED = "/etc/apt/trusted.gpg.d"
+"""Keys in here are trusted for every source that names no keyring."""
+KEYRINGS = "/etc/apt/keyrings"
+
+_ARMOR = re.compile(rb"-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n(.*?)\r?\n-----END PGP", re.DOTALL)
+
+
+def add_repo_key(
+    path: str | None = None,
+    text: str | None = None,
+    keyserver: str | None = None,
+    keyid: Any = None,
+    saltenv: str = "base",
+    aptkey: bool = True,
+    keydir: str | None = None,
+    keyfile: str | None = None,
+) -> bool:
+    """Make apt trust a key from ``path`` (any URL), ``text`` or a key server; True once it does.
+
+    The keyring is ``keyfile`` in ``keydir`` (/etc/apt/keyrings if ``aptkey`` is False, else the directory of the keys
+    that are trusted for all sources); its name ends in ``.asc`` or ``.gpg`` as does its content. Salt's legacy
+    ``apt-key`` store is not used.
+    """
+    folder = keydir or (TRUSTED if aptkey else KEYRINGS)
+    if path:
+        cached = __salt__["cp.cache_file"](path, saltenv)
+        if not cached:
+            raise CommandExecutionError(f"Error: file not found: {path}")
+        with open(cached, "rb") as file:
+            key = file.read()
+        name = keyfile or os.path.basename(path)
+    elif text:
+        key, name = text.encode(), keyfile or ""
+    elif keyid and keyserver:
+        key, name = _received(str(keyid), keyserver), keyfile or ""
+    else:
+        raise InvocationError("a key needs a path, its text, or a keyid and a keyserver")
+    facts = _described(key)
+    if not facts:
+        raise CommandExecutionError(f"Error: {path or 'the text'} holds no public key")
+    if not name.endswith((".gpg", ".asc")):
+        name = f"{next(iter(facts.values()))['fingerprint']}.gpg"
+    store_key(key, os.path.join(folder, name))
+    return True
+
+
+def store_key(key: bytes, target: str) -> None:
+    """Write ``key`` to the keyring ``target``: as it is to an ``.asc`` file, else without its armor."""
+    if not target.endswith(".asc"):
+        key = _dearmored(key)
+    elif not _ARMOR.search(key):
+        raise CommandExecutionError(f"Error: {target} must be ASCII-armored, but the key is not")
+    os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
+    try:
+        with open(target, "rb") as file:
+            if file.read() == key:
+                return
+    except FileNotFoundError:
+        pass
+    if target.endswith(".asc"):
+        replace_text(target, key.decode("ascii", "replace"))
+        return
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".asyncstate-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(key)
+            os.fchmod(file.fileno(), 0o644)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def get_repo_keys(aptkey: bool = True, keydir: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the keys apt trusts by key ID (``keyid``, ``fingerprint``, ``uid``, ``file``)."""
+    found: dict[str, dict[str, Any]] = {}
+    for folder in [keydir] if keydir else [TRUSTED, KEYRINGS]:
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            path = os.path.join(folder, name)
+            if name.endswith((".gpg", ".asc")):
+                with open(path, "rb") as file:
+                    described = _described(file.read())
+                found.update({keyid: {**facts, "file": path} for keyid, facts in described.items()})
+    return found
+
+
+def del_repo_key(name: str | None = None, aptkey: bool = True, keydir: str | None = None, **kwargs: Any) -> str:
+    """Remove the keyring that holds the key ``keyid`` and return that ID. CommandExecutionError if there is none."""
+    keyid = kwargs.get("keyid")
+    if not keyid:
+        raise InvocationError("keyid or keyid_ppa and PPA name must be passed")
+    wanted = normalised(keyid)
+    for key in get_repo_keys(keydir=keydir).values():
+        if str(key["fingerprint"]).endswith(wanted):
+            os.unlink(key["file"])
+            return str(keyid)
+    raise CommandExecutionError(f"Failed to remove keyid {keyid}: no keyring holds it")
+
+
+def normalised(keyid: Any) -> str:
+    """Return a key ID as gpg prints it: YAML may have made a number of it."""
+    text = f"{keyid:X}" if isinstance(keyid, int) else str(keyid)
+    return text.strip().removeprefix("0x").removeprefix("0X").replace(" ", "").upper()
+
+
+def _described(key: bytes) -> dict[str, dict[str, Any]]:
+    with _private_home() as home:
+        path = os.path.join(home, "key")
+        with open(path, "wb") as file:
+            file.write(key)
+        listing = _gpg(home, "--show-keys", "--with-colons", path)["stdout"]
+    found: dict[str, dict[str, Any]] = {}
+    current: dict[str, Any] = {}
+    for line in str(listing).splitlines():
+        fields = line.split(":")
+        if fields[0] == "pub":
+            current = found[fields[4]] = {"keyid": fields[4], "fingerprint": "", "uid": ""}
+        elif fields[0] == "fpr" and not current.get("fingerprint"):
+            current["fingerprint"] = fields[9]
+        elif fields[0] == "uid" and not current.get("uid"):
+            current["uid"] = fields[9]
+    return found
+
+
+def _received(keyid: str, keyserver: str) -> bytes:
+    with _private_home() as home:
+        done = _gpg(home, "--keyserver", keyserver, "--recv-keys", keyid)
+        if done["retcode"]:
+            raise CommandExecutionError(f"Error: key retrieval failed: {done['stderr'] or done['stdout']}")
+        path = os.path.join(home, "exported")
+        _gpg(home, "--output", path, "--export", keyid)
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def _gpg(home: str, *arguments: str) -> dict[str, Any]:
+    if not __salt__["cmd.which"]("gpg"):
+        raise CommandExecutionError("keys of package sources need the program gpg: install the package gpg")
+    command = ["gpg", "--batch", "--homedir", home, *arguments]
+    done: dict[str, Any] = __salt__["cmd.run_all"](command, python_shell=False, ignore_retcode=True)
+    return done
+
+
+@contextmanager
+def _private_home() -> Iterator[str]:
+    """Make a gpg home for a moment: nothing is to be added to root's own keyring."""
+    path = tempfile.mkdtemp(prefix="asyncstate-gpg-")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _dearmored(key: bytes) -> bytes:
+    found = _ARMOR.search(key)
+    if not found:
+        return key
+    lines = found[1].replace(b"\r", b"").split(b"\n")
+    body = [line.strip() for line in lines if line.strip() and b": " not in line and not line.startswith(b"=")]
+    try:
+        return base64.b64decode(b"".join(body), validate=True)
+    except binascii.Error as error:
+        raise CommandExecutionError(f"Error: the armor of the key is damaged: {error}") from error

@@ -1,0 +1,271 @@
+"""Package sources by their one-line definition: listing, finding, changing and removing them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from asyncstate.dunders import __context__, __grains__, __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from . import _sources
+from ._candidates import refresh_db
+from ._keys import add_repo_key, get_repo_keys, normalised, store_key
+from ._programs import call
+from ._sources import LineSource, Source, SourceLists, StanzaSource, is_true
+
+Repo = dict[str, Any]
+
+_PPA = "deb http://ppa.launchpad.net/{0}/{1}/ubuntu {2} main"
+_SETTABLE = ("comps", "disabled", "architectures", "signedby", "trusted")
+
+
+def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
+    """Return every source by its address; a deb822 stanza counts once for each type, address and suite."""
+    found: dict[str, list[Repo]] = {}
+    for source in SourceLists():
+        for uri in source.uris:
+            for suite in source.suites:
+                for kind in source.types:
+                    found.setdefault(uri, []).append(_described(source, kind, uri, suite))
+    return found
+
+
+def get_repo(repo: str, **kwargs: Any) -> Repo:
+    """Return the source a one-line definition names, {} if there is none. One component in common is enough."""
+    wanted = _entry(repo)
+    for repos in list_repos().values():
+        for found in repos:
+            if (found["type"], found["uri"].rstrip("/"), found["dist"]) != (
+                wanted.type,
+                wanted.uri.rstrip("/"),
+                wanted.dist,
+            ):
+                continue
+            if not wanted.comps or set(wanted.comps) & set(found["comps"]):
+                return found
+    return {}
+
+
+def del_repo(repo: str, **kwargs: Any) -> str:
+    """Remove a source (of a stanza: its part in it) and refresh; returns a sentence for each file changed.
+
+    CommandExecutionError if there is no such source.
+    """
+    wanted = _entry(repo)
+    lists = SourceLists()
+    files: dict[str, None] = {}
+    for source in list(lists):
+        same = (
+            wanted.type in source.types
+            and wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris]
+            and wanted.dist in source.suites
+            and source.architectures == wanted.architectures
+        )
+        rest = [component for component in source.comps if component not in wanted.comps]
+        if not same or (len(rest) == len(source.comps) and source.comps):
+            continue
+        files[source.file] = None
+        if rest:
+            source.comps = rest
+        else:
+            source.drop_suite(wanted.dist)
+            if not source.suites:
+                lists.remove(source)
+    if not files:
+        raise CommandExecutionError(f"Repo {repo} doesn't exist in the sources.list(s)")
+    _drop_empty_lists(lists, files)
+    lists.save()
+    refresh_db()
+    return "".join(
+        f"Repo '{repo}' has been removed from {file}.\n"
+        if os.path.exists(file)
+        else f"File {file} containing repo '{repo}' has been removed."
+        for file in files
+    )
+
+
+def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: Any) -> dict[str, Repo]:
+    """Add or change a source given as a one-line definition, and the key it is signed with; returns what it is now.
+
+    ``file`` (one-line ``.list`` or deb822 ``.sources``), ``comps``, ``architectures``, ``disabled``, ``trusted``,
+    ``comments``; the key: ``key_url``, ``key_text`` or ``keyid`` with ``keyserver``, stored where ``signed-by`` says.
+    ``refresh: False`` leaves the lists of packages as they are.
+    """
+    if repo.startswith("ppa:"):
+        return _add_ppa(repo, **kwargs)
+    wanted = _entry(repo)
+    _fetch_keys(wanted.signedby, saltenv, aptkey=aptkey, **kwargs)
+    lists = SourceLists()
+    source = _counterpart(lists, wanted, kwargs)
+    if source is None:
+        if not _legacy_keys(aptkey) and not wanted.signedby and not (wanted.trusted or is_true(kwargs.get("trusted"))):
+            raise InvocationError("missing 'signedby' or 'trusted' option when apt-key is missing")
+        source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
+        lists.sources.append(source)
+    _apply(source, wanted, kwargs)
+    os.makedirs(os.path.dirname(source.file), exist_ok=True)
+    lists.save()
+    __context__.pop("pkg._avail", None)
+    if kwargs.get("refresh_db", kwargs.get("refresh", True)):
+        refresh_db()
+    return {repo: get_repo(repo)}
+
+
+def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
+    """Return a source as `get_repo` would once `mod_repo` was called with the same arguments."""
+    wanted = _entry(repo)
+    source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
+    _apply(source, wanted, kwargs)
+    found = _described(source, wanted.type, wanted.uri, wanted.dist)
+    del found["enabled"]
+    return found
+
+
+class _Keys(NamedTuple):
+    url: str | None
+    text: str | None
+    ids: list[Any]
+    server: str | None
+
+
+def _entry(repo: str) -> LineSource:
+    if repo.startswith("ppa:"):
+        if __grains__.get("os") not in {"Ubuntu", "Mint", "neon"}:
+            raise CommandExecutionError(f'cannot parse "ppa:" style repo definitions: {repo}')
+        owner, _, name = repo[4:].partition("/")
+        repo = _PPA.format(owner, name, __grains__.get("oscodename"))
+    try:
+        entry = LineSource(repo)
+    except InvocationError as error:
+        raise CommandExecutionError(f"Error: repo '{repo}' is not a well formatted definition") from error
+    if entry.invalid:
+        raise CommandExecutionError(
+            f"Name {repo} is not valid. This must be the complete repo entry as seen in the sources file"
+        )
+    return entry
+
+
+def _described(source: Source, kind: str, uri: str, suite: str) -> Repo:
+    line = LineSource(f"{kind} {uri} {suite} {' '.join(source.comps)}")
+    line.architectures, line.signedby, line.disabled = source.architectures, source.signedby, source.disabled
+    line.trusted = source.trusted
+    return {
+        "file": source.file,
+        "comps": source.comps,
+        "disabled": source.disabled,
+        "enabled": not source.disabled,
+        "dist": suite,
+        "suites": source.suites,
+        "type": kind,
+        "types": source.types,
+        "uri": uri,
+        "uris": source.uris,
+        "line": source.canonical() if isinstance(source, LineSource) else line.canonical(),
+        "architectures": source.architectures,
+        "signedby": source.signedby,
+    }
+
+
+def _counterpart(lists: SourceLists, wanted: LineSource, kwargs: dict[str, Any]) -> Source | None:
+    """Return the source to change: same type, address and suite, with a component in common or none at all."""
+    comps = {*wanted.comps, *_listed(kwargs.get("comps"))}
+    for source in lists:
+        same = wanted.uri.rstrip("/") in [uri.rstrip("/") for uri in source.uris] and wanted.dist in source.suites
+        renamed = kwargs.get("dist") in source.suites and kwargs.get("type") in source.types
+        if not (same and wanted.type in source.types) and not renamed:
+            continue
+        if not source.comps or comps & set(source.comps) or wanted.architectures != source.architectures:
+            return source
+    return None
+
+
+def _new_source(wanted: LineSource, file: str) -> Source:
+    if not file.endswith(".sources"):
+        return LineSource(wanted.line, file)
+    source = StanzaSource("", file)
+    source.types, source.uri, source.dist, source.comps = [wanted.type], wanted.uri, wanted.dist, wanted.comps
+    source.signedby = wanted.signedby
+    if wanted.trusted:
+        source.trusted = True
+    source.invalid = False
+    return source
+
+
+def _apply(source: Source, wanted: LineSource, kwargs: dict[str, Any]) -> None:
+    values = {
+        "comps": _listed(kwargs["comps"]) if kwargs.get("comps") else wanted.comps,
+        "architectures": _listed(kwargs["architectures"]) if kwargs.get("architectures") else wanted.architectures,
+        "signedby": wanted.signedby,
+        "trusted": kwargs.get("trusted", wanted.trusted),
+        "disabled": wanted.disabled,
+    }
+    if "disabled" in kwargs:
+        values["disabled"] = is_true(kwargs["disabled"])
+    elif "enabled" in kwargs:
+        values["disabled"] = not is_true(kwargs["enabled"])
+    if isinstance(source, LineSource):
+        source.uri, source.dist = wanted.uri, kwargs.get("dist") or wanted.dist
+    for name in _SETTABLE:
+        if values[name] is not None:
+            setattr(source, name, values[name])
+    if kwargs.get("comments"):
+        comments = kwargs["comments"]
+        source.comment = " ".join(comments if isinstance(comments, list) else [str(comments)])
+
+
+def _fetch_keys(signedby: str, saltenv: str, *, aptkey: bool, **kwargs: Any) -> None:
+    ids = kwargs.get("keyid") or []
+    keys = _Keys(
+        kwargs.get("key_url"), kwargs.get("key_text"), ids if isinstance(ids, list) else [ids], kwargs.get("keyserver")
+    )
+    place: dict[str, Any] = {"saltenv": saltenv, "aptkey": _legacy_keys(aptkey)}
+    if signedby:
+        place.update(keydir=os.path.dirname(signedby), keyfile=os.path.basename(signedby))
+    if keys.ids:
+        if not keys.server:
+            raise CommandExecutionError("both keyserver and keyid options required.")
+        known = [facts["fingerprint"] for facts in get_repo_keys(keydir=place.get("keydir")).values()]
+        for keyid in map(normalised, keys.ids):
+            if not any(fingerprint.endswith(keyid) for fingerprint in known):
+                add_repo_key(keyid=keyid, keyserver=keys.server, **place)
+    elif keys.url:
+        add_repo_key(path=keys.url, **place)
+    elif keys.text and signedby:
+        store_key(keys.text.encode(), signedby)
+    elif keys.text:
+        add_repo_key(text=keys.text, **place)
+
+
+def _add_ppa(repo: str, **kwargs: Any) -> dict[str, Repo]:
+    found = get_repo(repo)
+    if found:
+        return {repo: found}
+    if not __salt__["cmd.which"]("apt-add-repository"):
+        raise CommandExecutionError(f"{repo} needs apt-add-repository: install the package software-properties-common")
+    done = call(["apt-add-repository", "-y", "-n", repo])
+    if done["retcode"]:
+        raise CommandExecutionError(
+            f"Unable to add PPA '{repo[4:]}'. apt-add-repository ended with exit status {done['retcode']}: "
+            f"'{done['stderr']}'"
+        )
+    if kwargs.get("refresh_db", kwargs.get("refresh", True)):
+        refresh_db()
+    return {repo: get_repo(repo)}
+
+
+def _drop_empty_lists(lists: SourceLists, files: dict[str, None]) -> None:
+    """Forget the comments of a file in the parts directory that has no source left: then it goes altogether."""
+    for file in files:
+        if os.path.dirname(file) == _sources.SOURCES_PARTS and not any(source.file == file for source in lists):
+            lists.sources = [source for source in lists.sources if source.file != file]
+
+
+def _legacy_keys(aptkey: bool) -> bool:
+    """Whether keys may be trusted for all sources: not where Debian has given that up, with apt-key."""
+    return aptkey and bool(__salt__["cmd.which"]("apt-key"))
+
+
+def _listed(value: Any) -> list[str]:
+    words = value.split(",") if isinstance(value, str) else value or []
+    return [str(word).strip() for word in words if str(word).strip()]

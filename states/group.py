@@ -1,0 +1,151 @@
+"""The ``group`` states: groups of this machine, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+Changes = dict[str, Any]
+
+
+def present(
+    name: str,
+    gid: Any = None,
+    system: bool = False,
+    addusers: Any = None,
+    delusers: Any = None,
+    members: Any = None,
+    non_unique: bool = False,
+    local: bool = False,
+) -> Row:
+    """Make sure that a group exists.
+
+    ``members`` are all it shall have; ``addusers`` and ``delusers`` leave the others alone and exclude ``members``.
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Group {name} is present and up to date"}
+    addusers, delusers, members = _names(addusers), _names(delusers), _names(members)
+    conflict = _conflict(addusers, delusers, members)
+    if conflict:
+        return {**row, "result": False, "comment": conflict}
+    if gid is not None and not str(gid).isdigit():
+        return {**row, "result": False, "comment": "Invalid gid"}
+    wanted = {
+        "gid": int(gid) if gid is not None else None,
+        "addusers": addusers,
+        "delusers": delusers,
+        "members": members,
+        "root": {"root": "/"} if local else {},
+    }
+    changes = _differences(name, wanted)
+    if changes is None:
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": f"Group {name} set to be added"}
+        return _create(row, wanted, system=system, non_unique=non_unique, local=local)
+    if not changes:
+        return row
+    row["comment"] = "The following group attributes are set to be changed:\n"
+    row["comment"] += "".join(f"{key}: {value}\n" for key, value in changes.items())
+    if __opts__["test"]:
+        return {**row, "result": None}
+    return _update(row, changes, wanted, non_unique=non_unique)
+
+
+def absent(name: str, local: bool = False) -> Row:
+    """Make sure that there is no such group."""
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": "Group not present"}
+    if not __salt__["group.info"](name, **({"root": "/"} if local else {})):
+        return row
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"Group {name} is set for removal"}
+    if not __salt__["group.delete"](name, local=local):
+        return {**row, "result": False, "comment": f"Failed to remove group {name}"}
+    return {**row, "changes": {name: ""}, "comment": f"Removed group {name}"}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that groups come one after the other, after their members."""
+    people = [each for key in ("addusers", "delusers", "members") for each in _names(low.get(key)) or ()]
+    return {
+        "reads": [f"user:{each}" for each in people],
+        "writes": ["accounts:database", f"group:{low.get('name', '')}"],
+    }
+
+
+def _names(value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    return [each for each in value.split(",") if each] if isinstance(value, str) else [str(each) for each in value]
+
+
+def _conflict(addusers: list[str] | None, delusers: list[str] | None, members: list[str] | None) -> str:
+    if members is not None and (addusers is not None or delusers is not None):
+        return 'Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used together. '
+    if set(addusers or ()) & set(delusers or ()):
+        return "Error. Same user(s) can not be added and deleted simultaneously"
+    return ""
+
+
+def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
+    """Return what is not as wanted, by argument name; None if there is no such group."""
+    group = __salt__["group.info"](name, **wanted["root"])
+    if not group:
+        return None
+    changes: Changes = {}
+    has = group["members"]
+    if wanted["gid"] and group["gid"] != wanted["gid"]:
+        changes["gid"] = wanted["gid"]
+    if wanted["members"] is not None and set(has) != set(wanted["members"]):
+        changes.update({"members": wanted["members"]} if wanted["members"] else {"delusers": set(has)})
+    missing = [each for each in wanted["addusers"] or () if each not in has]
+    if missing:
+        changes["addusers"] = missing
+    extra = [each for each in wanted["delusers"] or () if each in has]
+    if extra:
+        changes["delusers"] = extra
+    return changes
+
+
+def _update(row: Row, changes: Changes, wanted: Mapping[str, Any], *, non_unique: bool) -> Row:
+    name = row["name"]
+    try:
+        if "gid" in changes:
+            __salt__["group.chgid"](name, changes["gid"], non_unique=non_unique)
+        if "members" in changes:
+            __salt__["group.members"](name, ",".join(changes["members"]))
+        for user in changes.get("addusers", ()):
+            __salt__["group.adduser"](name, user)
+        for user in changes.get("delusers", ()):
+            __salt__["group.deluser"](name, user)
+    except CommandExecutionError as error:
+        row["comment"] += f"{error}\n"
+    left = _differences(name, wanted)
+    if left:
+        comment = f"{row['comment']}Some changes could not be applied"
+        return {**row, "result": False, "comment": comment, "changes": {"Failed": left}}
+    return {**row, "changes": {"Final": "All changes applied successfully"}}
+
+
+def _create(row: Row, wanted: Mapping[str, Any], *, system: bool, non_unique: bool, local: bool) -> Row:
+    name, gid = row["name"], wanted["gid"]
+    if gid is not None and not non_unique:
+        owner = next((each["name"] for each in __salt__["group.getent"]() if each["gid"] == gid), None)
+        if owner is not None:
+            comment = f"Group {name} is not present but gid {gid} is already taken by group {owner}"
+            return {**row, "result": False, "comment": comment}
+    if not __salt__["group.add"](name, gid=gid, system=system, non_unique=non_unique, local=local):
+        return {**row, "result": False, "comment": f"Failed to create new group {name}"}
+    people = wanted["addusers"] or wanted["members"]
+    if people:
+        __salt__["group.members"](name, ",".join(people))
+    left = _differences(name, wanted)
+    if left:
+        comment = f"Group {name} has been created but, some changes could not be applied"
+        return {**row, "result": False, "comment": comment, "changes": {"Failed": left}}
+    changes = __salt__["group.info"](name, **wanted["root"])
+    return {**row, "changes": changes, "comment": f"New group {name} created"}

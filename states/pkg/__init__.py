@@ -1,0 +1,67 @@
+"""The ``pkg`` states: packages of the system's package manager, with Salt 3008's arguments and rows.
+
+The work is in the execution module ``pkg`` of the platform. The lists of packages are refreshed once in a run, by the
+first state that has to install something.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.dunders import __salt__
+
+from ._aggregation import mod_aggregate, mod_aggregate_split
+from ._holds import held, unheld
+from ._install import downloaded, installed
+from ._newest import latest, uptodate
+from ._removal import purged, removed
+from ._rows import Row
+from ._rows import make_row as _row
+from ._rows import plan_refresh as _plan_refresh
+
+__all__ = [
+    "downloaded",
+    "held",
+    "installed",
+    "latest",
+    "mod_aggregate",
+    "mod_aggregate_split",
+    "mod_footprint",
+    "mod_init",
+    "mod_watch",
+    "purged",
+    "removed",
+    "unheld",
+    "uptodate",
+]
+
+_WATCHING = {"installed": installed, "latest": latest, "removed": removed, "purged": purged}
+
+
+def __virtual__() -> Any:
+    if "pkg.install" in __salt__:
+        return True
+    return False, "pkg module could not be loaded"
+
+
+def mod_init(low: dict[str, Any]) -> bool:
+    """Plan the refresh of this run when the first state that installs something comes up."""
+    if low["fun"] not in {"installed", "latest"}:
+        return False
+    _plan_refresh()
+    return True
+
+
+def mod_watch(name: str, **kwargs: Any) -> Row:
+    """Do what the watching state does, once more."""
+    sfun = kwargs.pop("sfun", None)
+    if sfun in _WATCHING:
+        return _WATCHING[sfun](name, **kwargs)
+    return _row(name, f"pkg.{sfun} does not work with the watch requisite")
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what a package state touches: the package database. What a package installs cannot be named."""
+    sources = low.get("sources")
+    files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()] if sources else []
+    return {"reads": [f"path:{path}" for path in files if path.startswith("/")], "writes": ["pkgdb"]}

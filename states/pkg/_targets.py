@@ -1,0 +1,179 @@
+"""What is to be done so that packages are installed as asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from ._rows import Row, Versions, listed, make_row
+from ._versions import current_versions, fulfils
+
+
+class Targets(NamedTuple):
+    """``desired`` is all the state names; the others are what is left to do. ``current``: what is installed."""
+
+    desired: Versions
+    install: Versions
+    unpurge: list[str]
+    reinstall: Versions
+    current: Mapping[str, list[str]]
+    refresh: bool
+
+
+def find_targets(
+    name: str,
+    pkgs: Any,
+    sources: Any,
+    *,
+    fromrepo: str | None,
+    skip_suggestions: bool,
+    normalize: bool,
+    ignore_epoch: bool | None,
+    reinstall: bool,
+    refresh: bool,
+    **kwargs: Any,
+) -> Targets | Row:
+    """Compare what is wanted with what is installed; a row if that already decides the state."""
+    if pkgs and sources:
+        return make_row(name, 'Only one of "pkgs" and "sources" is permitted.')
+    try:
+        current = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
+        desired = _desired(pkgs, sources, normalize=normalize)
+        if not desired:
+            what = "pkgs" if pkgs else "sources"
+            return make_row(name, f"Invalidly formatted '{what}' parameter. See minion log.")
+        purging = __salt__["pkg.list_pkgs"](purge_desired=True, **kwargs)
+        if not sources and not skip_suggestions:
+            unknown = _not_on_offer(desired, current, fromrepo, ignore_epoch, **kwargs)
+            if unknown:
+                return make_row(name, unknown)
+        latest = [] if sources else [package for package, version in desired.items() if version == "latest"]
+        if latest:
+            desired = {**desired, **_newest(latest, current, refresh=refresh, **kwargs)}
+            refresh = False
+    except InvocationError as error:
+        return make_row(name, str(error))
+    except CommandExecutionError as error:
+        return make_row(name, error.strerror)
+    provided = {}
+    if kwargs.get("resolve_capabilities") and "pkg.list_provides" in __salt__:
+        provided = __salt__["pkg.list_provides"](**kwargs)
+    unpurge = [package for package in desired if package in purging]
+    targets: Versions = {}
+    again: Versions = {}
+    problems = []
+    versioned = False
+    for package, version in desired.items():
+        installed = current_versions(package, current, provided)
+        if not installed:
+            targets[package] = version
+            continue
+        if reinstall:
+            again[package] = version
+            continue
+        try:
+            wanted = _version_of_file(str(version), kwargs.get("saltenv", "base")) if sources else version
+            wanted = __salt__["pkg_resource.version_clean"](wanted)
+            if wanted is None:
+                continue
+            versioned = True
+            updates = bool(kwargs.get("allow_updates")) and not sources
+            if not fulfils(installed, wanted, ignore_epoch=ignore_epoch, allow_updates=updates):
+                targets[package] = version
+        except (CommandExecutionError, InvocationError) as error:
+            problems.append(str(error))
+    if problems:
+        return make_row(name, " ".join(problems))
+    if not (targets or unpurge or again):
+        suffix = " and are at the desired version" if versioned and not sources else ""
+        return make_row(name, f"All specified packages are already installed{suffix}", result=True)
+    return Targets(desired, targets, unpurge, again, current, refresh)
+
+
+def preflight(wanted: Versions, fromrepo: str | None, **kwargs: Any) -> str:
+    """Return why packages cannot be had, where the package manager can tell beforehand; "" if nothing is wrong."""
+    if not wanted or "pkg.check_db" not in __salt__:
+        return ""
+    try:
+        about = __salt__["pkg.check_db"](*wanted, fromrepo=fromrepo, **kwargs)
+    except CommandExecutionError:
+        return ""
+    missing = {package: facts["suggestions"] for package, facts in about.items() if facts["found"] is False}
+    unknown = sorted(package for package, suggestions in missing.items() if not suggestions)
+    comments = []
+    if unknown:
+        comments.append(
+            "The following package(s) were not found, and no possible matches were found in the package db: "
+            + listed(unknown)
+        )
+    comments += [
+        f"Package '{package}' not found (possible matches: {listed(suggestions)})"
+        for package, suggestions in missing.items()
+        if suggestions
+    ]
+    return ". ".join([*comments, ""] if len(comments) > 1 else comments).rstrip()
+
+
+def predicted(targets: Versions, current: Mapping[str, Any], *, refresh: bool = False) -> dict[str, Any]:
+    """Return the changes that installing ``targets`` would bring, as far as the package manager can tell."""
+    plain = [package for package, version in targets.items() if not version]
+    offered: dict[str, str] = {}
+    if plain:
+        newest = __salt__["pkg.latest_version"](*plain, refresh=refresh)
+        offered = {plain[0]: newest} if isinstance(newest, str) else dict(newest)
+    exact = {package: version for package, version in targets.items() if version}
+    available = __salt__["pkg.list_repo_pkgs"](*exact) if exact and "pkg.list_repo_pkgs" in __salt__ else {}
+    for package, version in exact.items():
+        fitting = [each for each in available.get(package, []) if fulfils([each], version)]
+        if fitting:
+            offered[package] = fitting[0]
+    return {
+        package: {"new": offered.get(package) or "installed", "old": ",".join(current_versions(package, current))}
+        for package in targets
+    }
+
+
+def _desired(pkgs: Any, sources: Any, *, normalize: bool) -> Versions:
+    found: Versions
+    if pkgs:
+        found = __salt__["pkg_resource.pack_pkgs"](pkgs, normalize)
+    else:
+        found = __salt__["pkg_resource.pack_sources"](sources, normalize)
+    return found
+
+
+def _not_on_offer(
+    desired: Versions,
+    current: Mapping[str, list[str]],
+    fromrepo: str | None,
+    ignore_epoch: bool | None,
+    **kwargs: Any,
+) -> str:
+    missing = {
+        package: version
+        for package, version in desired.items()
+        if package not in current
+        or (version is not None and not fulfils(current[package], version, ignore_epoch=ignore_epoch))
+    }
+    return preflight(missing, fromrepo, **kwargs)
+
+
+def _newest(names: list[str], current: Mapping[str, list[str]], *, refresh: bool, **kwargs: Any) -> Versions:
+    """Return the version ``latest`` stands for: the newest on offer, else what is installed, else any."""
+    found = __salt__["pkg.latest_version"](*names, refresh=refresh, **kwargs)
+    newest = {names[0]: found} if isinstance(found, str) else found
+    return {name: newest.get(name) or (current[name][-1] if name in current else None) for name in names}
+
+
+def _version_of_file(source: str, saltenv: str) -> str:
+    """Return the version of the package in a file or URL."""
+    cached = __salt__["cp.cache_file"](source, saltenv=saltenv)
+    if not cached:
+        raise CommandExecutionError(f"Unable to cache {source}: file not found")
+    if not os.path.exists(cached):
+        raise CommandExecutionError(f"{source} does not exist on minion")
+    return str(__salt__["lowpkg.bin_pkg_info"](cached)["version"])

@@ -1,0 +1,358 @@
+"""The ``user`` states: accounts of this machine, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+Changes = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+_REDACTED = "XXX-REDACTED-XXX"
+_GECOS = ("fullname", "roomnumber", "workphone", "homephone", "other")
+_AGES = {"date": "lstchg", "mindays": "min", "maxdays": "max", "inactdays": "inact", "warndays": "warn"}
+_AGE_WORDS = {
+    "date": "last change date to",
+    "mindays": "minimum days to",
+    "maxdays": "maximum days to",
+    "inactdays": "inactive days to",
+    "warndays": "warn days to",
+    "expire": "expire days to",
+}
+_HASHES = {"1": "md5", "2a": "blowfish", "2b": "blowfish", "5": "sha256", "6": "sha512"}
+
+
+def present(
+    name: str,
+    uid: Any = None,
+    gid: Any = None,
+    usergroup: bool | None = None,
+    groups: Any = None,
+    optional_groups: Any = None,
+    remove_groups: bool = True,
+    home: str | None = None,
+    createhome: bool = True,
+    persist_home: bool = False,
+    password: str | None = None,
+    hash_password: bool = False,
+    enforce_password: bool = True,
+    empty_password: bool = False,
+    shell: str | None = None,
+    unique: bool = True,
+    system: bool = False,
+    fullname: Any = None,
+    roomnumber: Any = None,
+    workphone: Any = None,
+    homephone: Any = None,
+    other: Any = None,
+    loginclass: str | None = None,
+    date: Any = None,
+    mindays: Any = None,
+    maxdays: Any = None,
+    inactdays: Any = None,
+    warndays: Any = None,
+    expire: Any = None,
+    win_homedrive: Any = None,
+    win_profile: Any = None,
+    win_logonscript: Any = None,
+    win_description: Any = None,
+    nologinit: bool = False,
+    allow_uid_change: bool = False,
+    allow_gid_change: bool = False,
+    password_lock: bool | None = None,
+    local: bool = False,
+) -> Row:
+    """Make sure that a user exists and has what is given here; what is not given stays as it is.
+
+    ``groups`` must exist, ``optional_groups`` that do not are passed over; the user leaves all others unless
+    ``remove_groups`` is False. ``password`` is a hash, or with ``hash_password`` a text to be hashed. The arguments
+    ``win_*`` and ``loginclass`` mean nothing on Linux.
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"User {name} is present and up to date"}
+    if password and hash_password:
+        password = _hashed(name, password)
+    gecos = dict(zip(_GECOS, (fullname, roomnumber, workphone, homephone, other), strict=True))
+    gecos = {key: str(value) for key, value in gecos.items() if value is not None}
+    for key in ("fullname", "roomnumber", "workphone", "homephone"):
+        if "," in gecos.get(key, ""):
+            return _failed(row, f"Unsupported char ',' in {gecos[key]}")
+    groups, optional = _names(groups), _names(optional_groups)
+    missing = [each for each in groups or () if not __salt__["group.info"](each)]
+    if missing and not __opts__["test"]:
+        return _failed(row, f"The following group(s) are not present: {','.join(missing)}")
+    if groups is not None:
+        groups = [each for each in groups if each not in missing]
+    optional = None if optional is None else [each for each in optional if __salt__["group.info"](each)]
+    wanted = {
+        "uid": int(uid) if isinstance(uid, str) and uid.isdigit() else uid,
+        "gid": name if usergroup and __salt__["file.group_to_gid"](name) != "" else gid,
+        "groups": groups,
+        "optional_groups": optional,
+        "remove_groups": remove_groups,
+        "home": home,
+        "createhome": createhome,
+        "password": password,
+        "enforce_password": enforce_password,
+        "empty_password": empty_password,
+        "password_lock": password_lock,
+        "shell": shell,
+        "gecos": gecos,
+        "ages": {"date": date, "mindays": mindays, "maxdays": maxdays, "inactdays": inactdays, "warndays": warndays},
+        "expire": expire,
+        "root": {"root": "/"} if local else {},
+    }
+    changes = _differences(name, wanted)
+    if changes is None:
+        if __opts__["test"]:
+            pending = f" (pending groups: {','.join(missing)})" if missing else ""
+            return {**row, "result": None, "comment": f"User {name} set to be added{pending}"}
+        options = {"unique": unique, "system": system, "nologinit": nologinit, "usergroup": usergroup, "local": local}
+        return _create(row, wanted, {**options, "uid": uid, "gid": gid, "loginclass": loginclass})
+    forbidden = _forbidden(name, changes, wanted, uid=allow_uid_change, gid=allow_gid_change)
+    if forbidden:
+        return _failed(row, forbidden)
+    if changes and __opts__["test"]:
+        return {**row, "result": None, "comment": _announcement(changes, missing)}
+    if changes:
+        return _update(row, changes, wanted, persist_home=persist_home)
+    return row
+
+
+def absent(name: str, purge: bool = False, force: bool = False, local: bool = False) -> Row:
+    """Make sure that there is no such user. ``purge`` removes the files too, ``force`` one who is logged in."""
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"User {name} is not present"}
+    if not __salt__["user.info"](name, **({"root": "/"} if local else {})):
+        return row
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"User {name} set for removal"}
+    before = __salt__["user.list_groups"](name)
+    if not __salt__["user.delete"](name, purge, force, local=local):
+        return _failed(row, f"Failed to remove user {name}")
+    gone = [group for group in before if not __salt__["group.info"](group)]
+    row["changes"] = {**{f"{group} group": "removed" for group in gone}, name: "removed"}
+    row["comment"] = f"Removed user {name}"
+    return row
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that users come one after the other, after their groups; a user brings a group and a home directory along."""
+    name = str(low.get("name", ""))
+    home = low.get("home") or f"/home/{name}"
+    groups = [*(_names(low.get("groups")) or ()), *(_names(low.get("optional_groups")) or ())]
+    if isinstance(low.get("gid"), str):
+        groups.append(low["gid"])
+    writes = ["accounts:database", f"user:{name}", f"group:{name}", f"path:{os.path.normpath(str(home))}"]
+    reads = [f"group:{group}" for group in groups if group != name]
+    if low.get("shell"):
+        reads.append(f"path:{low['shell']}")
+    return {"reads": reads, "writes": writes}
+
+
+def _names(value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    return value.split(",") if isinstance(value, str) else [str(each) for each in value]
+
+
+def _failed(row: Row, comment: str) -> Row:
+    return {**row, "result": False, "comment": comment}
+
+
+def _hashed(name: str, password: str) -> str:
+    """Hash a password with the salt of the present one, so that the same password gives the same hash."""
+    parts = str(__salt__["shadow.info"](name)["passwd"]).split("$")
+    if len(parts) == 4 and parts[1] in _HASHES:
+        return str(__salt__["shadow.gen_password"](password, crypt_salt=parts[2], algorithm=_HASHES[parts[1]]))
+    return str(__salt__["shadow.gen_password"](password))
+
+
+def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
+    """Return what is not as wanted, by argument name; None if there is no such user."""
+    user = __salt__["user.info"](name, **wanted["root"])
+    if not user:
+        return None
+    changes: Changes = {}
+    if wanted["uid"] and user["uid"] != wanted["uid"]:
+        changes["uid"] = wanted["uid"]
+    gid = wanted["gid"]
+    if gid is not None and user["gid"] not in {gid, __salt__["file.group_to_gid"](gid)}:
+        changes["gid"] = gid
+    groups = _group_difference(name, user, wanted)
+    if groups is not None:
+        changes["groups"] = groups
+    home = wanted["home"]
+    if home and user["home"] != home:
+        changes["home"] = home
+    if wanted["createhome"] and not os.path.isdir(home or user["home"]):
+        changes["homeDoesNotExist"] = home or user["home"]
+    if wanted["shell"] and user["shell"] != wanted["shell"]:
+        changes["shell"] = wanted["shell"]
+    if "shadow.info" in __salt__:
+        changes |= _shadow_difference(__salt__["shadow.info"](name), wanted)
+    return changes | {key: value for key, value in wanted["gecos"].items() if user[key] != value}
+
+
+def _group_difference(name: str, user: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str] | None:
+    """Return the groups to put the user into, None if that is the case already.
+
+    Groups are compared by number, for two may share one. The primary group does not count, nor one of the user's name.
+    """
+    asked = [*(wanted["groups"] or ()), *(wanted["optional_groups"] or ())]
+    remove = wanted["remove_groups"]
+    if not remove or (wanted["groups"] is None and not wanted["optional_groups"]):
+        asked += user["groups"]
+    number = __salt__["file.group_to_gid"]
+    primary = number(wanted["gid"]) if wanted["gid"] is not None else user["gid"]
+    has = {each: number(each) for each in user["groups"]}
+    needs = {each: number(each) for each in asked}
+    ignored = {primary, user["gid"]} if primary != user["gid"] else {primary}
+    now = {gid for each, gid in has.items() if gid not in ignored and (each != name or name in needs)}
+    then = {gid for gid in needs.values() if gid != primary}
+    same = now == then if remove else then <= now
+    return None if same else sorted({each for each, gid in needs.items() if gid != primary})
+
+
+def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> Changes:
+    changes: Changes = {}
+    password, empty, lock = wanted["password"], wanted["empty_password"], wanted["password_lock"]
+    unset = shadow["passwd"] == __salt__["shadow.default_hash"]()
+    if password and not empty and (unset or wanted["enforce_password"]) and shadow["passwd"] != password:
+        changes["passwd"] = password
+    if empty and shadow["passwd"] != "":
+        changes["empty_password"] = True
+    for argument, value in wanted["ages"].items():
+        if value is not None and shadow[_AGES[argument]] != value:
+            changes[argument] = value
+    if wanted["expire"] and shadow["expire"] != wanted["expire"]:
+        changes["expire"] = wanted["expire"]
+    if lock is not None and bool(lock) != shadow["passwd"].startswith("!"):
+        changes["password_lock"] = lock
+    return changes
+
+
+def _forbidden(name: str, changes: Changes, wanted: Mapping[str, Any], *, uid: bool, gid: bool) -> str:
+    """Return Salt's refusal to change numbers without being allowed to, "" if there is nothing to refuse."""
+    refused = [key for key, allowed in (("uid", uid), ("gid", gid)) if key in changes and not allowed]
+    if not refused:
+        return ""
+    user = __salt__["user.info"](name, **wanted["root"])
+    sentences = [
+        f"Changing {key} ({user[key]} -> {changes[key]}) not permitted, set allow_{key}_change to True to force this"
+        " change. Note that this will not change file ownership."
+        for key in refused
+    ]
+    return str(CommandExecutionError("Encountered error checking for needed changes", info=sentences))
+
+
+def _announcement(changes: Changes, missing: list[str]) -> str:
+    lines = [f"{key}: {_REDACTED if key == 'passwd' else value}\n" for key, value in changes.items()]
+    if missing:
+        lines.append(f"groups (pending creation): {','.join(missing)}\n")
+    return "The following user attributes are set to be changed:\n" + "".join(lines)
+
+
+def _update(row: Row, changes: Changes, wanted: Mapping[str, Any], *, persist_home: bool) -> Row:
+    name = row["name"]
+    has_shadow = "shadow.info" in __salt__
+    before = __salt__["user.info"](name, **wanted["root"])
+    shadow = __salt__["shadow.info"](name) if has_shadow else {}
+    trouble = ""
+    try:
+        _apply(name, changes, before, remove_groups=wanted["remove_groups"], persist_home=persist_home)
+    except CommandExecutionError as error:
+        trouble = str(error)
+    after = __salt__["user.info"](name, **wanted["root"])
+    row["changes"] = {key: value for key, value in after.items() if value != before[key]}
+    for key, value in (__salt__["shadow.info"](name) if has_shadow else {}).items():
+        if shadow[key] != value:
+            row["changes"][key] = _REDACTED if key == "passwd" else value
+    if row["changes"]:
+        row["comment"] = f"Updated user {name}"
+    if trouble:
+        return _failed(row, trouble)
+    left = _differences(name, wanted)
+    if left:
+        shown = {key: _REDACTED if key == "passwd" else value for key, value in left.items()}
+        return _failed(row, f"These values could not be changed: {shown}")
+    return row
+
+
+def _apply(name: str, changes: Changes, before: Mapping[str, Any], *, remove_groups: bool, persist_home: bool) -> None:
+    """Make the changes in Salt's order: groups last, since they depend on the primary one."""
+    if "passwd" in changes:
+        __salt__["shadow.set_password"](name, changes["passwd"])
+    if changes.get("empty_password"):
+        __salt__["shadow.del_password"](name)
+    if "password_lock" in changes:
+        __salt__["shadow.lock_password" if changes["password_lock"] else "shadow.unlock_password"](name)
+    if "date" in changes:
+        __salt__["shadow.set_date"](name, changes["date"])
+    home = changes.get("homeDoesNotExist")
+    if "home" in changes:
+        __salt__["user.chhome"](name, changes["home"], persist=persist_home)
+    if home and not os.path.isdir(home):
+        __salt__["file.mkdir"](home, before["uid"], before["gid"], 0o755)
+    for key in ("mindays", "maxdays", "inactdays", "warndays", "expire"):
+        if key in changes:
+            __salt__[f"shadow.set_{key}"](name, changes[key])
+    for key in ("uid", "gid", "shell", *_GECOS):
+        if key in changes:
+            __salt__[f"user.ch{key}"](name, changes[key])
+    if "groups" in changes:
+        __salt__["user.chgroups"](name, changes["groups"], not remove_groups)
+
+
+def _create(row: Row, wanted: Mapping[str, Any], options: dict[str, Any]) -> Row:
+    name = row["name"]
+    groups = [*(wanted["groups"] or ()), *(wanted["optional_groups"] or ())]
+    created = __salt__["user.add"](
+        name=name,
+        groups=groups or wanted["groups"],
+        home=wanted["home"],
+        shell=wanted["shell"],
+        createhome=wanted["createhome"],
+        **wanted["gecos"],
+        **options,
+    )
+    if created is not True:
+        return _failed(row, f"Failed to create new user {name}")
+    row["comment"] = f"New user {name} created"
+    row["changes"] = __salt__["user.info"](name, **wanted["root"])
+    if not wanted["createhome"]:
+        row["changes"]["home"] = ""
+    if "shadow.info" in __salt__:
+        _set_shadow(row, wanted)
+    return row
+
+
+def _set_shadow(row: Row, wanted: Mapping[str, Any]) -> None:
+    """Give a new user password and ages; what cannot be set makes the row fail."""
+    name = row["name"]
+
+    def put(function: str, key: str, value: Any, sentence: str, shown: str, report: Any) -> None:
+        __salt__[f"shadow.{function}"](name, *(() if function == "del_password" else (value,)))
+        if __salt__["shadow.info"](name)[key] != value:
+            row.update(result=False, comment=f"User {name} created but failed to {sentence}")
+        row["changes"][shown] = report
+
+    password, empty = wanted["password"], wanted["empty_password"]
+    if password and not empty:
+        put("set_password", "passwd", password, f"set password to {_REDACTED}", "password", _REDACTED)
+    if empty and not password:
+        put("del_password", "passwd", "", "empty password", "password", "")
+    for argument, value in {**wanted["ages"], "expire": wanted["expire"] or None}.items():
+        key = _AGES.get(argument, argument)
+        if value or (value is not None and __salt__["shadow.info"](name)[key] != value):
+            put(f"set_{argument}", key, value, f"set {_AGE_WORDS[argument]} {value}", argument, value)
+    lock = wanted["password_lock"]
+    if lock is not None and bool(lock) != str(__salt__["shadow.info"](name)["passwd"]).startswith("!"):
+        __salt__["shadow.lock_password" if lock else "shadow.unlock_password"](name)
