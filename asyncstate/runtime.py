@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from asyncstate.render.pipe import Rendered
     from asyncstate.run.engine import Engine
     from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.pillar_watch import WatchedPillar
 
 
 class StateRuntime:
@@ -112,6 +113,14 @@ class StateRuntime:
     def register_state(self, name: str, func: Callable[..., Any]) -> None:
         """Offer a function of the host application, plain or async, as the state ``module.function``."""
         self.host.register_state(name, func)
+
+    def watch_pillar(self) -> WatchedPillar:
+        """Take note from now on which keys of the pillar anybody looks at."""
+        from asyncstate.sources.pillar_watch import WatchedPillar  # noqa: PLC0415 - only lint
+
+        watched = WatchedPillar(self.host.pillar)
+        self.host.set_pillar(watched)
+        return watched
 
     # compiling
 

@@ -1,45 +1,89 @@
-"""The ``service`` execution module of a Debian system without systemd: which init scripts there are, and run."""
+"""The ``service`` execution module of Debian and its relatives under System V init: ``service`` and ``update-rc.d``."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
+from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
+from asyncstate.errors import CommandExecutionError
+from asyncstate.interfaces.service import ServiceInterface as _ServiceInterface
 
-from . import _service_queries
+from ._init_system import ask_each as _ask_each
+from ._init_system import booted_with_systemd as _booted_with_systemd
+from ._init_system import init_scripts as _init_scripts
 
-__virtualname__ = "service"
+__virtualname__ = _ServiceInterface(__name__)()
+__func_alias__ = {"reload_": "reload"}
 
-_SINGLE_USER_BOOT = "S"
-_DEFAULT_RUNLEVEL = "2"
-_LINK = re.compile(r"^[SK]\d{1,2}")
-
-
-def __virtual__() -> str | tuple[bool, str]:
-    """Load on Debian and its kin, unless systemd is in charge."""
-    if __grains__.get("os_family") != "Debian":
-        return False, "The debian_service module could not be loaded: unsupported OS family"
-    if _service_queries.systemd_runs():
-        return False, "The debian_service module could not be loaded: systemd runs this system"
-    return __virtualname__
+_ETC = "/etc"
+_STARTED = re.compile(r"S\d{2}(.+)")
+_USUAL_RUNLEVEL = "2"
 
 
-def get_all() -> list[str]:
-    """Return every service that has an init script or a link in a runlevel, sorted."""
-    scripts = {os.path.basename(path) for path in glob.glob("/etc/init.d/*") if os.access(path, os.X_OK)}
-    return sorted((scripts | _linked("[S0-6]")) - {"README", "rc", "rcS", "skeleton"})
+def __virtual__() -> Any:
+    if __grains__.get("os_family") == "Debian" and not _booted_with_systemd():
+        return __virtualname__
+    return False, "The debian_service module could not be loaded: unsupported OS family and/or systemd running."
 
 
-def get_enabled() -> list[str]:
-    """Return the services that the current runlevel starts, sorted."""
-    return sorted(_linked(f"[{_SINGLE_USER_BOOT}{_runlevel()}]", "S"))
+def start(name: str) -> bool:
+    """Start a service; True if its script said so."""
+    return _service(name, "start")
 
 
-def get_disabled() -> list[str]:
-    """Return the services that are there but not started at boot, sorted."""
-    return sorted(set(get_all()) - set(get_enabled()))
+def stop(name: str) -> bool:
+    """Stop a service; True if its script said so."""
+    return _service(name, "stop")
+
+
+def restart(name: str) -> bool:
+    """Stop and start a service."""
+    return _service(name, "restart")
+
+
+def reload_(name: str) -> bool:
+    """Let a service read its configuration anew."""
+    return _service(name, "reload")
+
+
+def force_reload(name: str) -> bool:
+    """Let a service read its configuration anew, restart it if it cannot."""
+    return _service(name, "force-reload")
+
+
+def status(name: str, sig: str | None = None) -> Any:
+    """Return whether a service runs; of a glob, each service's answer.
+
+    With ``sig`` the script is not asked but whether a command line matches that regular expression.
+    """
+    if sig:
+        return bool(__salt__["status.pid"](sig))
+    return _ask_each(name, get_all, lambda each: _service(each, "status", ignore_retcode=True))
+
+
+def enable(name: str, **kwargs: Any) -> bool:
+    """Start a service at boot, in its default runlevels."""
+    if not glob.glob(f"{_ETC}/rc?.d/[SK][0-9][0-9]{glob.escape(name)}"):
+        return _update_rc(name, "defaults") and (name in get_enabled() or _update_rc(name, "enable"))
+    return _update_rc(name, "enable")
+
+
+def disable(name: str, **kwargs: Any) -> bool:
+    """Do not start a service at boot."""
+    return _update_rc(name, "disable")
+
+
+def enabled(name: str, **kwargs: Any) -> bool:
+    """Return whether a service is started at boot in this runlevel."""
+    return name in get_enabled()
+
+
+def disabled(name: str, **kwargs: Any) -> bool:
+    """Return whether there is such a service and it is not started at boot."""
+    return name in get_disabled()
 
 
 def available(name: str) -> bool:
@@ -49,36 +93,40 @@ def available(name: str) -> bool:
 
 def missing(name: str) -> bool:
     """Return whether there is no such service."""
-    return name not in get_all()
+    return not available(name)
 
 
-def enabled(name: str, **_: object) -> bool:
-    """Return whether a service is started at boot."""
-    return name in get_enabled()
+def get_all(**kwargs: Any) -> list[str]:
+    """Return all services, sorted."""
+    scripts = _init_scripts(os.path.join(_ETC, "init.d"))
+    return sorted({*scripts, *get_enabled()} - {"README"})
 
 
-def disabled(name: str) -> bool:
-    """Return whether a service is there and not started at boot."""
-    return name in get_disabled()
+def get_enabled(**kwargs: Any) -> list[str]:
+    """Return the services that are started at boot in this runlevel, sorted."""
+    names = (os.path.basename(path) for path in glob.glob(f"{_ETC}/rc[S{_runlevel()}].d/S*"))
+    return sorted({match[1] for match in map(_STARTED.fullmatch, names) if match})
 
 
-def status(name: str, sig: str | None = None) -> bool | dict[str, bool]:
-    """Return whether a service runs; of a shell pattern, a dict. ``sig`` is looked for among the processes instead."""
-    if sig:
-        return bool(__salt__["cmd.retcode"](["pgrep", "-f", "--", sig], ignore_retcode=True) == 0)
-    return _service_queries.each(name, get_all, _runs)
+def get_disabled(**kwargs: Any) -> list[str]:
+    """Return the services that are not started at boot, sorted."""
+    return sorted({*get_all()} - {*get_enabled()})
 
 
-def _runs(name: str) -> bool:
-    return bool(__salt__["cmd.retcode"](["service", name, "status"], python_shell=False, ignore_retcode=True) == 0)
+def _service(name: str, action: str, **options: Any) -> bool:
+    # A daemon that keeps the output open must not keep us waiting: cmd.run_all ends with the script.
+    done = __salt__["cmd.run_all"](["service", name, action], python_shell=False, **options)
+    return bool(done["retcode"] == 0)
 
 
-def _linked(levels: str, start: str = "[SK]") -> set[str]:
-    links = (os.path.basename(path) for path in glob.glob(f"/etc/rc{levels}.d/{start}*"))
-    return {_LINK.sub("", link) for link in links if _LINK.match(link)}
+def _update_rc(name: str, action: str) -> bool:
+    done = __salt__["cmd.run_all"](["update-rc.d", name, action], python_shell=False)
+    if done["retcode"]:
+        raise CommandExecutionError(done["stderr"] or done["stdout"] or f"update-rc.d {name} {action} failed")
+    return True
 
 
 def _runlevel() -> str:
-    """Return the current runlevel; Debian's default where nothing knows, as in a container."""
-    words = __salt__["cmd.run_stdout"](["runlevel"], python_shell=False, ignore_retcode=True).split()
-    return words[1] if len(words) > 1 and words[1].isdigit() else _DEFAULT_RUNLEVEL
+    """Return the runlevel; where there is none, as in a container, the one Debian boots into."""
+    words = str(__salt__["cmd.run_all"](["runlevel"], python_shell=False, ignore_retcode=True)["stdout"]).split()
+    return words[1] if len(words) == 2 and words[1].isalnum() else _USUAL_RUNLEVEL

@@ -74,8 +74,8 @@ def base64_b64decode(instr: Any) -> Any:
 
 
 def base64_encodestring(instr: Any) -> str:
-    """Return a string in base64, in lines of 76 characters, without a newline at the end."""
-    return base64.encodebytes(_bytes(instr)).decode().removesuffix("\n")
+    """Return a string in base64, in lines of 76 characters, each with a newline at its end."""
+    return base64.encodebytes(_bytes(instr)).decode()
 
 
 def base64_decodestring(instr: Any) -> Any:

@@ -39,8 +39,9 @@ def query(
     """Send a request and return ``body``.
 
     ``status``, ``headers``, ``text`` ask for these as well; ``decode`` for the data of a JSON or YAML answer as
-    ``dict``. An answer that says error has ``error`` and ``status``. A server that cannot be reached raises
-    CommandExecutionError, or with ``raise_error: False`` gives ``error``.
+    ``dict``. An answer that says error has ``error`` and ``status``. A server that cannot be reached gives ``error``,
+    and ``status`` 0 if it was asked for; with ``backend: requests`` and no ``raise_error: False`` it raises
+    CommandExecutionError, as that library does.
     """
     sent = _headers(header_dict, header_list, username, password)
     body = _body(data, data_file)
@@ -57,9 +58,9 @@ def query(
         result = {"error": f"HTTP {error.code}: {error.reason}", "status": code}
     except OSError as error:
         reason = getattr(error, "reason", error)
-        if raise_error:
+        if raise_error and kwargs.get("backend") == "requests":
             raise CommandExecutionError(f"Error reading {_downloads.redacted(url)}: {reason}") from error
-        return {"error": str(reason)}
+        return {**({"status": 0} if status else {}), "error": str(reason)}
     result["body"] = raw.decode(answered.get_content_charset() or "utf-8", errors="replace")
     if text:
         result["text"] = result["body"]

@@ -140,3 +140,36 @@ def test_states_that_cannot_hand_out_functions_have_unknown_effects():
     compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
     assert compiled.unknown == (0,)
     assert warnings("a: cmd.run\n", states=Bare(), implicit_order="footprint") == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "onlyif: test -e /x/f",
+        "unless: [test -f '/x/f']",
+        "creates: /x/f",
+        "check_cmd: [grep -q a /x/f]",
+        "onlyif: [{fun: file.contains, path: /x/f}]",
+        "unless: [{fun: file.contains, args: [/x/f, a]}]",
+    ],
+)
+@pytest.mark.parametrize("function", ["file.managed", "test.nop", "own.thing"])
+def test_what_a_condition_names_is_read(function, condition):
+    tree = f"a: {{file.managed: [{{name: /x/f}}]}}\nb: {{{function}: [{{name: /other}}, {{{condition}}}]}}\nc: {{file.managed: [{{name: /x/f}}]}}\n"
+    assert edges(footprints(tree)) >= {("a", "b"), ("b", "c")}
+
+
+def test_a_condition_that_names_no_path_keeps_its_place_in_its_formula():
+    tree = "p: pkg.installed\nt: {test.nop: [{onlyif: dpkg -s p > /dev/null}]}\nq: pkg.removed\n"
+    assert edges(footprints(tree)) == {("p", "t"), ("t", "q"), ("p", "q")}
+
+
+def test_what_stands_between_the_members_of_a_group_waits_for_the_work_of_all():
+    tree = {
+        "one": "p: pkg.installed\n",
+        "two.conf": "f: {file.managed: [{name: /f}]}\n",
+        "two.pkg": "q: pkg.installed\n",
+    }
+    compiled = footprints(tree, sls=["one", "two.conf", "two.pkg"], state_aggregate=True)
+    assert ids(compiled) == ["p", "f", "q"]
+    assert edges(compiled) >= {("p", "f"), ("f", "q")}

@@ -120,7 +120,10 @@ def bundled_states(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     settings = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path))
     client = LocalFileClient.from_opts(settings.opts())
-    names = PluginHost(settings.opts(), file_client=client).loaders["states"].names()
+    host = PluginHost(settings.opts(), file_client=client)
+    host.set_grains({"kernel": "Linux", "os": "Debian", "os_family": "Debian"})
+    with host.enter():
+        names = host.loaders["states"].names()
     return {name for name in names if not name.partition(".")[2].startswith(HOOKS)}
 
 

@@ -233,7 +233,7 @@ def test_unknown_program_in_a_shell(plugins):
 
 @pytest.mark.parametrize("command", ["", "'open", []])
 def test_commands_that_are_none(plugins, command):
-    with pytest.raises(CommandExecutionError):
+    with pytest.raises((CommandExecutionError, InvocationError)):
         plugins.call("cmd.run", command)
 
 

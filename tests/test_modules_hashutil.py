@@ -41,6 +41,11 @@ def test_base64_round_trips(text):
     assert hashutil.base64_decodestring(hashutil.base64_encodestring(text)) == text
 
 
+def test_base64_in_lines():
+    assert hashutil.base64_encodestring("x") == "eA==\n"
+    assert [len(line) for line in hashutil.base64_encodestring("x" * 60).splitlines()] == [76, 4]
+
+
 def test_base64_of_files_and_bytes(plugins, tmp_path):
     (tmp_path / "f").write_bytes(b"\xff" * 100)
     text = plugins.call("hashutil.base64_encodefile", str(tmp_path / "f"))

@@ -62,7 +62,11 @@ def test_error_of_the_server(plugins, web):
 
 def test_no_server(plugins):
     with pytest.raises(CommandExecutionError, match=r"Error reading http://127\.0\.0\.1:1/: "):
-        plugins.call("http.query", "http://127.0.0.1:1/")
+        plugins.call("http.query", "http://127.0.0.1:1/", backend="requests")
+    assert plugins.call("http.query", "http://127.0.0.1:1/", status=True) == {
+        "status": 0,
+        "error": "[Errno 111] Connection refused",
+    }
     assert "refused" in plugins.call("http.query", "http://127.0.0.1:1/", raise_error=False)["error"]
 
 
@@ -98,5 +102,7 @@ def test_wait_for_successful_query(plugins, web):
 def test_wait_gives_up(plugins, web):
     arguments = {"wait_for": 0.02, "request_interval": 0.02}
     assert plugins.call("http.wait_for_successful_query", f"{web.url}/gone", **arguments)["status"] == 404
+    nowhere = "http://127.0.0.1:1/"
+    assert "refused" in plugins.call("http.wait_for_successful_query", nowhere, **arguments)["error"]
     with pytest.raises(CommandExecutionError):
-        plugins.call("http.wait_for_successful_query", "http://127.0.0.1:1/", **arguments)
+        plugins.call("http.wait_for_successful_query", nowhere, backend="requests", **arguments)

@@ -65,7 +65,10 @@ def test_the_option_renderer_is_the_default():
     [
         ("#!jnija|yaml", 'The renderer "jnija" is not available. Did you mean "jinja"?'),
         ("#!jinja|YAML", 'The renderer "YAML" is not available. Did you mean "yaml"?'),
-        ("#!mako|yaml", 'The renderer "mako" is not available. Known are: gpg, jinja, json, py, stateconf, text, toml, yaml.'),
+        (
+            "#!mako|yaml",
+            'The renderer "mako" is not available. Known are: gpg, jinja, json, py, stateconf, text, toml, yaml.',
+        ),
         ("#!jinja|", 'The renderer "" is not available.'),
         ("#!jinja -z|yaml", "Unknown renderer option: -z"),
     ],

@@ -204,5 +204,23 @@ def test_stop_keeps_what_was_not_started():
     assert machine.not_started() == [0, 1]
 
 
+@pytest.mark.feature("F134", "F136")
+@given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers())
+def test_no_lane_is_ever_overfull_and_everything_runs(plan, data, width, seed):
+    choice = st.lists(st.sampled_from("abc"), max_size=2, unique=True)
+    lanes = {chunk.index: data.draw(choice) for chunk in plan.chunks}
+    limits = {"a": 2, "b": 3}
+    machine = Machine(plan, lanes=lanes, limits=limits)
+    rng, active, started = random.Random(seed), [], []
+    while not machine.finished:
+        while len(active) < width and (work := machine.take()) is not None:
+            active.append(work)
+            started.append(work.node)
+            for lane in "abc":
+                assert sum(lane in lanes.get(each.chunk, ()) for each in active) <= limits.get(lane, 1)
+        machine.done(active.pop(rng.randrange(len(active))).node, OK)
+    assert sorted(plan.nodes[node].chunk for node in started) == list(range(len(plan.chunks)))
+
+
 def test_empty_plan_is_finished():
     assert Machine(PlanBuilder().build()).finished

@@ -61,12 +61,14 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "states": len(plan.chunks),
         "sls": sorted({chunk.sls for chunk in plan.chunks}),
         "digest": plan.digest,
+        "unknown_effects": len(plan.unknown),
         "warnings": [issue._asdict() for issue in plan.warnings],
     }
 
 
 def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
     from asyncstate.report.graph import graph_edges
+    from asyncstate.report.lint import unknown_lines
     from asyncstate.report.terminal import count
 
     facts = _facts(plan)
@@ -74,6 +76,7 @@ def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
         f"{count(facts['states'], 'state')} in {count(len(facts['sls']), 'SLS file')}, "
         f"{count(len(plan.warnings), 'warning')}."
     )
+    yield from (f"    {line}" for line in unknown_lines(plan))
     families: dict[str, int] = {}
     for edge in graph_edges(plan):
         families[edge.family] = families.get(edge.family, 0) + 1

@@ -8,11 +8,10 @@ import click
 
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import complete_sls, select, states_called
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
-    from asyncstate.model.plan import Plan
 
 
 @click.command(
@@ -37,28 +36,17 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
     the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is run.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.report.explain import chunks_called, explain_lines, explanation
+    from asyncstate.report.explain import explain_lines, explanation
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings).open_sync() as runtime:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
-    found = chunks_called(plan, wanted)
-    if not found:
-        raise click.UsageError(_unknown(plan, wanted))
+    found = states_called(plan, wanted)
     if console.out == "human":
         for number, index in enumerate(found):
             console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette())])
     else:
         console.data([explanation(plan, index) for index in found])
     return 0
-
-
-def _unknown(plan: Plan, wanted: str) -> str:
-    from difflib import get_close_matches
-
-    names = dict.fromkeys(name for chunk in plan.chunks for name in (chunk.id, str(chunk.name)))
-    near = get_close_matches(wanted, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"no state has the ID or name {wanted!r}.{hint}"

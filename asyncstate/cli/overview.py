@@ -7,9 +7,11 @@ COMMANDS = {
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
-    "show": ("Look", "Show what a tree compiles to: lowstate, highstate, sls, top, graph."),
+    "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on."),
+    "lint": ("Look", "Find states whose order nobody wrote down, and probable mistakes."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
+    "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order they are listed."""

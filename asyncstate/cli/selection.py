@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
+    from asyncstate.model.plan import Plan
 
 _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv", "exclude", "mock")
 
@@ -35,6 +36,23 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
     exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
     settings = settings_from(console, options)
     return settings, Selection(names or None, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
+
+
+def states_called(plan: Plan, wanted: str) -> list[int]:
+    """Return the states with this ID or name. Raises UsageError that names the nearest."""
+    import click
+
+    from asyncstate.report.explain import chunks_called
+
+    found = chunks_called(plan, wanted)
+    if found:
+        return found
+    from difflib import get_close_matches
+
+    names = dict.fromkeys(name for chunk in plan.chunks for name in (chunk.id, str(chunk.name)))
+    near = get_close_matches(wanted, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise click.UsageError(f"no state has the ID or name {wanted!r}.{hint}")
 
 
 def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -108,6 +108,7 @@ class Session:
         async with StateRuntime(self.settings) as runtime:
             plan = await planned(runtime)
             self._warn(plan.warnings)
+            self._announce_unknown(plan)
             run = runtime.run(
                 plan,
                 shuffle=self.options.get("shuffle"),
@@ -209,6 +210,13 @@ class Session:
             from asyncstate.report.html import html_report
 
             replace_file(self.options["report"], html_report(report, self.profile).encode())
+
+    def _announce_unknown(self, plan: Plan) -> None:
+        """Say how many states run free, where people read it and more than one state can run at once."""
+        if self.console.out == "human" and self.console.log_level not in {"error", "critical", "quiet"}:
+            from asyncstate.report.lint import unknown_lines
+
+            self.console.say(*unknown_lines(plan))
 
     def _warn(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
         if issues and self.console.log_level not in {"error", "critical", "quiet"}:

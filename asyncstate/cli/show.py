@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import complete_sls, select, states_called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,6 +165,67 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
         from asyncstate.report.replace import replace_file
 
         replace_file(output, text.encode())
+    return 0
+
+
+@command.command(
+    "aggregate",
+    cls=Command,
+    examples=(("asyncstate show aggregate web", "Which states of an SLS one call of the package manager installs."),),
+)
+@_sls_argument
+@tree_options
+@selection_options
+@what_if_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Show which states are aggregated, and why the others are not.
+
+    States of one module are aggregated if state_aggregate of the configuration or their own aggregate says so and no
+    requisite or order stands between them.
+    """
+    settings, selection = select(console, sls, options)
+    from asyncstate.report.aggregate import aggregation, aggregation_lines
+
+    plan = _plan(settings, selection)
+    if console.out == "human":
+        console.lines(aggregation_lines(plan, console.palette()))
+    else:
+        console.data(aggregation(plan))
+    return 0
+
+
+@command.command(
+    "impact",
+    cls=Command,
+    examples=(
+        ("asyncstate show impact nginx_conf", "What a change or a failure of a state sets off."),
+        ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
+    ),
+)
+@click.argument("wanted", metavar="ID")
+@_sls_argument
+@tree_options
+@selection_options
+@what_if_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
+    """Show what may run, restart, fail or be skipped because of a state.
+
+    ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns.
+    """
+    settings, selection = select(console, sls, options)
+    from asyncstate.report.impact import impact, impact_lines
+
+    plan = _plan(settings, selection)
+    found = states_called(plan, wanted)
+    if console.out == "human":
+        for number, index in enumerate(found):
+            console.lines([*([""] if number else []), *impact_lines(plan, index, console.palette())])
+    else:
+        console.data([impact(plan, index) for index in found])
     return 0
 
 

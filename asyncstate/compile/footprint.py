@@ -7,6 +7,7 @@ forward in serial order, so they never make a cycle.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.scoreboard import Scoreboard
@@ -27,6 +28,9 @@ _HOLDS_FORMULA = frozenset({"pkg", "service"})
 """What a package installs and a daemon reads cannot be named beforehand: they keep their place within their formula."""
 
 _COMMANDS = frozenset({"cmd", "module"})
+_CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
+_ABSOLUTE_PATH = re.compile(r"""(?<![^\s'"`;|&<>()=,])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
+_NOT_FILES = ("/dev/", "/proc/", "/sys/")
 
 
 class Footprint(NamedTuple):
@@ -61,14 +65,19 @@ class Footprints:
 
     def of(self, chunk: LowChunk) -> Footprint:
         """Return what a chunk touches, the rule of its formula included."""
-        if chunk.state in _WITHOUT or chunk.args.get("parallel") is True:
+        if chunk.args.get("parallel") is True:
             return Footprint()
         written = chunk.args.get("footprint")
         if isinstance(written, dict):
             return Footprint(_names(written.get("reads")), _names(written.get("writes")))
+        formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
+        looked_at = _conditions_read(chunk.args)
+        if chunk.state in _WITHOUT:
+            return Footprint((*looked_at, formula) if looked_at is not None else ())
         module = self._module(chunk)
         own = self._declared(module, chunk)
-        formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
+        if looked_at:
+            own = own._replace(reads=(*own.reads, *looked_at))
         if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
             return Footprint(own.reads, (*own.writes, formula), own.unknown)
         if own.unknown:
@@ -115,6 +124,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
 
     board = Scoreboard(join)
     known = [footprints.of(chunk) for chunk in builder.chunks]
+    _share_in_groups(builder, known)
     for node in builder.in_serial_order():
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
@@ -127,6 +137,35 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
             for before in board.touch(node, reads, writes):
                 if not dag.sources(before, node):
                     dag.add(before, node, FOOTPRINT)
+
+
+def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
+    """Give every member of an aggregate group what all of them touch: whichever runs does the work of the rest."""
+    for node in builder.nodes:
+        if node.kind is NodeKind.GROUP:
+            members = [known[member] for member in node.members]
+            reads = tuple(dict.fromkeys(name for footprint in members for name in footprint.reads))
+            writes = tuple(dict.fromkeys(name for footprint in members for name in footprint.writes))
+            for member in node.members:
+                known[member] = Footprint(reads, writes, known[member].unknown)
+
+
+def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the files that the conditions of a state name; None if it has no conditions."""
+    if args.keys().isdisjoint(_CONDITIONS):
+        return None
+    found: dict[str, None] = {}
+    stack = [args[key] for key in _CONDITIONS if key in args]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            paths = _ABSOLUTE_PATH.findall(value)
+            found.update((f"path:{path}", None) for path in paths if not path.startswith(_NOT_FILES))
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+    return tuple(found)
 
 
 def _names(value: Any) -> tuple[str, ...]:

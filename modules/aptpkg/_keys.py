@@ -8,14 +8,16 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .._atomic_text import replace_text  # noqa: TID252 - as `modules` for type checkers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TRUSTED = "/etc/apt/trusted.gpg.d"
 """Keys in here are trusted for every source that names no keyring."""

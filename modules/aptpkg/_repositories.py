@@ -88,9 +88,9 @@ def del_repo(repo: str, **kwargs: Any) -> str:
 def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: Any) -> dict[str, Repo]:
     """Add or change a source given as a one-line definition, and the key it is signed with; returns what it is now.
 
-    ``file`` (one-line ``.list`` or deb822 ``.sources``), ``comps``, ``architectures``, ``disabled``, ``trusted``,
-    ``comments``; the key: ``key_url``, ``key_text`` or ``keyid`` with ``keyserver``, stored where ``signed-by`` says.
-    ``refresh: False`` leaves the lists of packages as they are.
+    ``file`` (one-line ``.list`` or deb822 ``.sources``; ``clean_file`` leaves nothing else in it), ``comps``,
+    ``architectures``, ``disabled``, ``trusted``, ``comments``; the key: ``key_url``, ``key_text`` or ``keyid`` with
+    ``keyserver``, stored where ``signed-by`` says. ``refresh: False`` leaves the lists of packages as they are.
     """
     if repo.startswith("ppa:"):
         return _add_ppa(repo, **kwargs)
@@ -104,6 +104,8 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
         source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
         lists.sources.append(source)
     _apply(source, wanted, kwargs)
+    if kwargs.get("clean_file"):
+        lists.sources = [each for each in lists.sources if each is source or each.file != kwargs.get("file")]
     os.makedirs(os.path.dirname(source.file), exist_ok=True)
     lists.save()
     __context__.pop("pkg._avail", None)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import InvocationError
 
 from .._atomic_text import replace_text  # noqa: TID252 - as `modules` for type checkers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCES_LIST = "/etc/apt/sources.list"
 SOURCES_PARTS = "/etc/apt/sources.list.d"

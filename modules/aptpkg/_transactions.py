@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
@@ -14,6 +13,9 @@ from ._candidates import latest_version, list_repo_pkgs, refresh_db
 from ._installed import changes, forget, get_selections, hold, list_pkgs, unhold
 from ._programs import call
 from ._versions import compare, newest_match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Changes = dict[str, Any]
 
@@ -42,9 +44,10 @@ def install(
 ) -> Changes:
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
 
-    ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob. Packages
-    on hold are changed too, and held again. ``install_recommends``, ``only_upgrade``, ``force_conf_new``, ``force_yes``
-    and ``env`` are apt's. CommandExecutionError when something failed; its ``info`` has ``errors`` and ``changes``.
+    ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob.
+    Packages on hold are changed too, and held again. ``install_recommends``, ``only_upgrade``, ``force_conf_new``,
+    ``force_yes`` and ``env`` are apt's. CommandExecutionError when something failed; its ``info`` has ``errors`` and
+    ``changes``.
     """
     if debconf:
         __salt__["debconf.set_file"](debconf)
@@ -217,7 +220,7 @@ def _order_of_file(path: str, old: dict[str, str], *, reinstall: bool) -> _Order
 def _kind(version: str | None, current: str, *, reinstall: bool) -> str:
     if not current:
         return "install"
-    newest = current.split(",")[-1]
+    newest = current.rpartition(",")[2]
     if version is None or fnmatch.fnmatch(newest, version) or not compare(version, newest):
         return "reinstall" if reinstall else "install"
     return "install" if compare(version.rstrip("*"), newest) > 0 else "downgrade"

@@ -6,7 +6,7 @@ first state that has to install something.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 
@@ -18,6 +18,9 @@ from ._removal import purged, removed
 from ._rows import Row
 from ._rows import make_row as _row
 from ._rows import plan_refresh as _plan_refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "downloaded",
@@ -35,7 +38,12 @@ __all__ = [
     "uptodate",
 ]
 
-_WATCHING = {"installed": installed, "latest": latest, "removed": removed, "purged": purged}
+_WATCHING: dict[str, Callable[..., Row]] = {
+    "installed": installed,
+    "latest": latest,
+    "removed": removed,
+    "purged": purged,
+}
 
 
 def __virtual__() -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import InvocationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 Low = dict[str, Any]
 

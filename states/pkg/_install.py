@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -21,6 +20,9 @@ from ._rows import (
 )
 from ._targets import Targets, find_targets, predicted, preflight
 from ._versions import fulfils, verify_install
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _SHORT = 20
 
@@ -78,7 +80,7 @@ def installed(
     chosen = {**found.install, **found.reinstall}
     order: dict[str, Any] = {
         "pkgs": [{package: wanted} for package, wanted in chosen.items()] if not sources else None,
-        "sources": [each for each in sources if next(iter(each)) in chosen] if sources else None,
+        "sources": [{package: path} for package, path in chosen.items()] if sources else None,
     }
     changes: dict[str, Any] = {}
     if chosen:
@@ -133,8 +135,7 @@ def downloaded(
     targets = {
         package: number
         for package, number in wanted.items()
-        if not cached.get(package)
-        or (number and not fulfils(list(cached[package]), number, ignore_epoch=ignore_epoch))
+        if not cached.get(package) or (number and not fulfils(list(cached[package]), number, ignore_epoch=ignore_epoch))
     }
     if not targets:
         versioned = any(wanted.values())

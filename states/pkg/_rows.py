@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __context__, __opts__, __salt__
-from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from asyncstate.errors import CommandExecutionError
 
 Row = dict[str, Any]
 Versions = dict[str, str | None]

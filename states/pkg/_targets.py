@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._rows import Row, Versions, listed, make_row
 from ._versions import current_versions, fulfils
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Targets(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _CONDITION = re.compile(r"^(<=>|!=|>=|<=|>>|<<|<>|>|<|==|=)?\s?([^<>=]+)$")
 _MEANING = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
@@ -30,11 +32,14 @@ def verify_install(
     desired: Mapping[str, str | None], installed: Mapping[str, list[str]], *, ignore_epoch: bool | None = None
 ) -> tuple[list[str], list[str]]:
     """Return the desired packages that are there as asked for, and those that are not."""
-    done, failed = [], []
+    done: list[str] = []
+    failed: list[str] = []
     for name, version in desired.items():
         current = current_versions(name.partition("=")[0], installed)
         clean = __salt__["pkg_resource.version_clean"](version)
-        fits = bool(current) and (version == "latest" or not clean or fulfils(current, clean, ignore_epoch=ignore_epoch))
+        fits = bool(current) and (
+            version == "latest" or not clean or fulfils(current, clean, ignore_epoch=ignore_epoch)
+        )
         (done if fits else failed).append(name)
     return done, failed
 

@@ -292,6 +292,14 @@ def test_states_disabled_by_a_grain(sls):
     assert rows["b"]["result"] is True
 
 
+@pytest.mark.feature("F093")
+def test_global_state_conditions(sls):
+    tree = sls("a: x.run\nb: y.run\n")
+    rows = tree.rows(global_state_conditions={"x": ["G@role:web"], "*": ["not-here"]}, grains={"role": "web"})
+    assert rows.results == {"a": True, "b": None}
+    assert rows["b"]["comment"] == "Failed to meet global state conditions. State not called."
+
+
 @pytest.mark.feature("F094")
 def test_keywords_of_the_runtime_stay_there(sls):
     tree = sls(

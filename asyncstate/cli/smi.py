@@ -1,0 +1,248 @@
+"""``asyncstate smi``: the interfaces of virtual modules, and what their providers make of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.options import config_options, data_option, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.interfaces import Interface
+    from asyncstate.interfaces.survey import Provider, Survey
+    from asyncstate.report.terminal import Palette
+
+
+@click.group("smi", cls=Family)
+@click.pass_obj
+def command(console: Console, /) -> None:
+    """Check virtual modules against their interfaces."""
+    console.answers_with_data = True
+
+
+@command.command(
+    "check",
+    cls=Command,
+    examples=(
+        ("asyncstate smi check", "What every provider of every virtual module has and lacks."),
+        ("asyncstate smi check pkg --out json", "The providers of one, as data."),
+    ),
+)
+@click.argument("module", nargs=-1)
+@config_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
+    """Show for every provider of a virtual module which functions are ok, missing, incompatible or deprecated.
+
+    MODULE is a virtual name such as pkg; without any, all of them. The exit code is 1 if a provider cannot be called as
+    its interface promises. Providers for other platforms are looked at, too.
+    """
+    found, grains = _survey(console, options)
+    unknown = [name for name in module if name not in found.providers]
+    if unknown:
+        raise _no_interface(unknown[0], list(found.providers))
+    providers = {name: each for name, each in found.providers.items() if not module or name in module}
+    if console.out == "human":
+        console.lines(_check_lines(providers, found, grains, console.palette()))
+    else:
+        console.data({name: {each.name: _provider_data(each) for each in group} for name, group in providers.items()})
+    broken = any(_is_broken(each) for group in providers.values() for each in group)
+    return 1 if broken or found.troubles else 0
+
+
+@command.command(
+    "show",
+    cls=Command,
+    examples=(("asyncstate smi show user", "The functions a provider of user must have."),),
+)
+@click.argument("module")
+@config_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def show(console: Console, /, module: str, **options: Any) -> int:
+    """Show an interface: its functions, their arguments, where they are expected, what they return at least.
+
+    MODULE is a virtual name such as pkg.
+    """
+    from asyncstate.interfaces.survey import bundled_interfaces
+
+    interfaces = bundled_interfaces()
+    if module not in interfaces:
+        found, _ = _survey(console, options)
+        interfaces |= {name: group[0].interface for name, group in found.providers.items()}
+    if module not in interfaces:
+        raise _no_interface(module, list(interfaces))
+    described = _interface_data(interfaces[module])
+    if console.out == "human":
+        console.lines(_interface_lines(interfaces[module], described, console.palette()))
+    else:
+        console.data({module: described})
+    return 0
+
+
+@command.command(
+    "generate",
+    cls=Command,
+    examples=(
+        ("asyncstate smi generate network", "An interface from an execution module."),
+        ("asyncstate smi generate ./_modules/aptly.py --as repo", "From a file, under another virtual name."),
+    ),
+)
+@click.argument("module")
+@option("--as", "virtual_name", section="Output", metavar="NAME", help="The virtual name. Default: the module's.")
+@option("--output", section="Output", metavar="FILE", type=click.Path(dir_okay=False), help="Write to FILE, a new one.")
+@config_options
+@click.pass_obj
+def generate(console: Console, /, module: str, virtual_name: str | None, output: str | None, **options: Any) -> int:
+    """Write an interface from the functions of a reference module.
+
+    MODULE is the name of an execution module's file, or a path that ends in .py.
+    """
+    from asyncstate.interfaces.skeleton import interface_text
+    from asyncstate.interfaces.survey import namespace_of, plugin_files
+    from asyncstate.load.folders import PluginFile, PluginFolder
+    from asyncstate.load.loader import exported_functions
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
+        if module.endswith(".py"):
+            path = Path(module).resolve()
+            plugin = PluginFile(path.stem, str(path), PluginFolder(str(path.parent)))
+        else:
+            files = plugin_files(runtime.host.opts, runtime.host.file_client)
+            if module not in files:
+                raise _no_interface(module, list(files), "execution module file")
+            plugin = files[module]
+        namespace = namespace_of(plugin)
+        name = virtual_name or str(getattr(namespace, "__virtualname__", plugin.name))
+        text = interface_text(name, exported_functions(namespace))
+    if output is None:
+        console.write(text)
+        return 0
+    try:
+        with open(output, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise click.UsageError(f"{output} exists already, and is left alone") from error
+    return 0
+
+
+def _survey(console: Console, options: dict[str, Any]) -> tuple[Survey, Mapping[str, Any]]:
+    from asyncstate.interfaces.survey import plugin_files, survey
+    from asyncstate.runtime import StateRuntime
+
+    with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
+        host = runtime.host
+        return survey(plugin_files(host.opts, host.file_client), host.grains), host.grains
+
+
+def _no_interface(name: str, known: list[str], what: str = "interface") -> click.UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(known))}"
+    return click.UsageError(f"there is no {what} {name!r}. {hint}")
+
+
+def _is_broken(provider: Provider) -> bool:
+    return bool(provider.trouble) or any(finding.status == "incompatible" for finding in provider.findings)
+
+
+def _provider_data(provider: Provider) -> dict[str, Any]:
+    functions = {
+        finding.function: {
+            "status": str(finding.status),
+            **({"details": list(finding.details)} if finding.details else {}),
+            **({"notes": list(finding.notes)} if finding.notes else {}),
+        }
+        for finding in provider.findings
+    }
+    return {"file": provider.file, "functions": functions, **({"error": provider.trouble} if provider.trouble else {})}
+
+
+def _check_lines(
+    groups: Mapping[str, list[Provider]], found: Survey, grains: Mapping[str, Any], palette: Palette
+) -> Iterator[str]:
+    from asyncstate.interfaces.survey import unknown_grains
+
+    for name, providers in groups.items():
+        yield palette.paint(palette.bold, name) + f"  ({type(providers[0].interface).__name__})"
+        yield from _matrix(providers, palette)
+        for provider in providers:
+            if provider.trouble:
+                yield palette.paint(palette.red, f"  {provider.name}: {provider.trouble}")
+            for finding in provider.findings:
+                for detail in finding.details:
+                    yield palette.paint(palette.red, f"  {provider.name}.{finding.function} {detail}")
+        for function, unknown in unknown_grains(providers[0].interface, grains).items():
+            yield f"  note: {function} asks for grains this machine does not have: {', '.join(unknown)}"
+        for file in found.legacy.get(name, ()):
+            yield f"  note: {file} is {name}, too, and follows no interface"
+        yield ""
+    for file, trouble in found.troubles.items():
+        yield palette.paint(palette.red, f"{file} cannot be imported: {trouble}")
+
+
+def _matrix(providers: list[Provider], palette: Palette) -> Iterator[str]:
+    colours = {
+        "ok": palette.green,
+        "incompatible": palette.red,
+        "deprecated": palette.yellow,
+        "missing": palette.yellow,
+    }
+    table = {each.name: {finding.function: str(finding.status) for finding in each.findings} for each in providers}
+    rows = list(dict.fromkeys(function for column in table.values() for function in column))
+    width = max(map(len, rows), default=0)
+    widths = {name: max(len(name), *map(len, column.values()), 0) for name, column in table.items()}
+    yield "  " + " " * width + "".join(f"  {name:<{widths[name]}}" for name in table)
+    for function in rows:
+        cells = []
+        for name, column in table.items():
+            status = column.get(function, "")
+            cells.append("  " + palette.paint(colours.get(status, ""), f"{status:<{widths[name]}}"))
+        yield f"  {function:<{width}}{''.join(cells)}".rstrip()
+
+
+def _interface_data(interface: Interface) -> dict[str, Any]:
+    from asyncstate.interfaces.base import functions_of
+    from asyncstate.interfaces.conditions import describe
+
+    return {
+        name: {
+            "signature": _plain(declared.signature),
+            "doc": declared.doc,
+            **({"supported": describe(declared.supported)} if declared.supported else {}),
+            **({"not_applicable": describe(declared.not_applicable)} if declared.not_applicable else {}),
+        }
+        for name, declared in functions_of(interface).items()
+    }
+
+
+def _plain(signature: Any) -> str:
+    import inspect
+
+    parameters = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+
+
+def _interface_lines(interface: Interface, functions: Mapping[str, Any], palette: Palette) -> Iterator[str]:
+    import inspect
+
+    where = os.path.relpath(inspect.getfile(type(interface)))
+    yield palette.paint(palette.bold, f"{interface}") + f"  ({type(interface).__name__}, {where})"
+    for name, described in functions.items():
+        yield ""
+        yield f"  {palette.paint(palette.bold, name)}{described['signature']}"
+        yield from (f"      {line}" for line in described["doc"].splitlines())
+        if "supported" in described:
+            yield f"      Only on {described['supported']}."
+        if "not_applicable" in described:
+            yield f"      Means nothing on {described['not_applicable']}."

@@ -1,0 +1,116 @@
+"""What every init system's module offers as ``service``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.interfaces.base import Interface
+
+_SYSTEMD = {"init": ["systemd"]}
+
+
+class ServiceInterface(Interface):
+    """Services of the system: running or not, started at boot or not. Names are the init system's own."""
+
+    __modulename__ = "service"
+    __func_alias__ = {"reload_": "reload"}  # noqa: RUF012 - as in modules
+
+    def start(self, name: str) -> bool:
+        """Start a service; True if it was started."""
+        return True
+
+    def stop(self, name: str) -> bool:
+        """Stop a service; True if it was stopped."""
+        return True
+
+    def restart(self, name: str) -> bool:
+        """Stop and start a service."""
+        return True
+
+    def reload_(self, name: str) -> bool:
+        """Let a service read its configuration anew."""
+        return True
+
+    def force_reload(self, name: str) -> bool:
+        """Let a service read its configuration anew, restart it if it cannot."""
+        return True
+
+    def status(self, name: str, sig: str | None = None) -> Any:
+        """Return whether a service runs; of a glob, each service's answer. ``sig``: whether a command line matches."""
+        return False
+
+    def enable(self, name: str, **kwargs: Any) -> bool:
+        """Start a service at boot."""
+        return True
+
+    def disable(self, name: str, **kwargs: Any) -> bool:
+        """Do not start a service at boot."""
+        return True
+
+    def enabled(self, name: str, **kwargs: Any) -> bool:
+        """Return whether a service is started at boot."""
+        return False
+
+    def disabled(self, name: str, **kwargs: Any) -> bool:
+        """Return whether a service is not started at boot."""
+        return False
+
+    def available(self, name: str) -> bool:
+        """Return whether there is such a service."""
+        return False
+
+    def missing(self, name: str) -> bool:
+        """Return whether there is no such service."""
+        return True
+
+    def get_all(self, **kwargs: Any) -> list[str]:
+        """Return all services, sorted."""
+        return []
+
+    def get_enabled(self, **kwargs: Any) -> list[str]:
+        """Return the services that are started at boot, sorted."""
+        return []
+
+    def get_disabled(self, **kwargs: Any) -> list[str]:
+        """Return the services that are not started at boot, sorted."""
+        return []
+
+    @Interface.supported(**_SYSTEMD)
+    def get_running(self) -> list[str]:
+        """Return the services that run, sorted."""
+        return []
+
+    @Interface.supported(**_SYSTEMD)
+    def get_static(self, root: str | None = None) -> list[str]:
+        """Return the units that can be neither enabled nor disabled, sorted."""
+        return []
+
+    @Interface.supported(**_SYSTEMD)
+    def show(self, name: str, root: str | None = None) -> dict[str, Any]:
+        """Return the properties of a unit."""
+        return {}
+
+    @Interface.supported(**_SYSTEMD)
+    def masked(self, name: str, runtime: bool = False, root: str | None = None) -> bool:
+        """Return whether a unit cannot be started at all."""
+        return False
+
+    @Interface.supported(**_SYSTEMD)
+    def mask(self, name: str, runtime: bool = False, root: str | None = None) -> bool:
+        """Make a unit impossible to start."""
+        return True
+
+    @Interface.supported(**_SYSTEMD)
+    def unmask(self, name: str, runtime: bool = False, root: str | None = None) -> bool:
+        """Let a unit be started again."""
+        return True
+
+    @Interface.supported(**_SYSTEMD)
+    def systemctl_reload(self) -> bool:
+        """Let systemd read its unit files anew."""
+        return True
+
+    @Interface.supported(**_SYSTEMD)
+    def execs(self, root: str | None = None) -> dict[str, str]:
+        """Return the program of each service."""
+        return {}

@@ -1,0 +1,55 @@
+"""What aggregation made of a tree: the groups, and why the other states that could be in one are in none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+
+def aggregation(plan: Plan) -> dict[str, Any]:
+    """Return ``{groups: [{module, members: [{tag, sls, place}]}], refused: [{tag, sls, place, why}]}``."""
+    groups = [
+        {
+            "module": plan.chunks[node.members[0]].state,
+            "members": [_state(plan.chunks[member]) for member in node.members],
+        }
+        for node in plan.nodes[len(plan.chunks) :]
+        if node.kind is NodeKind.GROUP
+    ]
+    refused = [{**_state(plan.chunks[chunk]), "why": why} for chunk, why in sorted(plan.not_aggregated.items())]
+    return {"groups": groups, "refused": refused}
+
+
+def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the groups and the refusals for people."""
+    facts = aggregation(plan)
+    for group in facts["groups"]:
+        title = f"{group['module']}: {count(len(group['members']), 'state')}, one call for those that may run"
+        yield palette.paint(palette.bold, title)
+        yield from (f"  - {_named(member, palette)}" for member in group["members"])
+    if facts["refused"]:
+        yield palette.paint(palette.bold, "Not aggregated")
+        for state in facts["refused"]:
+            yield f"  - {_named(state, palette)}"
+            yield f"      {state['why']}"
+    if not facts["groups"] and not facts["refused"]:
+        yield "No state may be aggregated: see state_aggregate in the configuration, and aggregate on a state."
+
+
+def _state(chunk: LowChunk) -> dict[str, Any]:
+    place = f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
+    return {"tag": chunk.tag, "sls": chunk.sls, "place": place}
+
+
+def _named(state: dict[str, Any], palette: Palette) -> str:
+    name, sls = describe_tag(state["tag"]), palette.paint(palette.cyan, state["sls"])
+    return f"{name}  {sls}  {palette.paint(palette.dim, state['place'])}".rstrip()

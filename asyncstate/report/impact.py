@@ -1,0 +1,162 @@
+"""What one state can set off: everything that runs, restarts, fails or is skipped because of its outcome."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.plan import Plan
+
+IF_CHANGED = {
+    "watch": "its mod_watch is called, if it changes nothing itself",
+    "onchanges": "runs",
+    "prereq": "runs before it",
+    "listen": "its mod_watch is called after the run",
+}
+IF_FAILED = {
+    "require": "fails without running",
+    "watch": "fails without running",
+    "prereq": "fails without running",
+    "prerequired": "fails without running",
+    "onchanges": "is skipped, unless something else it names changed",
+    "onfail": "runs",
+}
+_UNLESS_ANY = ", unless another that it names does not fail"
+_UNTIL_ALL = ", if all others that it names fail too"
+_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
+
+
+class Effect(NamedTuple):
+    """``chunk`` depends on ``via`` by ``kinds``; ``steps`` is how many requisites away it is."""
+
+    chunk: int
+    via: int
+    kinds: tuple[str, ...]
+    steps: int
+
+
+def effects(plan: Plan, index: int) -> list[Effect]:
+    """Return every state that the outcome of one state may decide about, the nearest first."""
+    dependents = _dependents(plan)
+    found: list[Effect] = []
+    seen = {index}
+    queue = deque([(index, 1)])
+    while queue:
+        via, steps = queue.popleft()
+        for chunk, kinds in dependents.get(via, {}).items():
+            if chunk not in seen:
+                seen.add(chunk)
+                found.append(Effect(chunk, via, tuple(kinds), steps))
+                queue.append((chunk, steps + 1))
+    return found
+
+
+def impact(plan: Plan, index: int) -> dict[str, Any]:
+    """Return what hangs on one state: ``affected`` by requisites, ``ordered_after`` by nothing but order."""
+    chunk = plan.chunks[index]
+    affected = effects(plan, index)
+    decided = {effect.chunk for effect in affected}
+    return {
+        "tag": chunk.tag,
+        "sls": chunk.sls,
+        "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
+        "affected": [_effect(plan, effect) for effect in affected],
+        "ordered_after": [
+            {"tag": plan.chunks[other].tag, "sources": sources}
+            for other, sources in _ordered_after(plan, index).items()
+            if other not in decided
+        ],
+    }
+
+
+def impact_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the impact of one state for people."""
+    facts = impact(plan, index)
+    title = palette.paint(palette.bold, describe_tag(facts["tag"]))
+    yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
+    direct = [effect for effect in facts["affected"] if effect["steps"] == 1]
+    for heading, key in (("If it changes", "if_changed"), ("If it fails", "if_failed")):
+        told = [(effect, said) for effect in direct for said in effect[key]]
+        if told:
+            yield f"  {palette.paint(palette.yellow, heading)}"
+            yield from (f"    - {describe_tag(effect['tag'])} — {said}" for effect, said in told)
+    further = [effect for effect in facts["affected"] if effect["steps"] > 1]
+    if further:
+        yield f"  {palette.paint(palette.yellow, 'What follows from that may decide about')}"
+        for effect in further:
+            kinds = ", ".join(effect["requisites"])
+            yield f"    - {describe_tag(effect['tag'])}, by its {kinds} on {describe_tag(effect['via'])}"
+    if facts["ordered_after"]:
+        yield f"  {palette.paint(palette.yellow, 'Wait for it, whatever its outcome')}"
+        for other in facts["ordered_after"]:
+            yield f"    - {describe_tag(other['tag'])} ({', '.join(other['sources'])})"
+    if not facts["affected"] and not facts["ordered_after"]:
+        yield "  Nothing depends on it."
+
+
+def _effect(plan: Plan, effect: Effect) -> dict[str, Any]:
+    return {
+        "tag": plan.chunks[effect.chunk].tag,
+        "via": plan.chunks[effect.via].tag,
+        "requisites": list(effect.kinds),
+        "steps": effect.steps,
+        "if_changed": [IF_CHANGED[kind] for kind in map(_family, effect.kinds) if kind in IF_CHANGED],
+        "if_failed": list(dict.fromkeys(said for said in map(_if_failed, effect.kinds) if said)),
+    }
+
+
+def _family(kind: str) -> str:
+    return RequisiteKind(kind).family.value
+
+
+def _if_failed(kind: str) -> str:
+    said = IF_FAILED.get(_family(kind), "")
+    if kind in {"require_any", "watch_any"}:
+        return said + _UNLESS_ANY
+    return said + _UNTIL_ALL if kind == "onfail_all" else said
+
+
+def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
+    """Return for each state those that look at it, and by which requisites."""
+    found: dict[int, dict[int, list[str]]] = {}
+
+    def note(target: int, chunk: int, kind: str) -> None:
+        kinds = found.setdefault(target, {}).setdefault(chunk, [])
+        if kind not in kinds:
+            kinds.append(kind)
+
+    for chunk, requisites in enumerate(plan.requisites):
+        for requisite in requisites:
+            for node in plan.nodes[requisite.node].members or (requisite.node,):
+                note(plan.nodes[node].chunk, chunk, requisite.kind.value)
+    for listener in plan.listeners:
+        for target in listener.targets:
+            note(target, listener.chunk, RequisiteKind.LISTEN.value)
+    return found
+
+
+def _ordered_after(plan: Plan, index: int) -> dict[int, list[str]]:
+    """Return the states that wait directly for one without looking at it, and why; seen through sets and groups."""
+    found: dict[int, list[str]] = {}
+    seen: set[int] = set()
+    stack = [(node, plan.dag.sources(index, node)) for node in plan.dag.successors(index)]
+    while stack:
+        node, sources = stack.pop()
+        if node in seen or not _REQUISITES.isdisjoint(sources) or "set" in sources:
+            continue
+        seen.add(node)
+        what = plan.nodes[node]
+        if what.kind in {NodeKind.CHUNK, NodeKind.CHECK}:
+            found[what.chunk] = list(sources)
+        elif what.kind is not NodeKind.STAGE:
+            stack.extend((beyond, sources) for beyond in plan.dag.successors(node))
+    found.pop(index, None)
+    return dict(sorted(found.items()))

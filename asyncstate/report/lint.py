@@ -1,0 +1,183 @@
+"""Lint: states whose order nobody wrote down, and what else in a tree is probably not as it was meant.
+
+A requisite is a promise; that one state stands above another in a file, or that both touch the same path, holds only as
+long as nobody moves them and effects are declared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, clean, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+FOOTPRINT = "footprint"
+
+RULES = {
+    "footprint-order": "only what both touch keeps these two in order",
+    "definition-order": "nothing keeps this state behind the one above it, and what it does is not known",
+    "unknown-effects": "nobody has declared what this state touches",
+    "tree": "the compiler takes it otherwise than it was probably meant",
+    "unused-pillar": "no SLS file looks at this pillar key",
+}
+"""What each rule finds."""
+
+
+class Finding(NamedTuple):
+    """One finding. ``chunk`` should require ``missing``; both are -1 where a requisite is no answer."""
+
+    rule: str
+    message: str
+    file: str = ""
+    line: int = 0
+    hint: str = ""
+    chunk: int = -1
+    missing: int = -1
+
+
+def lint(plan: Plan, unused_pillar: Iterable[str] = ()) -> list[Finding]:
+    """Return all findings by place; ``unused_pillar`` are top-level pillar keys that nothing looked at."""
+    found = [Finding("tree", issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
+    found += _order_findings(plan)
+    found += [
+        _at(
+            plan.chunks[index],
+            "unknown-effects",
+            "it is not known what this state touches",
+            hint="declare mod_footprint in its module, or footprint: {reads: […], writes: […]} on the state",
+        )
+        for index in plan.unknown
+    ]
+    found.sort(key=lambda finding: (finding.file, finding.line))
+    message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
+    return found + [Finding("unused-pillar", message.format(key)) for key in sorted(unused_pillar)]
+
+
+def lint_lines(plan: Plan, findings: list[Finding], palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield ``file:line: rule: message`` for each finding, and a count."""
+    for finding in findings:
+        place = f"{finding.file}:{finding.line}: " if finding.line else f"{finding.file}: " if finding.file else ""
+        rule = palette.paint(palette.yellow, finding.rule)
+        yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}"
+        yield from (f"    {line}" for line in clean(finding.hint).splitlines())
+    states, number = count(len(plan.chunks), "state"), count(len(findings), "finding")
+    yield f"{number} in {states}." if findings else f"Nothing to say about {states}."
+
+
+def unknown_lines(plan: Plan) -> Iterator[str]:
+    """Yield one line that says how many states nothing but requisites orders, or none."""
+    if plan.unknown:
+        what = (
+            "has unknown effects: only requisites order it"
+            if len(plan.unknown) == 1
+            else "have unknown effects: only requisites order them"
+        )
+        yield f"{count(len(plan.unknown), 'state')} {what} (asyncstate lint names them)."
+
+
+def lint_data(plan: Plan, findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return the findings as data; ``state`` and ``requires`` are tags, empty where they do not apply."""
+    return [
+        {
+            "rule": finding.rule,
+            "message": finding.message,
+            "file": finding.file,
+            "line": finding.line,
+            "hint": finding.hint,
+            "state": plan.chunks[finding.chunk].tag if finding.chunk >= 0 else "",
+            "requires": plan.chunks[finding.missing].tag if finding.missing >= 0 else "",
+        }
+        for finding in findings
+    ]
+
+
+def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = None, hint: str = "") -> Finding:
+    message = f"{describe_tag(chunk.tag)}: {what}"
+    return Finding(rule, message, chunk.file, chunk.line, hint, chunk.index, -1 if missing is None else missing.index)
+
+
+def _order_findings(plan: Plan) -> Iterator[Finding]:
+    """Yield what keeps its order without a requisite, the fewest requisites that would cover all of it.
+
+    ``before[n]`` has a bit for each node that requisites and stages put before n. What is proposed for one state counts
+    as written for the states behind it.
+    """
+    dag, chunks, unknown = plan.dag, plan.chunks, frozenset(plan.unknown)
+    before = [0] * len(plan.nodes)
+    above = _above(plan)
+    writable = _Writable(plan)
+    for node in dag.topological_order(lambda node: node):
+        mask = 0
+        relying: set[int] = set()
+        for other in dag.predecessors(node):
+            if dag.sources(other, node) == (FOOTPRINT,):
+                relying.update(_behind(plan, other))
+            else:
+                mask |= before[other] | 1 << other
+        if node < len(chunks):
+            for other in sorted(relying, reverse=True):
+                if not mask >> other & 1:
+                    mask |= before[other] | 1 << other
+                    what = f"it stays behind {describe_tag(chunks[other].tag)} only because both touch the same thing"
+                    yield writable.finding("footprint-order", what, chunks[node], chunks[other])
+            other = above.get(node, -1)
+            if node in unknown and other >= 0 and not mask >> other & 1:
+                mask |= before[other] | 1 << other
+                what = f"nothing but its place in the file puts it behind {describe_tag(chunks[other].tag)}"
+                yield writable.finding("definition-order", what, chunks[node], chunks[other])
+        before[node] = mask
+
+
+class _Writable:
+    """Knows which requisites can be written: one that names several states, or is for several, could make a cycle."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._states = Counter((chunk.state, chunk.id) for chunk in plan.chunks)
+        self._rank = plan.rank
+        self._checked = {
+            node.chunk: plan.rank[number] for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK
+        }
+
+    def finding(self, rule: str, what: str, chunk: LowChunk, missing: LowChunk) -> Finding:
+        """Return the finding that ``chunk`` does not say it comes behind ``missing``."""
+        single = self._states[chunk.state, chunk.id] == 1 and self._states[missing.state, missing.id] == 1
+        checked = self._checked.get(chunk.index)
+        if not single or (checked is not None and checked < self._rank[missing.index]):
+            return _at(chunk, rule, what)
+        hint = f"write, if that matters: - require: [{{{missing.state}: {missing.id}}}]"
+        return _at(chunk, rule, what, missing=missing, hint=hint)
+
+
+def _above(plan: Plan) -> dict[int, int]:
+    """Return for each state the one before it in the serial order that the same SLS declares."""
+    last: dict[tuple[str, str], int] = {}
+    above: dict[int, int] = {}
+    for chunk in plan.chunks:
+        key = (chunk.env, chunk.sls)
+        if key in last:
+            above[chunk.index] = last[key]
+        last[key] = chunk.index
+    return above
+
+
+def _behind(plan: Plan, node: int) -> Iterator[int]:
+    """Yield the chunks a footprint edge from ``node`` stands for: itself, or all that a node of many joins."""
+    stack = [node]
+    seen = {node}
+    while stack:
+        current = stack.pop()
+        what = plan.nodes[current]
+        if what.kind is NodeKind.CHUNK:
+            yield current
+        elif what.kind is NodeKind.SET:
+            fresh = [other for other in plan.dag.predecessors(current) if other not in seen]
+            seen.update(fresh)
+            stack.extend(fresh)

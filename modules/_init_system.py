@@ -1,0 +1,36 @@
+"""Which init system runs this machine, and the scripts in /etc/init.d that several of them know."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INIT_SCRIPTS = "/etc/init.d"
+_GLOB = re.compile(r"[*?]|\[.+\]")
+_RUNNING_SYSTEMD = "/run/systemd/system"
+
+
+def booted_with_systemd() -> bool:
+    """Tell whether systemd is process 1, as sd_booted(3) does."""
+    return os.path.isdir(_RUNNING_SYSTEMD)
+
+
+def init_scripts(folder: str = INIT_SCRIPTS) -> list[str]:
+    """Return the executable init scripts, sorted."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if os.path.isfile(path := os.path.join(folder, name)) and os.access(path, os.X_OK)]
+
+
+def ask_each(name: str, everything: Callable[[], list[str]], ask: Callable[[str], bool]) -> bool | dict[str, bool]:
+    """Return the answer for a service; for a glob, that of each service that matches, by name."""
+    if not _GLOB.search(name):
+        return ask(name)
+    return {each: ask(each) for each in fnmatch.filter(everything(), name)}

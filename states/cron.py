@@ -1,0 +1,227 @@
+"""The ``cron`` states: jobs and variables of users' crontabs, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
+
+
+def present(
+    name: str,
+    user: str = "root",
+    minute: Any = "*",
+    hour: Any = "*",
+    daymonth: Any = "*",
+    month: Any = "*",
+    dayweek: Any = "*",
+    comment: str | None = None,
+    commented: bool = False,
+    identifier: Any = False,
+    special: str | None = None,
+) -> Row:
+    """Make sure that the command ``name`` is in a user's crontab, at these times.
+
+    A time may be ``random``, drawn once. ``identifier`` lets the job be known again when its command changes; it is the
+    command if none is given. ``commented`` keeps the job but does not run it; ``special`` is ``@daily``, ``@reboot`` …
+    """
+    name = name.strip()
+    identifier = name if identifier is False else identifier
+    about = {"comment": comment, "commented": commented, "identifier": identifier}
+    times = dict(zip(_FIELDS, (minute, hour, daymonth, month, dayweek), strict=True))
+    wanted = {"spec": special} if special is not None else {key: str(value).lower() for key, value in times.items()}
+    if __opts__["test"]:
+        status = _status(user, name, identifier, {**wanted, "comment": comment, "commented": commented is True})
+        return _foretold(name, f"Cron {name}", status)
+    try:
+        if special is None:
+            done = __salt__["cron.set_job"](user=user, cmd=name, **times, **about)
+        else:
+            done = __salt__["cron.set_special"](user=user, special=special, cmd=name, **about)
+    except CommandExecutionError as error:
+        done = str(error)
+    return _set_row(name, f"Cron {name}", user, done)
+
+
+def absent(name: str, user: str = "root", identifier: Any = False, special: str | None = None, **kwargs: Any) -> Row:
+    """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not looked at."""
+    name = name.strip()
+    identifier = name if identifier is False else identifier
+    if __opts__["test"]:
+        return _foretold_removal(name, f"Cron {name}", _find(user, name, identifier, special) is None)
+    if special is None:
+        done = __salt__["cron.rm_job"](user, name, identifier=identifier)
+    else:
+        done = __salt__["cron.rm_special"](user, name, special=special, identifier=identifier)
+    return _removal_row(name, f"Cron {name}", user, done)
+
+
+def env_present(name: str, value: Any = None, user: str = "root") -> Row:
+    """Make sure that a variable of a user's crontab has this value."""
+    if __opts__["test"]:
+        text = '""' if value is None or value == "" else str(value)
+        found = [each["value"] for each in __salt__["cron.list_tab"](user)["env"] if each["name"] == name]
+        status = "absent" if not found else "present" if found[0] == text else "update"
+        return _foretold(name, f"Cron env {name}", status)
+    try:
+        done = __salt__["cron.set_env"](user, name, value=value)
+    except CommandExecutionError as error:
+        done = str(error)
+    return _set_row(name, f"Cron env {name}", user, done)
+
+
+def env_absent(name: str, user: str = "root") -> Row:
+    """Make sure that a variable is not in a user's crontab."""
+    name = name.strip()
+    if __opts__["test"]:
+        known = [each["name"] for each in __salt__["cron.list_tab"](user)["env"]]
+        return _foretold_removal(name, f"Cron env {name}", name not in known)
+    return _removal_row(name, f"Cron env {name}", user, __salt__["cron.rm_env"](user, name))
+
+
+def file(
+    name: str,
+    source_hash: str = "",
+    source_hash_name: str | None = None,
+    user: str = "root",
+    template: str | None = None,
+    context: Any = None,
+    replace: bool = True,
+    defaults: Any = None,
+    backup: str = "",
+    **kwargs: Any,
+) -> Row:
+    """Make a file of the tree, ``name``, a user's whole crontab; with ``replace`` False only if there is none yet."""
+    row: Row = {"changes": {}, "comment": "", "name": name, "result": True}
+    groups = __salt__["user.info"](user).get("groups")
+    if not groups:
+        return {**row, "result": False, "comment": f"Could not identify group for user {user}"}
+    now = str(__salt__["cron.raw_cron"](user))
+    if not replace and now.strip():
+        return {**row, "comment": f"User {user} already has a crontab. No changes made"}
+    options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
+    options |= {"user": user, "group": groups[0], "mode": "0600", "attrs": None, "saltenv": str(__env__)}
+    descriptor, path = tempfile.mkstemp(prefix="asyncstate-cron-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            opened.write(now if now.endswith("\n") else f"{now}\n")
+        os.chown(path, *_owner(user, groups[0]))
+        return _file_row(row, path, source_hash, options, backup, kwargs)
+    except (AsyncStateError, OSError) as error:
+        return {**row, "result": False, "changes": {}, "comment": f"Unable to manage file: {error}"}
+    finally:
+        os.unlink(path)
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that what concerns one user's crontab comes one after the other, and after the user."""
+    user = low.get("user") or "root"
+    return {"reads": [f"user:{user}"], "writes": [f"cron:{user}"]}
+
+
+def _file_row(row: Row, path: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any) -> Row:
+    name, user = row["name"], options["user"]
+    if __opts__["test"]:
+        result, comment = __salt__["file.check_managed"](
+            name=path, source=name, source_hash=source_hash, **options, **kwargs
+        )
+        return {**row, "result": result, "comment": comment}
+    source, source_hash = __salt__["file.source_list"](name, source_hash, options["saltenv"])
+    cached, source_sum, trouble = __salt__["file.get_managed"](
+        name=path, source=source, source_hash=source_hash, skip_verify=False, **options, **kwargs
+    )
+    if trouble:
+        return {**row, "result": False, "comment": trouble}
+    kept = {key: options[key] for key in ("user", "group", "mode", "attrs", "saltenv")}
+    row = __salt__["file.manage_file"](
+        name=path, sfn=cached, ret=row, source=source, source_sum=source_sum, backup=backup, **kept
+    )
+    if "diff" in row["changes"]:
+        done = __salt__["cron.write_cron_file_verbose"](user, path)
+        if done["retcode"] == 0:
+            return {**row, "result": True, "comment": f"Crontab for user {user} was updated"}
+        comment = f"Unable to update user {user} crontab {path}. Error: {done['stderr']}"
+        return {**row, "result": False, "changes": {}, "comment": comment}
+    if row["result"]:
+        return {**row, "changes": {}, "comment": f"Crontab for user {user} is in the correct state"}
+    return row
+
+
+def _owner(user: str, group: str) -> tuple[int, int]:
+    return int(__salt__["file.user_to_uid"](user)), int(__salt__["file.group_to_gid"](group))
+
+
+def _find(user: str, cmd: str, identifier: Any, special: str | None) -> dict[str, Any] | None:
+    """Return the job the execution module would take for the one that is meant."""
+    tab = __salt__["cron.list_tab"](user)
+    for job in tab["crons"] if special is None else tab["special"]:
+        known = job["identifier"]
+        meant = known == str(identifier) if known else job["cmd"] == cmd
+        if meant and special in {None, job.get("spec")}:
+            return dict(job)
+    return None
+
+
+def _status(user: str, cmd: str, identifier: Any, wanted: dict[str, Any]) -> str:
+    tab = __salt__["cron.list_tab"](user)
+    for job in tab["crons"] + tab["special"]:
+        known = job["identifier"]
+        if (known == str(identifier)) if known else (job["cmd"] == cmd):
+            same_kind = ("spec" in job) == ("spec" in wanted)
+            full = {**wanted, "cmd": cmd, "identifier": str(identifier) if identifier else None}
+            fine = same_kind and not any(_differs(job[key], value) for key, value in full.items())
+            return "present" if fine else "update"
+    return "absent"
+
+
+def _differs(old: Any, new: Any) -> bool:
+    """Tell whether ``old`` does not do for ``new``, which may be ``random`` or ``a:b``, a time between the two."""
+    if old == new or new is None:
+        return False
+    ends = [int(end) for end in str(new).split(":") if end.isdigit()]
+    if len(ends) == 2 and str(old).isdigit():
+        return not min(ends) <= int(old) <= max(ends)
+    return bool(new != "random" or old == "*")
+
+
+def _foretold(name: str, what: str, status: str) -> Row:
+    if status == "present":
+        return {"name": name, "changes": {}, "result": True, "comment": f"{what} already present"}
+    verb = "added" if status == "absent" else "updated"
+    return {"name": name, "changes": {}, "result": None, "comment": f"{what} is set to be {verb}"}
+
+
+def _foretold_removal(name: str, what: str, gone: bool) -> Row:
+    comment = f"{what} is absent" if gone else f"{what} is set to be removed"
+    return {"name": name, "changes": {}, "result": True if gone else None, "comment": comment}
+
+
+def _set_row(name: str, what: str, user: str, done: str) -> Row:
+    row: Row = {"name": name, "changes": {}, "result": True}
+    if done == "present":
+        return {**row, "comment": f"{what} already present"}
+    if done == "new":
+        return {**row, "changes": {user: name}, "comment": f"{what} added to {user}'s crontab"}
+    if done == "updated":
+        return {**row, "changes": {user: name}, "comment": f"{what} updated"}
+    comment = f"{what} for user {user} failed to commit with error \n{done}"
+    return {**row, "result": False, "comment": comment}
+
+
+def _removal_row(name: str, what: str, user: str, done: str) -> Row:
+    row: Row = {"name": name, "changes": {}, "result": True}
+    if done == "absent":
+        return {**row, "comment": f"{what} already absent"}
+    if done == "removed":
+        return {**row, "changes": {user: name}, "comment": f"{what} removed from {user}'s crontab"}
+    return {**row, "result": False, "comment": f"{what} for user {user} failed to commit with error {done}"}

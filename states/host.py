@@ -1,0 +1,145 @@
+"""The ``host`` states: names in the static host table, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_FUNCTIONS = {"added": "hosts.add_host", "comment_added": "hosts.set_comment", "removed": "hosts.rm_host"}
+_SENTENCES = {
+    "added": (
+        "Host {value} ({address}) would be added",
+        "Added host {value} ({address})",
+        "Failed to add host {value} ({address})",
+    ),
+    "comment_added": (
+        "Comment for {address} ({value}) would be added",
+        "Set comment for host {address} ({value})",
+        "Failed to add comment for host {address} ({value})",
+    ),
+    "removed": (
+        "Host {value} ({address}) would be removed",
+        "Removed host {value} ({address})",
+        "Failed to remove host {value} ({address})",
+    ),
+}
+
+
+def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
+    """Make sure that ``name`` belongs to an address, or to all of several; with ``clean`` to no other.
+
+    ``comment`` stands at the end of the address's line.
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
+    table = {key: entry for key, entry in __salt__["hosts.list_hosts"]().items() if isinstance(entry, dict)}
+    comments = []
+    to_add = [address for address in wanted if address not in table]
+    to_remove = []
+    to_comment = [address for address in to_add if comment]
+    for address, entry in table.items():
+        named = name in entry["aliases"]
+        if address not in wanted:
+            if named and clean:
+                to_remove.append(address)
+            elif named:
+                row.setdefault("warnings", []).append(_elsewhere(name, address))
+            continue
+        outdated = bool(comment) and entry.get("comment") != comment
+        if not named:
+            to_add.append(address)
+        elif not outdated:
+            comments.append(f"Host {name} ({address}) already present")
+        if outdated:
+            to_comment.append(address)
+    invalid = [address for address in to_add if not _is_address(address)]
+    if invalid:
+        sentences = [f"Invalid IP Address for {name} ({address})" for address in invalid]
+        return {**row, "result": False, "comment": "\n".join([*comments, *sentences])}
+    comments += _each(row, to_add, "added", name)
+    comments += _each(row, to_comment, "comment_added", comment)
+    comments += _each(row, to_remove, "removed", name)
+    row["comment"] = "\n".join(comments)
+    return row
+
+
+def absent(name: str, ip: Any) -> Row:
+    """Make sure that ``name`` does not belong to an address, or to any of several."""
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    comments = []
+    for address in ip if isinstance(ip, list) else [ip]:
+        if not __salt__["hosts.has_pair"](address, name):
+            comments.append(f"Host {name} ({address}) already absent")
+        elif __opts__["test"]:
+            row["result"] = None
+            comments.append(f"Host {name} ({address}) needs to be removed")
+        elif __salt__["hosts.rm_host"](address, name):
+            row["changes"] = {"host": name}
+            comments.append(f"Removed host {name} ({address})")
+        else:
+            row["result"] = False
+            comments.append("Failed to remove host")
+    row["comment"] = "\n".join(comments)
+    return row
+
+
+def only(name: str, hostnames: Any) -> Row:
+    """Make sure that the address ``name`` has these names, in this order, and no others."""
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    old = " ".join(__salt__["hosts.get_alias"](name))
+    new = " ".join(each.strip() for each in ([hostnames] if isinstance(hostnames, str) else hostnames))
+    if old == new:
+        return {**row, "comment": f'IP address {name} already set to "{new}"'}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f'Would change {name} from "{old}" to "{new}"'}
+    if not __salt__["hosts.set_host"](name, new):
+        comment = f'hosts.set_host failed to change {name} from "{old}" to "{new}"'
+        return {**row, "result": False, "comment": comment}
+    changes = {name: {"old": old, "new": new}}
+    return {**row, "changes": changes, "comment": f'successfully changed {name} from "{old}" to "{new}"'}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that these states come one after the other: all of them rewrite one file."""
+    return {"reads": [], "writes": ["path:/etc/hosts"]}
+
+
+def _each(row: Row, addresses: list[str], deed: str, value: str) -> list[str]:
+    """Do one thing to every address, and return a sentence each: what would be, was, or could not be done."""
+    function = _FUNCTIONS[deed]
+    would, did, failed = _SENTENCES[deed]
+    comments = []
+    for address in addresses:
+        if __opts__["test"]:
+            row["result"] = None
+            comments.append(would.format(value=value, address=address))
+        elif __salt__[function](address, value):
+            comments.append(did.format(value=value, address=address))
+        else:
+            row["result"] = False
+            comments.append(failed.format(value=value, address=address))
+            continue
+        row["changes"].setdefault(deed, {}).setdefault(address, []).append(value)
+    return comments
+
+
+def _elsewhere(name: str, address: str) -> str:
+    return (
+        f"Host {name} present for IP address {address}. To get rid of this warning, either run this state with 'clean'"
+        f" set to True to remove {name} from {address}, or add {address} to the 'ip' argument."
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

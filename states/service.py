@@ -1,0 +1,350 @@
+"""The ``service`` states: services that run or do not, now and at boot, with Salt 3008's arguments and rows.
+
+The work is in the execution module ``service`` of the init system. What an init system cannot do (masking, waiting or
+not) is told in the row.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__, check_cancelled
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = dict[str, Any]
+
+_SYSTEMD_ONLY = ("no_block", "unmask", "unmask_runtime")
+_DESIRED = "is in the desired state"
+
+
+def __virtual__() -> Any:
+    if "service.start" in __salt__:
+        return "service"
+    return False, "No service execution module loaded: check support for service management on this machine"
+
+
+def running(
+    name: str, enable: Any = None, sig: str | None = None, init_delay: float | None = None, **kwargs: Any
+) -> Row:
+    """The service runs, and with ``enable`` it is (or, if False, is not) started at boot.
+
+    ``sig``: it runs if a command line matches that; ``init_delay``: seconds it needs to come up. ``unmask``,
+    ``unmask_runtime`` and ``no_block`` are systemd's.
+    """
+    row = _row(name)
+    problem = _not_usable(row, kwargs, "started")
+    if problem is not None:
+        return problem
+    try:
+        return _running(row, _switch(enable), sig, init_delay, **kwargs)
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+
+
+def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: float | None = None, **kwargs: Any) -> Row:
+    """The service does not run, and with ``enable`` it is (or, if False, is not) started at boot.
+
+    A service that is not there is dead. ``init_delay``: seconds it needs to end.
+    """
+    row = _row(name)
+    problem = _not_usable(row, kwargs, "stopped")
+    if problem is not None:
+        return problem
+    try:
+        return _dead(row, _switch(enable), sig, init_delay, **kwargs)
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+
+
+def enabled(name: str, **kwargs: Any) -> Row:
+    """The service is started at boot."""
+    row = _row(name)
+    try:
+        if not _available(name):
+            if __opts__["test"]:
+                row["result"] = None
+                row["comment"] = f"Service {name} not present; if created in this state run, it would have been enabled"
+                return row
+            return _failed(row, f"The named service {name} is not available")
+        return {**row, **_at_boot(name, None, wanted=True, **kwargs)}
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+
+
+def disabled(name: str, **kwargs: Any) -> Row:
+    """The service is not started at boot."""
+    row = _row(name)
+    try:
+        if not _available(name):
+            return {**row, "comment": f"The named service {name} is not available"}
+        return {**row, **_at_boot(name, None, wanted=False, **kwargs)}
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+
+
+def masked(name: str, runtime: bool = False) -> Row:
+    """The service cannot be started at all, for good or (``runtime``) until the next boot."""
+    kind = "runtime masked" if runtime else "masked"
+    return _mask(name, runtime, wanted=True, already=f"is already {kind}", done=kind, verb="mask")
+
+
+def unmasked(name: str, runtime: bool = False) -> Row:
+    """The service can be started."""
+    kind = "runtime unmasked" if runtime else "unmasked"
+    return _mask(name, runtime, wanted=False, already=f"was already {kind}", done=kind, verb="unmask")
+
+
+def mod_watch(
+    name: str,
+    sfun: str | None = None,
+    sig: str | None = None,
+    reload: bool = False,
+    full_restart: bool = False,
+    init_delay: float | None = None,
+    force: bool = False,
+    **kwargs: Any,
+) -> Row:
+    """Restart a service that should run, or ``reload`` it (``force``: or restart it); stop one that should not.
+
+    ``full_restart`` uses that function of the init system where it has one. One that does not run is started.
+    """
+    row = _row(name)
+    if sfun not in {"dead", "running"}:
+        return _failed(row, f"Unable to trigger watch for service.{sfun}")
+    try:
+        alive = __salt__["service.status"](name, sig, **_systemd_arguments("service.status", kwargs, row))
+        if sfun == "dead":
+            if not alive:
+                return {**row, "comment": "Service is already stopped"}
+            verb, past, function = "stop", "stopped", "service.stop"
+        else:
+            verb, function = _how_to_refresh(alive=alive, reload=reload, full_restart=full_restart, force=force)
+            past = f"{verb}ed"
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": f"Service is set to be {past}"}
+        if verb == "start":
+            __salt__["service.stop"](name)
+        done = __salt__[function](name, **_systemd_arguments(function, kwargs, row))
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+    _wait(init_delay)
+    row["changes"] = {name: done}
+    row["result"] = done
+    row["comment"] = f"Service {past}" if done else f"Failed to {verb} the service"
+    return row
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what a service state touches: its service. What a daemon reads and writes cannot be named."""
+    return {"reads": [], "writes": [f"service:{low.get('name', '')}"]}
+
+
+def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:
+    name = row["name"]
+    asking = _systemd_arguments("service.status", kwargs, row)
+    before = __salt__["service.status"](name, sig, **asking)
+    boot_before = __salt__["service.enabled"](name)
+    unmasking = unmasked(name, kwargs.get("unmask_runtime", False))["comment"] if kwargs.get("unmask") else ""
+    if before:
+        row["comment"] = "\n".join(filter(None, [f"The service {name} is already running", unmasking]))
+        return _with_boot(row, enable, None, boot_before, **kwargs)
+    if __opts__["test"]:
+        row["result"] = None
+        row["comment"] = "\n".join(filter(None, [f"Service {name} is set to start", unmasking]))
+        return row
+    if not __salt__["service.start"](name, **_systemd_arguments("service.start", kwargs, row)):
+        _failed(row, f"Service {name} failed to start")
+        return row if enable is None else {**row, **_at_boot(name, False, wanted=enable, result=False, **kwargs)}
+    _wait(init_delay)
+    after = __salt__["service.status"](name, sig, **asking)
+    if (before, boot_before) != (after, __salt__["service.enabled"](name)):
+        row["changes"][name] = after
+    row["comment"] = f"Started service {name}"
+    if not after:
+        _failed(row, f"Service {name} failed to start")
+    if enable is not None:
+        row = _merged(row, _at_boot(name, bool(after), wanted=enable, result=bool(after), **kwargs))
+    if init_delay:
+        row["comment"] = f"{row['comment']}\nDelayed return for {init_delay} seconds"
+    if kwargs.get("unmask"):
+        row["comment"] = f"{row['comment']}\n{unmasking}"
+    return row
+
+
+def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:
+    name = row["name"]
+    asking = _systemd_arguments("service.status", kwargs, row)
+    before = __salt__["service.status"](name, sig, **asking)
+    boot_before = __salt__["service.enabled"](name)
+    if not before:
+        row["comment"] = f"The service {name} is already dead"
+        return _with_boot(row, enable, None, boot_before, **kwargs)
+    if __opts__["test"]:
+        row["result"] = None
+        row["comment"] = f"Service {name} is set to be killed"
+        return row
+    if not __salt__["service.stop"](name, **_systemd_arguments("service.stop", kwargs, row)):
+        _failed(row, f"Service {name} failed to die")
+        return row if enable is None else {**row, **_at_boot(name, True, wanted=enable, result=False, **kwargs)}
+    _wait(init_delay)
+    after = __salt__["service.status"](name, sig, **asking)
+    if (before, boot_before) != (after, __salt__["service.enabled"](name)):
+        row["changes"][name] = after
+    row["comment"] = f"Service {name} was killed"
+    if after:
+        _failed(row, f"Service {name} failed to die")
+    if enable is not None:
+        row = _merged(row, _at_boot(name, bool(after), wanted=enable, result=not after, **kwargs))
+    return row
+
+
+def _with_boot(row: Row, enable: bool | None, started: bool | None, boot_before: bool, **kwargs: Any) -> Row:
+    """Add what happens at boot to the row of a service that is otherwise as it should be."""
+    if enable is None or enable == bool(boot_before):
+        return row
+    return {**row, **_at_boot(row["name"], started, wanted=enable, **kwargs)}
+
+
+def _at_boot(name: str, started: bool | None, *, wanted: bool, result: bool = True, **kwargs: Any) -> Row:
+    """Enable or disable a service. ``started``: whether it runs now, None if nobody asked.
+
+    Returns the fields of the row that follow from it; ``result`` is what it is otherwise.
+    """
+    word = "enabled" if wanted else "disabled"
+    ask = f"service.{word}"
+    ending = {True: "is running", False: "is dead", None: _DESIRED}[started]
+    before = __salt__[ask](name)
+    if before:
+        return {"result": result, "comment": f"Service {name} is already {word}, and {ending}"}
+    if __opts__["test"]:
+        return {"result": None, "comment": f"Service {name} set to be {word}"}
+    function = f"service.{word[:-1]}"
+    problem = ""
+    try:
+        if __salt__[function](name, **_known_to(function, kwargs)):
+            changes = {name: True} if __salt__[ask](name) != before else {}
+            return {"result": result, "comment": f"Service {name} has been {word}, and {ending}", "changes": changes}
+    except CommandExecutionError as error:
+        problem = f". Additional information follows:\n\n{error.strerror}"
+    to_do = "start at boot" if wanted else "not start at boot"
+    now = {
+        True: "but the service is running" if wanted else "and is running",
+        False: "and the service is dead",
+        None: "but the service was already running",
+    }[started]
+    return {"result": False, "comment": f"Failed when setting service {name} to {to_do}, {now}{problem}"}
+
+
+def _merged(row: Row, boot: Row) -> Row:
+    """Lay what happened at boot over a row, without losing that the service was started or stopped."""
+    return {**row, **boot, "changes": boot.get("changes") or row["changes"]}
+
+
+def _mask(name: str, runtime: bool, *, wanted: bool, already: str, done: str, verb: str) -> Row:
+    row = _row(name)
+    if "service.masked" not in __salt__:
+        return _failed(row, "Service masking not available on this minion")
+    kind = "runtime masked" if runtime else "masked"
+    changes = {kind: {"old": not wanted, "new": wanted}}
+    try:
+        if bool(__salt__["service.masked"](name, runtime)) == wanted:
+            return {**row, "comment": f"Service {name} {already}"}
+        if __opts__["test"]:
+            return {**row, "result": None, "changes": changes, "comment": f"Service {name} would be {done}"}
+        __salt__[f"service.{verb}"](name, runtime)
+        if bool(__salt__["service.masked"](name, runtime)) == wanted:
+            return {**row, "changes": changes, "comment": f"Service {name} was {done}"}
+        return _failed(row, f"Failed to {verb} service {name}")
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+
+
+def _how_to_refresh(*, alive: bool, reload: bool, full_restart: bool, force: bool) -> tuple[str, str]:
+    if not alive:
+        return "start", "service.start"
+    if reload and "service.reload" in __salt__:
+        if force and "service.force_reload" in __salt__:
+            return "forcefully reload", "service.force_reload"
+        return "reload", "service.reload"
+    if full_restart and "service.full_restart" in __salt__:
+        return "fully restart", "service.full_restart"
+    return "restart", "service.restart"
+
+
+def _not_usable(row: Row, kwargs: dict[str, Any], done: str) -> Row | None:
+    """Return the row of a service there is nothing to do about: it is not there, or the state is wrong."""
+    name = row["name"]
+    if "enabled" in kwargs:
+        return _failed(
+            row, f'Service {name} uses non-existent option "enabled".  Perhaps "enable" option was intended?'
+        )
+    if "service.offline" in __salt__ and __salt__["service.offline"]():
+        return {**row, "comment": "Running in OFFLINE mode. Nothing to do"}
+    try:
+        if _available(name):
+            return None
+    except CommandExecutionError as error:
+        return _failed(row, error.strerror)
+    if __opts__["test"]:
+        comment = f"Service {name} not present; if created in this state run, it would have been {done}"
+        return {**row, "result": None, "comment": comment}
+    return {**row, "result": done == "stopped", "comment": f"The named service {name} is not available"}
+
+
+def _available(name: str) -> bool:
+    return bool(__salt__["service.available"](name))
+
+
+def _systemd_arguments(function: str, kwargs: dict[str, Any], row: Row) -> dict[str, Any]:
+    """Return those of systemd's arguments that ``function`` takes; note the others in the row."""
+    wanted = [key for key in _SYSTEMD_ONLY if key in kwargs]
+    if not wanted:
+        return {}
+    if "service.masked" not in __salt__:
+        notes = row.setdefault("warnings", [])
+        text = "The '{}' argument is not supported by this platform"
+        notes += [text.format(key) for key in wanted if text.format(key) not in notes]
+        return {}
+    return _known_to(function, {key: kwargs[key] for key in wanted})
+
+
+def _known_to(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return those of systemd's arguments that ``function`` has a parameter for."""
+    parameters = _parameters(__salt__[function])
+    return {key: value for key, value in arguments.items() if key in _SYSTEMD_ONLY and key in parameters}
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def _switch(enable: Any) -> bool | None:
+    if isinstance(enable, str):
+        return enable.strip().lower() in {"true", "yes", "on", "1"}
+    return None if enable is None else bool(enable)
+
+
+def _wait(seconds: float | None) -> None:
+    if seconds:
+        end = time.monotonic() + float(seconds)
+        while (left := end - time.monotonic()) > 0:
+            check_cancelled()
+            time.sleep(min(left, 0.5))
+
+
+def _row(name: str) -> Row:
+    return {"name": name, "changes": {}, "result": True, "comment": ""}
+
+
+def _failed(row: Row, comment: str) -> Row:
+    row["result"] = False
+    row["comment"] = comment
+    return row

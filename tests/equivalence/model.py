@@ -1,0 +1,312 @@
+"""A simulated system, and state modules that work on it.
+
+Every function takes virtual time between looking and acting, so two that touch the same thing at once do it wrong: what
+must not overlap does overlap as soon as an edge of the plan is missing. Formulas are ``a`` and ``b``; a package of one
+drops files below ``/a`` or ``/b`` that it does not name beforehand, and a service reads all there is below.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+import random
+
+from fake_host import FakeHost, row, test_mode
+
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+
+DIRECTORY = "<directory>"
+EXISTING = ("/", "/a", "/a/conf", "/b", "/shared")
+
+
+class System:
+    """What the states change. ``slow(n)`` waits for some virtual time."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.files = dict.fromkeys(EXISTING, DIRECTORY)
+        self.modes: dict[str, int] = {}
+        self.packages: set[str] = set()
+        self.users: set[str] = {"root"}
+        self.services: dict[str, list] = {}
+
+    def snapshot(self):
+        return (
+            sorted(self.files.items()),
+            sorted(self.modes.items()),
+            sorted(self.packages),
+            sorted(self.users),
+            sorted(self.services.items()),
+        )
+
+    async def slow(self) -> None:
+        await asyncio.sleep(self._random.choice((0, 0, 0.5, 1, 2, 5)))
+
+    def below(self, path: str) -> list[str]:
+        return sorted(name for name in self.files if name == path or name.startswith(path.rstrip("/") + "/"))
+
+    def write(self, path: str, text: str) -> bool:
+        """Write a file where its folder exists; False if it does not, or if a folder is in the way."""
+        if self.files.get(posixpath.dirname(path)) != DIRECTORY or self.files.get(path) == DIRECTORY:
+            return False
+        self.files[path] = text
+        return True
+
+
+def file_states(system: System):
+    async def managed(name, contents="", user=None, source=None):
+        if user is not None and user not in system.users:
+            return row(name, False, comment=f"no user {user}")
+        if source is not None and system.files.get(source, DIRECTORY) == DIRECTORY:
+            return row(name, False, comment=f"no source {source}")
+        text = system.files[source] if source is not None else contents
+        await system.slow()
+        old = system.files.get(name)
+        if old == text:
+            return row(name, comment="in place")
+        await system.slow()
+        if test_mode():
+            return row(name, None, {"diff": f"{old} -> {text}"})
+        if not system.write(name, text):
+            return row(name, False, comment="no folder")
+        return row(name, True, {"diff": f"{old} -> {text}"})
+
+    async def append(name, text):
+        old = system.files.get(name, "")
+        await system.slow()
+        if old.endswith(text):
+            return row(name, comment="in place")
+        if test_mode():
+            return row(name, None, {"diff": old + text})
+        await system.slow()
+        return row(name, True, {"diff": old + text}) if system.write(name, old + text) else row(name, False)
+
+    async def absent(name):
+        gone = system.below(name)
+        await system.slow()
+        if not gone:
+            return row(name, comment="not there")
+        if test_mode():
+            return row(name, None, {"removed": gone})
+        for path in gone:
+            system.files.pop(path, None)
+            system.modes.pop(path, None)
+        await system.slow()
+        return row(name, True, {"removed": gone})
+
+    async def directory(name, mode=None, recurse=False):
+        new = name not in system.files
+        await system.slow()
+        touched = system.below(name) if recurse else [name]
+        changed = [path for path in touched if mode is not None and system.modes.get(path) != mode]
+        if not new and not changed:
+            return row(name, comment="in place")
+        if test_mode():
+            return row(name, None, {"new": new, "modes": changed})
+        await system.slow()
+        if new:
+            if system.files.get(posixpath.dirname(name)) != DIRECTORY:
+                return row(name, False, comment="no folder")
+            system.files[name] = DIRECTORY
+        for path in changed:
+            if path in system.files:
+                system.modes[path] = mode
+        return row(name, True, {"new": new, "modes": changed})
+
+    def mod_footprint(low):
+        name, function = low["name"], low["fun"]
+        reads = [f"user:{low['user']}"] if low.get("user") else []
+        reads += [f"path:{low['source']}"] if low.get("source") else []
+        whole = function == "absent" or low.get("recurse")
+        return {"reads": reads, "writes": [f"path:{name}/**" if whole else f"path:{name}"]}
+
+    functions = {"managed": managed, "append": append, "absent": absent, "directory": directory}
+    return functions | {"mod_footprint": mod_footprint}
+
+
+def probe_states(system: System):
+    async def read(name):
+        first = system.files.get(name)
+        await system.slow()
+        return row(name, comment=f"{first} {system.files.get(name)} {system.modes.get(name)}")
+
+    async def tree(name):
+        first = len(system.below(name))
+        await system.slow()
+        return row(name, comment=str((first, [(path, system.files[path]) for path in system.below(name)])))
+
+    async def fail(name):
+        await system.slow()
+        return row(name, False, comment="as told")
+
+    def mod_footprint(low):
+        if low["fun"] == "fail":
+            return {}
+        return {"reads": [f"path:{low['name']}/**" if low["fun"] == "tree" else f"path:{low['name']}"]}
+
+    return {"read": read, "tree": tree, "fail": fail, "mod_footprint": mod_footprint}
+
+
+def user_states(system: System):
+    async def present(name):
+        known = name in system.users
+        await system.slow()
+        if known:
+            return row(name, comment="in place")
+        if test_mode():
+            return row(name, None, {"user": name})
+        system.users.add(name)
+        return row(name, True, {"user": name})
+
+    async def absent(name):
+        known = name in system.users
+        await system.slow()
+        if not known:
+            return row(name, comment="not there")
+        if test_mode():
+            return row(name, None, {"gone": name})
+        system.users.discard(name)
+        return row(name, True, {"gone": name})
+
+    return {"present": present, "absent": absent, "mod_footprint": lambda low: {"writes": [f"user:{low['name']}"]}}
+
+
+def package_states(system: System, *, split: bool):
+    """Packages are called ``a-x``: the formula they belong to comes first. One call installs all or nothing."""
+
+    async def installed(name, pkgs=None):
+        wanted = list(pkgs or [name])
+        before = set(system.packages)
+        await system.slow()
+        missing = [package for package in wanted if package not in before]
+        if not missing:
+            return row(name, comment="in place")
+        if test_mode():
+            return row(name, None, dict.fromkeys(missing, "new"))
+        if any(package.endswith("-broken") for package in missing):
+            return row(name, False, comment=f"cannot install {missing}")
+        await system.slow()
+        system.packages = before | set(missing)
+        for package in missing:
+            system.files.setdefault(f"/{package[0]}/{package}.conf", f"as {package} brings it")
+        return row(name, True, dict.fromkeys(missing, "new"), comment=f"installed {missing}")
+
+    async def removed(name):
+        before = set(system.packages)
+        await system.slow()
+        if name not in before:
+            return row(name, comment="not there")
+        if test_mode():
+            return row(name, None, {name: "gone"})
+        await system.slow()
+        system.packages = before - {name}
+        system.files.pop(f"/{name[0]}/{name}.conf", None)
+        return row(name, True, {name: "gone"})
+
+    def mod_aggregate(low, chunks, running):
+        if low["fun"] != "installed":
+            return low
+        names = [low["name"]]
+        for chunk in chunks:
+            if chunk is not low and "__agg__" not in chunk and chunk["fun"] == "installed":
+                chunk["__agg__"] = True
+                names.append(chunk["name"])
+        return {**low, "pkgs": names} if len(names) > 1 else low
+
+    def mod_aggregate_split(low, chunks, ret):
+        return {
+            f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}": {
+                name: value for name, value in ret["changes"].items() if name == chunk["name"]
+            }
+            for chunk in chunks
+        }
+
+    functions = {
+        "installed": installed,
+        "removed": removed,
+        "mod_aggregate": mod_aggregate,
+        "mod_footprint": lambda low: {"writes": ["pkgdb"]},
+    }
+    return functions | {"mod_aggregate_split": mod_aggregate_split} if split else functions
+
+
+def service_states(system: System):
+    """Services are called ``a-x`` as well; one that starts reads everything of its formula."""
+
+    def configuration(name):
+        return [(path, system.files[path]) for path in system.below(f"/{name[0]}")]
+
+    async def running(name):
+        known = name in system.services
+        await system.slow()
+        if known:
+            return row(name, comment=f"runs with {system.services[name]}")
+        if test_mode():
+            return row(name, None, {"started": name})
+        system.services[name] = [1, configuration(name)]
+        await system.slow()
+        return row(name, True, {"started": name})
+
+    async def dead(name):
+        known = name in system.services
+        await system.slow()
+        if not known:
+            return row(name, comment="not there")
+        if test_mode():
+            return row(name, None, {"stopped": name})
+        del system.services[name]
+        return row(name, True, {"stopped": name})
+
+    async def mod_watch(name, sfun=None, __reqs__=None):
+        watched = [low["__id__"] for low in (__reqs__ or {}).get("watch", ())]
+        await system.slow()
+        if test_mode():
+            return row(name, None, {"restarted": watched})
+        starts = system.services.get(name, [0])[0]
+        await system.slow()
+        system.services[name] = [starts + 1, configuration(name)]
+        return row(name, True, {"restarted": watched}, comment=f"restarted {sfun}")
+
+    functions = {"running": running, "dead": dead, "mod_watch": mod_watch}
+    return functions | {"mod_footprint": lambda low: {"writes": [f"service:{low['name']}"]}}
+
+
+def modules(system: System, *, split: bool = False):
+    """State functions by module, all over one system."""
+    return {
+        "file": file_states(system),
+        "probe": probe_states(system),
+        "user": user_states(system),
+        "pkg": package_states(system, split=split),
+        "service": service_states(system),
+    }
+
+
+class StateModules:
+    """The simulated modules as the compiler asks for them: bundled ones, with footprints."""
+
+    def __init__(self) -> None:
+        self._functions = {
+            f"{module}.{name}": LoadedFunction(f"{module}.{name}", func, LoadedModule(module, "", None, bundled=True))
+            for module, functions in modules(System(0), split=True).items()
+            for name, func in functions.items()
+        }
+
+    def has(self, name):
+        return name in self._functions
+
+    def find(self, name):
+        return self._functions.get(name)
+
+
+def host_of(system: System, *, split: bool, **opts) -> FakeHost:
+    """A plugin host with the simulated modules and the functions that conditions call."""
+    host = FakeHost(**opts)
+    for module, functions in modules(system, split=split).items():
+        for name, func in functions.items():
+            host.state(f"{module}.{name}", func)
+    host.salt = {
+        "probe.exists": lambda path: path in system.files,
+        "probe.installed": lambda name: name in system.packages,
+    }
+    return host

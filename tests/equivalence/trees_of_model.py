@@ -1,0 +1,160 @@
+"""Hypothesis strategies for trees of the simulated modules."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+KINDS = (
+    "require",
+    "watch",
+    "onchanges",
+    "onfail",
+    "require_any",
+    "watch_any",
+    "onchanges_any",
+    "onfail_any",
+    "onfail_all",
+)
+ORDERS = (1, 2, 2, 10003, -1, "first", "last")
+
+
+class Tree(NamedTuple):
+    """High data and the options it is compiled with. ``split``: the package module has ``mod_aggregate_split``."""
+
+    high: dict
+    options: dict
+    split: bool
+
+
+@st.composite
+def trees(draw, max_size=9):
+    """Acyclic trees of two formulas: every reference goes to a state earlier in a hidden order."""
+    size = draw(st.integers(2, max_size))
+    order = draw(st.permutations(range(size)))
+    place = {number: position for position, number in enumerate(order)}
+    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES)))
+    paths = draw(st.sampled_from((8, 4, 2)))
+    states = [draw(calls(functions, paths)) for _ in range(size)]
+    most = draw(st.sampled_from((0, 1, 2)))
+    asking_of = _prereq_pairs(draw, order)
+    target_of = {asking: target for target, asking in asking_of.items()}
+    high = {}
+    for number, (formula, module, function, arguments) in enumerate(states):
+        arguments = [function, {"order": 10000 + number}, *arguments]
+        if draw(st.integers(0, 7)) == 0:
+            arguments[1] = {"order": draw(st.sampled_from(ORDERS))}
+        earlier = [other for other in range(size) if place[other] < place[number] and asking_of.get(number) != other]
+        for kind in draw(st.lists(st.sampled_from(KINDS), max_size=most, unique=True)) if earlier else ():
+            chosen = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=3, unique=True))
+            arguments.append({kind: [_reference(states, other) for other in chosen]})
+        if number in target_of:
+            arguments.append({"prereq": [_reference(states, target_of[number])]})
+        if draw(st.integers(0, 5)) == 0:
+            arguments.append({"listen": [_reference(states, draw(st.integers(0, size - 1)))]})
+        arguments.extend(draw(st.sampled_from(EXTRAS)))
+        high[f"s{number}"] = {module: arguments, "__sls__": formula, "__env__": "base"}
+    options = {
+        "state_aggregate": draw(st.sampled_from((False, True, ["pkg"]))),
+        "implicit_order": draw(st.sampled_from(("footprint", "strict"))),
+    }
+    return Tree(high, options, draw(st.booleans()))
+
+
+EXTRAS = (
+    *([],) * 8,
+    [{"retry": {"attempts": 2, "interval": 3}}],
+    [{"exclusive": True}],
+    [{"lane": "slow"}],
+    [{"aggregate": True}],
+    [{"aggregate": False}],
+)
+
+
+def _reference(states, number):
+    return {states[number][1]: f"s{number}"}
+
+
+def _prereq_pairs(draw, order):
+    """Target -> the state that has it as a prereq, right before it in the hidden order."""
+    return {
+        order[position + 1]: order[position] for position in range(0, len(order) - 1, 2) if draw(st.integers(0, 4)) == 0
+    }
+
+
+@st.composite
+def calls(draw, functions, paths):
+    """(formula, module, function, arguments) of one state that calls one of ``functions`` on one of so many paths."""
+    formula = draw(st.sampled_from("ab"))
+    module, function = draw(st.sampled_from(functions))
+    path = st.sampled_from(_paths(formula)[:paths])
+    arguments = []
+    match module:
+        case "file" | "probe":
+            names = [draw(path)]
+            arguments = draw(_file_arguments(function, path))
+            if function != "fail" and draw(st.integers(0, 7)) == 0:
+                names.append(draw(path.filter(lambda name: name != names[0])))
+        case "user":
+            names = [draw(st.sampled_from(("u1", "u2")))]
+        case "pkg":
+            names = [f"{formula}-{draw(st.sampled_from(('p', 'p', 'q', 'r', 's', 'broken')))}"]
+        case _:
+            names = [f"{formula}-{draw(st.sampled_from(('d', 'e')))}"]
+    named = {"name": names[0]} if len(names) == 1 else {"names": names}
+    return formula, module, function, [named, *arguments, *draw(_condition(formula, path))]
+
+
+FUNCTIONS = (
+    *(("file", "managed"),) * 3,
+    *(("file", "append"),) * 2,
+    ("file", "absent"),
+    *(("file", "directory"),) * 2,
+    ("probe", "read"),
+    ("probe", "tree"),
+    ("probe", "fail"),
+    ("user", "present"),
+    ("user", "absent"),
+    *(("pkg", "installed"),) * 3,
+    ("pkg", "removed"),
+    *(("service", "running"),) * 2,
+    ("service", "dead"),
+)
+PACKAGES = (*(("pkg", "installed"),) * 3, ("file", "append"), ("probe", "tree"), ("service", "running"))
+FILES = tuple(call for call in FUNCTIONS if call[0] in {"file", "probe"})
+
+
+def _paths(formula):
+    """Of a formula's own and of those that both share, the more entangled first."""
+    own, shared = f"/{formula}", "/shared"
+    return (
+        *(f"{own}/{formula}-p.conf", f"{shared}/s", own, shared),
+        *(f"{own}/conf", f"{own}/conf/y", f"{shared}/d", f"{shared}/d/t"),
+    )
+
+
+@st.composite
+def _file_arguments(draw, function, path):
+    match function:
+        case "managed":
+            source = [{"source": draw(path)}] if draw(st.integers(0, 3)) == 0 else []
+            user = [{"user": draw(st.sampled_from(("u1", "u2")))}] if draw(st.integers(0, 3)) == 0 else []
+            return [{"contents": draw(st.sampled_from(("one", "two")))}, *source, *user]
+        case "append":
+            return [{"text": draw(st.sampled_from(("+", "-")))}]
+        case "directory":
+            return [{"mode": draw(st.sampled_from((700, 755)))}, {"recurse": draw(st.booleans())}]
+        case _:
+            return []
+
+
+@st.composite
+def _condition(draw, formula, path):
+    """No condition, mostly; or one that looks at a file, or at a package of the own formula."""
+    if draw(st.integers(0, 4)):
+        return []
+    kind = draw(st.sampled_from(("onlyif", "unless")))
+    if draw(st.booleans()):
+        return [{kind: [{"fun": "probe.exists", "path": draw(path)}]}]
+    return [{kind: [{"fun": "probe.installed", "name": f"{formula}-p"}]}]

@@ -1,0 +1,93 @@
+"""lint, show impact, show aggregate, and how check and apply count unknown effects."""
+
+import json
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from asyncstate.cli import main
+
+TREE = {
+    "salt/top.sls": "base:\n  '*': [web]\n",
+    "salt/web.sls": (
+        "dir:\n  file.directory:\n    - name: {root}/out\nconf:\n  file.managed:\n    - name: {root}/out/conf\n"
+        "    - contents: {{{{ pillar.port }}}} {{{{ salt['pillar.get']('deep:er') }}}}\nfree:\n  cmd.run:\n    - name: 'true'\n"
+    ),
+    "salt/tidy.sls": "only:\n  test.nop: []\n",
+    "pillar/top.sls": "base:\n  '*': [p]\n",
+    "pillar/p.sls": "port: 80\nforgotten: 1\ndeep: {er: 2}\n",
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text.format(root=tmp_path) if name == "salt/web.sls" else text)
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+    def call(*words):
+        code = main([*words, "--file-root", f"{tmp_path}/salt", "--pillar-root", f"{tmp_path}/pillar"])
+        out, errors = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
+
+    return call
+
+
+def rules(done):
+    return [(finding["rule"], finding["line"]) for finding in json.loads(done.stdout)]
+
+
+def test_findings_have_places_and_only_strict_makes_them_an_error(run, tmp_path):
+    done = run("lint")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"{tmp_path}/salt/web.sls:5: footprint-order: file.managed: conf")
+    assert "unused-pillar: no SLS file looks at pillar key 'forgotten'" in done.stdout
+    assert "'port'" not in done.stdout
+    assert "'deep'" not in done.stdout
+    assert done.stdout.endswith("4 findings in 3 states.\n")
+    assert run("lint", "--strict").returncode == 2
+    assert run("lint", "tidy", "--strict").returncode == 0
+    assert run("lint", "nosuch").returncode == 1
+
+
+def test_findings_as_data(run):
+    expected = [("footprint-order", 5), ("definition-order", 9), ("unknown-effects", 9)]
+    assert rules(run("lint", "--out", "json")) == [*expected, ("unused-pillar", 0)]
+    assert rules(run("lint", "web", "--out", "json")) == expected
+    assert run("lint", "tidy", "--out", "yaml").stdout == "[]\n"
+
+
+def test_the_diff_can_be_applied(run, tmp_path):
+    done = run("lint", "--fix-diff")
+    assert done.stderr == ""
+    subprocess.run(["patch", "--quiet", "-p1", "-d", "/"], input=done.stdout, text=True, check=True)
+    assert "    - require:\n      - file: dir\n" in (tmp_path / "salt/web.sls").read_text()
+    assert [rule for rule, _ in rules(run("lint", "web", "--out", "json"))] == ["unknown-effects"]
+
+
+def test_impact(run):
+    facts = json.loads(run("show", "impact", "dir", "web", "--out", "json").stdout)
+    assert facts[0]["ordered_after"][0]["sources"] == ["footprint"]
+    assert "Wait for it" in run("show", "impact", "dir").stdout
+    done = run("show", "impact", "dri")
+    assert done.returncode == 1
+    assert "Did you mean 'dir'?" in done.stderr
+
+
+def test_aggregate(run):
+    assert json.loads(run("show", "aggregate", "--out", "json").stdout) == {"groups": [], "refused": []}
+    assert run("show", "aggregate").stdout.startswith("No state may be aggregated")
+
+
+def test_check_and_a_run_for_people_say_how_many_states_run_free(run):
+    said = "1 state has unknown effects: only requisites order it (asyncstate lint names them)."
+    assert said in run("check").stdout
+    assert json.loads(run("check", "--out", "json").stdout)["unknown_effects"] == 1
+    assert said in run("apply", "--test").stderr
+    assert run("apply", "--test", "--out", "json").stderr == ""
+    assert "unknown effects" not in run("check", "tidy").stdout

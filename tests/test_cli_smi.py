@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import json
+
+import pytest
+
+from asyncstate.interfaces import Interface, functions_of
+from asyncstate.interfaces.skeleton import interface_text
+from asyncstate.interfaces.survey import bundled_interfaces, survey, unknown_grains
+from asyncstate.load.folders import bundled_folder, scan
+from tests.plugin_trees import PluginTree
+
+GRAINS = {"os": "Debian", "os_family": "Debian", "kernel": "Linux"}
+
+INTERFACE = """
+    from asyncstate.interfaces import Interface
+
+    class VirtInterface(Interface):
+        __modulename__ = "virt"
+
+        def info(self, name):
+            "One of them."
+            return {}
+
+        @Interface.supported(weather=["fine"])
+        def lock(self, name): ...
+
+    __virtualname__ = VirtInterface(__name__)()
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return PluginTree(tmp_path / "salt")
+
+
+@pytest.fixture
+def smi(run_cli, tree):
+    def run(*arguments):
+        options = ["--file-root", tree.root] if arguments[0] != "--help" else []
+        return run_cli("smi", *arguments, *options)
+
+    tree.add("top.sls", "{}")
+    return run
+
+
+@pytest.mark.feature("F176")
+def test_every_bundled_provider_fits_its_interface():
+    found = survey(scan(bundled_folder("modules")), GRAINS)
+    assert found.troubles == {}
+    assert {"user", "group", "cron"} <= set(found.providers)
+    bad = {
+        f"{provider.name}.{finding.function}": finding.details or finding.status
+        for group in found.providers.values()
+        for provider in group
+        for finding in provider.findings
+        if finding.status in {"incompatible", "deprecated"}
+    }
+    assert bad == {}
+
+
+def test_user_and_group_have_two_complete_providers():
+    found = survey(scan(bundled_folder("modules")), GRAINS)
+    for name in ("user", "group"):
+        assert len(found.providers[name]) >= 2
+        for provider in found.providers[name]:
+            assert {str(f.status) for f in provider.findings} <= {"ok", "unsupported"}
+
+
+def test_bundled_interfaces_declare_a_return_for_every_function():
+    for interface in bundled_interfaces().values():
+        for declared in functions_of(interface).values():
+            assert declared.doc, f"{interface}.{declared.name}"
+
+
+@pytest.mark.feature("F176")
+def test_check_shows_what_is_wrong_and_fails(smi, tree):
+    tree.add("_modules/good.py", INTERFACE + "\n    def info(name): ...\n")
+    tree.add("_modules/bad.py", INTERFACE + "\n    def info(): ...\n    def more(): ...\n")
+    tree.add("_modules/old.py", "__virtualname__ = 'user'\ndef __virtual__(): return True\n")
+    done = smi("check", "virt")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0] == "virt  (VirtInterface)"
+    assert lines[1].split() == ["bad", "good"]
+    assert lines[2].split() == ["info", "incompatible", "ok"]
+    assert lines[3].split() == ["lock", "unsupported", "unsupported"]
+    assert lines[4].split() == ["more", "deprecated"]
+    assert "  bad.info lacks parameter 'name'" in lines
+    assert "  note: lock asks for grains this machine does not have: weather" in lines
+    assert "old.py is user, too, and follows no interface" in smi("check", "user").stdout
+
+
+def test_check_as_data(smi, tree):
+    tree.add("_modules/good.py", INTERFACE + "\n    def info(name): ...\n")
+    done = smi("check", "virt", "--out", "json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["virt"]["good"]["functions"]["info"] == {"status": "ok"}
+
+
+def test_a_provider_that_cannot_be_imported(smi, tree):
+    tree.add("_modules/broken.py", INTERFACE + "\n    import nothing_of_that_name\n")
+    done = smi("check", "user")
+    assert done.returncode == 1
+    assert "broken.py cannot be imported: " in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_unknown_names_are_answered_with_near_ones(smi):
+    for command in ("check", "show", "generate"):
+        done = smi(command, "usr")
+        assert done.returncode == 1
+        assert "Did you mean user?" in done.stderr
+
+
+def test_show(smi):
+    done = smi("show", "user")
+    assert done.returncode == 0
+    assert "  chuid(name, uid, root=None)" in done.stdout
+    assert "Only on kernel=OpenBSD,FreeBSD." in done.stdout
+    data = json.loads(smi("show", "user", "--out", "json").stdout)["user"]
+    assert data["chuid"]["signature"] == "(name, uid, root=None)"
+    assert data["chloginclass"]["supported"] == "kernel=OpenBSD,FreeBSD"
+
+
+@pytest.mark.feature("F179")
+def test_generate_writes_an_interface_its_module_fits(smi, tmp_path):
+    target = tmp_path / "hosts_interface.py"
+    done = smi("generate", "hosts", "--output", str(target))
+    assert done.returncode == 0, done.stderr
+    spec = importlib.util.spec_from_file_location("hosts_interface", target)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    declared = functions_of(module.HostsInterface())
+    assert str(declared["set_host"].signature) == "(ip, alias, comment=None)"
+    again = smi("generate", "hosts", "--output", str(target))
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_generate_from_a_file(smi, tree):
+    path = tree.add("_modules/mine.py", "def f(a, *, b=(1, 2)):\n    'Do it.'\n")
+    done = smi("generate", path, "--as", "yours")
+    assert "class YoursInterface(Interface):" in done.stdout
+    assert "    def f(self, a, *, b=(1, 2)):" in done.stdout
+    assert '        """Do it."""' in done.stdout
+
+
+def test_the_text_of_awkward_functions():
+    def positional(a, b=object(), /, *rest, c=[], **kwargs):  # noqa: B006, B008
+        'Say "yes"'
+
+    def plain(*, only): ...
+
+    text = interface_text("linux_thing", {"import": plain, "f": positional})
+    ast.parse(text)
+    namespace = {}
+    exec(text, namespace)
+    declared = functions_of(namespace["LinuxThingInterface"]())
+    assert str(declared["f"].signature) == "(a, b=None, /, *rest, c=[], **kwargs)"
+    assert str(declared["import"].signature) == "(*, only)"
+    assert declared["f"].doc == 'Say "yes"'
+
+
+def test_unknown_grains_are_named():
+    class Odd(Interface):
+        __modulename__ = "odd"
+
+        @Interface.supported(os=["Debian"], wether=["fine"])
+        def f(self): ...
+
+        def g(self): ...
+
+    assert unknown_grains(Odd(), GRAINS) == {"f": ["wether"]}
+    assert inspect.isclass(Odd)

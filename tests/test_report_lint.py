@@ -1,0 +1,122 @@
+import pytest
+from hypothesis import given
+from strategies import high_data
+from trees import FakeStates, compiler, plan
+
+from asyncstate.report.lint import RULES, lint, lint_data, lint_lines, unknown_lines
+
+
+def _path(low):
+    return {"writes": [f"path:{low['name']}"]}
+
+
+STATES = FakeStates(
+    "test.mod_watch",
+    footprints={"file": _path, "cmd": lambda low: {"unknown": True}, "pkg": lambda low: {"writes": "pkgdb"}},
+)
+
+
+def lines_of(tree, **options):
+    compiled = plan(tree, states=STATES, implicit_order="footprint", **options)
+    return compiled, lint(compiled)
+
+
+def pairs(tree, **options):
+    """(rule, state, state it should require) of each finding."""
+    compiled, findings = lines_of(tree, **options)
+    named = {chunk.tag: chunk.id for chunk in compiled.chunks} | {"": ""}
+    return [(one["rule"], named[one["state"]], named[one["requires"]]) for one in lint_data(compiled, findings)]
+
+
+FOLDER = "d: {file.directory: [{name: /x}]}\n"
+
+
+def test_an_order_that_only_a_footprint_keeps():
+    assert pairs(FOLDER + "f: {file.managed: [{name: /x/f}]}\n") == [("footprint-order", "f", "d")]
+
+
+@pytest.mark.parametrize("kind", ["require", "watch", "onchanges", "onfail"])
+def test_an_order_that_a_requisite_keeps(kind):
+    assert pairs(FOLDER + f"f: {{file.managed: [{{name: /x/f}}, {{{kind}: [{{file: d}}]}}]}}\n") == []
+
+
+def test_an_order_that_a_chain_of_requisites_keeps():
+    chain = "t: {test.nop: [{require: [d]}]}\nf: {file.managed: [{name: /x/f}, {require: [t]}]}\n"
+    assert pairs(FOLDER + chain) == []
+
+
+def test_what_is_proposed_for_one_state_counts_for_the_next():
+    tree = FOLDER + "f: {file.managed: [{name: /x/f}]}\ng: {file.append: [{name: /x/f}]}\n"
+    assert pairs(tree) == [("footprint-order", "f", "d"), ("footprint-order", "g", "f")]
+
+
+def test_an_explicit_order_is_written_down():
+    assert pairs("d: {file.directory: [{name: /x}, {order: 1}]}\nf: {file.managed: [{name: /x/f}]}\n") == []
+
+
+def test_states_with_unknown_effects():
+    assert pairs("t: test.nop\nc: {cmd.run: [{require: [t]}]}\ne: cmd.run\n") == [
+        ("unknown-effects", "c", ""),
+        ("definition-order", "e", "c"),
+        ("unknown-effects", "e", ""),
+    ]
+
+
+def test_many_readers_are_seen_behind_the_node_that_joins_them():
+    readers = "".join(f"r{n}: {{file.managed: [{{name: /x/{n}}}]}}\n" for n in range(5))
+    states = FakeStates(
+        footprints={
+            "file": lambda low: {
+                "writes": [f"path:{low['name']}/**" if low["fun"] == "absent" else f"path:{low['name']}"]
+            }
+        }
+    )
+    compiled = plan(readers + "gone: {file.absent: [{name: /x}]}\n", states=states, implicit_order="footprint")
+    assert sorted(compiled.chunks[one.missing].id for one in lint(compiled)) == [f"r{n}" for n in range(5)]
+
+
+def test_no_requisite_is_proposed_where_it_could_make_a_cycle():
+    twice = "d: {file.directory: [{names: [/x, /y]}]}\nf: {file.managed: [{name: /x/f}]}\n"
+    assert pairs(twice) == [("footprint-order", "f", "")]
+    checked = """
+asks: {test.nop: [{prereq: [{file: f}]}]}
+d: {file.directory: [{name: /x}, {require: [asks]}]}
+f: {file.managed: [{name: /x/f}]}
+"""
+    assert all(required == "" for _, state, required in pairs(checked) if state == "f")
+
+
+def test_warnings_of_the_compiler_and_unused_pillar_keys_are_findings():
+    compiled = plan("a: {test.nop: [{require: [{sls: 'no*'}]}, {require_in: [b_]}]}\n", states=STATES)
+    findings = lint(compiled, ["z", "y"])
+    assert [one.rule for one in findings] == ["tree"] * len(compiled.warnings) + ["unused-pillar"] * 2
+    assert len(compiled.warnings) == 2
+    assert "'y'" in findings[-2].message
+    assert {one.rule for one in findings} <= RULES.keys()
+
+
+def test_lines_name_the_place_and_count():
+    compiled, findings = lines_of(FOLDER + "f: {file.managed: [{name: /x/f}]}\n")
+    first, hint, last = lint_lines(compiled, findings)
+    assert first.split(": ", 1)[0].endswith("s.sls:2")
+    assert hint.endswith("- require: [{file: d}]")
+    assert last == "1 finding in 2 states."
+    assert list(lint_lines(compiled, [])) == ["Nothing to say about 2 states."]
+
+
+def test_how_many_run_free():
+    assert list(unknown_lines(plan("a: test.nop\n", states=STATES))) == []
+    compiled = plan("a: cmd.run\n", states=STATES, implicit_order="footprint")
+    assert next(iter(unknown_lines(compiled))).startswith("1 state has unknown effects")
+
+
+@given(high_data())
+def test_what_is_proposed_never_makes_a_cycle(high):
+    states = FakeStates(footprints={module: lambda low: {"writes": ["one"]} for module in ("test", "cmd", "pkg")})
+    compiled = compiler({}, states=states, implicit_order="footprint").plan_high(high)
+    for one in lint(compiled):
+        if one.missing >= 0:
+            chunk, missing = compiled.chunks[one.chunk], compiled.chunks[one.missing]
+            (arguments,) = (value for value in high[chunk.id].values() if isinstance(value, list))
+            arguments.append({"require": [{missing.state: missing.id}]})
+    compiler({}, states=states, implicit_order="footprint").plan_high(high)

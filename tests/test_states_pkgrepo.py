@@ -1,0 +1,262 @@
+"""Package sources: the files apt reads, keys, and the states, in a scratch /etc/apt."""
+
+import shutil
+import subprocess
+
+import pytest
+from apt_root import AptRoot, needs_apt
+from asyncstate.modules.aptpkg import _keys, _sources
+from plugin_harness import PluginHarness
+
+from asyncstate.errors import CommandExecutionError
+
+LINE = "deb [trusted=yes] http://deb.example.org/sun stable main"
+
+
+@pytest.fixture
+def etc(tmp_path, monkeypatch):
+    folder = tmp_path / "etc"
+    (folder / "sources.list.d").mkdir(parents=True)
+    monkeypatch.setattr(_sources, "SOURCES_LIST", str(folder / "sources.list"))
+    monkeypatch.setattr(_sources, "SOURCES_PARTS", str(folder / "sources.list.d"))
+    monkeypatch.setattr(_keys, "TRUSTED", str(folder / "trusted.gpg.d"))
+    monkeypatch.setattr(_keys, "KEYRINGS", str(folder / "keyrings"))
+    return folder
+
+
+@pytest.fixture
+def harness(tmp_path, etc):
+    made = PluginHarness(tmp_path)
+    made.grains.update(osarch="amd64", oscodename="bookworm")
+    made.ran = []
+
+    def run_all(command, **_):
+        made.ran.append(command)
+        if command[0] != "gpg":
+            return {"pid": 1, "retcode": 0, "stdout": "", "stderr": ""}
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return {"pid": 1, "retcode": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+
+    made.salt["cmd.run_all"] = run_all
+    made.salt["cmd.which"] = lambda name: name in {"gpg", "apt-key"}
+    for name in ("aptpkg", "pkg_resource"):
+        made.load("modules", name)
+    made.load("states", "pkgrepo")
+    return made
+
+
+def refreshes(harness):
+    return sum("update" in command for command in harness.ran)
+
+
+def test_a_new_source_in_a_file_of_its_own(harness, etc):
+    path = etc / "sources.list.d/sun.list"
+    dry, real, again = harness.three_runs("pkgrepo.managed", name=LINE, file=str(path), humanname="Sun")
+    assert (dry["result"], dry["changes"]) == (None, {"repo": LINE})
+    assert dry["comment"].startswith(f"Package repo '{LINE}' would be configured. This may cause pkg states to")
+    assert (real["result"], real["changes"]) == (True, {"repo": LINE})
+    assert real["comment"] == f"Configured package repo '{LINE}'"
+    assert (again["comment"], again["changes"]) == (f"Package repo '{LINE}' already configured", {})
+    assert path.read_text() == f"{LINE}\n"
+    assert refreshes(harness) == 1
+
+
+def test_a_change_says_what_it_changes_and_leaves_the_rest_of_the_file(harness, etc):
+    path = etc / "sources.list.d/sun.list"
+    path.write_text("# ours\ndeb http://other.example.org x main # keep\n\n" + LINE + "\n")
+    dry, real, again = harness.three_runs("pkgrepo.managed", name=f"{LINE} extra", refresh=False)
+    assert dry["changes"] == real["changes"]
+    assert set(real["changes"]) == {"comps", "line"}
+    assert real["changes"]["comps"] == {"old": ["main"], "new": ["main", "extra"]}
+    assert again["changes"] == {}
+    assert path.read_text() == f"# ours\ndeb http://other.example.org x main # keep\n\n{LINE} extra\n"
+    assert refreshes(harness) == 0
+
+
+def test_disabling_comments_a_source_out(harness, etc):
+    path = etc / "sources.list"
+    path.write_text(LINE + "\n")
+    dry, real, again = harness.three_runs("pkgrepo.managed", name=LINE, enabled=False)
+    assert dry["changes"]["disabled"] == real["changes"]["disabled"] == {"old": False, "new": True}
+    assert path.read_text() == f"# {LINE}\n"
+    assert again["changes"] == {}
+    assert harness.state("pkgrepo.managed", name=LINE)["changes"]["disabled"] == {"old": True, "new": False}
+    assert path.read_text() == f"{LINE}\n"
+
+
+def test_a_deb822_source(harness, etc):
+    path = etc / "sources.list.d/sun.sources"
+    line = f"deb [signed-by={etc}/keyrings/sun.gpg arch=amd64] http://deb.example.org/sun stable main extra"
+    _, real, again = harness.three_runs("pkgrepo.managed", name=line, file=str(path))
+    assert (real["result"], real["changes"]) == (True, {"repo": line})
+    assert again["comment"].endswith("already configured")
+    assert path.read_text() == (
+        f"Types: deb\nURIs: http://deb.example.org/sun\nSuites: stable\nComponents: main extra\n"
+        f"Signed-By: {etc}/keyrings/sun.gpg\nArchitectures: amd64\n"
+    )
+    (found,) = harness.call("pkg.list_repos")["http://deb.example.org/sun"]
+    assert (found["signedby"], found["architectures"]) == (f"{etc}/keyrings/sun.gpg", ["amd64"])
+
+
+STANZAS = """\
+# Debian
+Types: deb deb-src
+URIs: http://deb.example.org/debian
+Suites: bookworm bookworm-updates
+Components: main
+X-Note: kept
+ over two lines
+
+Types: deb
+URIs: http://security.example.org
+Suites: bookworm-security
+Components: main
+Enabled: no
+"""
+
+
+def test_a_suite_leaves_its_stanza_and_all_else_stays(harness, etc):
+    path = etc / "sources.list.d/debian.sources"
+    path.write_text(STANZAS)
+    repos = harness.call("pkg.list_repos")
+    assert len(repos["http://deb.example.org/debian"]) == 4
+    assert repos["http://security.example.org"][0]["disabled"] is True
+    row = harness.state("pkgrepo.absent", name="deb http://deb.example.org/debian bookworm-updates main")
+    assert row["result"] is True
+    assert path.read_text() == STANZAS.replace("bookworm bookworm-updates", "bookworm")
+
+
+def test_clean_file_leaves_nothing_else(harness, etc):
+    path = etc / "sources.list.d/sun.list"
+    path.write_text("deb http://old.example.org x main\n" + LINE + "\n")
+    arguments = {"name": LINE, "file": str(path), "clean_file": True}
+    dry, real, again = harness.three_runs("pkgrepo.managed", **arguments)
+    assert (dry["result"], real["result"]) == (None, True)
+    assert path.read_text() == f"{LINE}\n"
+    assert again["comment"].endswith("already configured")
+
+
+def test_absent(harness, etc):
+    path = etc / "sources.list.d/sun.list"
+    path.write_text(f"# only this\n{LINE}\n")
+    dry, real, again = harness.three_runs("pkgrepo.absent", name=LINE)
+    assert (dry["result"], dry["comment"].split(".")[0]) == (None, f"Package repo '{LINE.split('.', maxsplit=1)[0]}")
+    assert (real["result"], real["changes"], real["comment"]) == (True, {"repo": LINE}, f"Removed repo {LINE}")
+    assert (again["result"], again["comment"]) == (True, f"Package repo {LINE} is absent")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "comment"),
+    [
+        ({"key_url": "x", "keyid": "1"}, 'You may not use both "keyid"/"keyserver" and "key_url" argument.'),
+        ({"key_text": "x", "keyserver": "1"}, 'You may not use both "keyid"/"keyserver" and "key_text" argument.'),
+        ({"key_text": "x", "key_url": "1"}, 'You may not use both "key_url" and "key_text" argument.'),
+        ({"enabled": True, "disabled": False}, "Only one of enabled/disabled is allowed"),
+        ({"clean_file": True}, "clean_file needs file: which file is to hold nothing else?"),
+        (
+            {"key_url": "http://x", "allow_insecure_key": False},
+            "Cannot have 'key_url' using http with 'allow_insecure_key' set to True",
+        ),
+    ],
+)
+def test_arguments_that_contradict_each_other(harness, etc, arguments, comment):
+    row = harness.state("pkgrepo.managed", name=LINE, **arguments)
+    assert (row["result"], row["comment"]) == (False, comment)
+    assert not (etc / "sources.list").exists()
+
+
+@pytest.mark.parametrize("name", ["deb http://x", "nonsense", "ppa:me/mine", ""])
+def test_a_name_that_is_no_source(harness, name):
+    row = harness.state("pkgrepo.managed", name=name)
+    assert row["result"] is False
+    assert row["comment"].startswith(f"Failed to examine repo '{name}': ")
+    assert harness.state("pkgrepo.absent", name=name)["result"] is False
+
+
+def test_without_apt_key_a_source_names_its_key(harness, etc):
+    row = harness.state("pkgrepo.managed", name="deb http://deb.example.org/sun stable main", aptkey=False)
+    assert (row["result"], row["comment"].partition("': ")[2]) == (
+        False, "missing 'signedby' or 'trusted' option when apt-key is missing",
+    )  # fmt: skip
+    assert not (etc / "sources.list").exists()
+
+
+@pytest.fixture
+def key(tmp_path):
+    if shutil.which("gpg") is None:
+        pytest.skip("needs gpg")
+    home = tmp_path / "gnupg"
+    home.mkdir(mode=0o700)
+    base = ["gpg", "--batch", "--homedir", str(home)]
+    subprocess.run(
+        [*base, "--passphrase", "", "--quick-generate-key", "Sun <sun@example.org>", "ed25519", "sign"],
+        check=True,
+        capture_output=True,
+    )
+    armored = subprocess.run([*base, "--armor", "--export"], check=True, capture_output=True, text=True).stdout
+    binary = subprocess.run([*base, "--export"], check=True, capture_output=True).stdout
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
+    return armored, binary
+
+
+def test_a_key_is_stored_where_the_source_says(harness, etc, key):
+    armored, binary = key
+    harness.salt_file("sun.asc", armored)
+    ring = etc / "keyrings" / "sun.gpg"
+    line = f"deb [signed-by={ring}] http://deb.example.org/sun stable main"
+    dry, real, _ = harness.three_runs("pkgrepo.managed", name=line, key_url="salt://sun.asc")
+    assert (dry["result"], real["result"]) == (None, True)
+    assert ring.read_bytes() == binary
+    (facts,) = harness.call("pkg.get_repo_keys").values()
+    assert (facts["uid"], facts["file"]) == ("Sun <sun@example.org>", str(ring))
+    row = harness.state("pkgrepo.absent", name=line, keyid=facts["keyid"][-8:])
+    assert (row["result"], row["changes"]["keyid"]) == (True, facts["keyid"][-8:])
+    assert not ring.exists()
+
+
+def test_an_armored_keyring_and_a_key_for_all_sources(harness, etc, key):
+    armored, binary = key
+    ring = etc / "keyrings" / "sun.asc"
+    line = f"deb [signed-by={ring}] http://deb.example.org/sun stable main"
+    assert harness.state("pkgrepo.managed", name=line, key_text=armored)["result"] is True
+    assert ring.read_text() == armored
+    plain = "deb http://deb.example.org/moon stable main"
+    assert harness.state("pkgrepo.managed", name=plain, key_text=armored)["result"] is True
+    (stored,) = (etc / "trusted.gpg.d").iterdir()
+    assert stored.read_bytes() == binary
+
+
+def test_a_key_that_cannot_be_had_leaves_the_sources_alone(harness, etc):
+    row = harness.state("pkgrepo.managed", name=LINE, key_url="salt://nosuch.asc")
+    assert (row["result"], row["comment"].partition("': ")[2]) == (False, "Error: file not found: salt://nosuch.asc")
+    harness.salt_file("bad.asc", "no key at all")
+    row = harness.state("pkgrepo.managed", name=LINE, key_url="salt://bad.asc")
+    assert row["comment"].endswith("holds no public key")
+    assert not (etc / "sources.list").exists()
+    with pytest.raises(CommandExecutionError, match="no keyring holds it"):
+        harness.call("pkg.del_repo_key", keyid="DEADBEEF")
+
+
+def test_lines_apt_does_not_understand_are_kept(harness, etc):
+    path = etc / "sources.list"
+    path.write_text(f"deb http://half\n#deb  [ trusted=yes ]  http://x y   z\n{LINE}\n")
+    assert harness.state("pkgrepo.managed", name=f"{LINE} extra")["result"] is True
+    assert path.read_text() == f"deb http://half\n#deb  [ trusted=yes ]  http://x y   z\n{LINE} extra\n"
+
+
+@needs_apt
+def test_a_source_brings_packages(tmp_path, etc, monkeypatch):
+    apt = AptRoot(tmp_path)
+    monkeypatch.setattr(_sources, "SOURCES_LIST", str(apt.root / "etc/apt/sources.list"))
+    monkeypatch.setattr(_sources, "SOURCES_PARTS", str(apt.root / "etc/apt/sources.list.d"))
+    (apt.root / "etc/apt/sources.list").write_text("")
+    apt.harness.load("states", "pkgrepo")
+    apt.package("sun")
+    assert apt.harness.call("pkg.latest_version", "sun") == ""
+    name = f"deb [trusted=yes] file:{apt.repository} ./"
+    row = apt.harness.state("pkgrepo.managed", name=name, file=str(apt.root / "etc/apt/sources.list.d/own.list"))
+    assert row["result"] is True, row["comment"]
+    assert apt.harness.state("pkg.installed", name="sun")["changes"] == {"sun": {"new": "1.0", "old": ""}}
+    assert apt.harness.state("pkgrepo.absent", name=name)["result"] is True
+    assert apt.harness.call("pkg.latest_version", "sun", refresh=False, show_installed=True) == "1.0"
