@@ -51,7 +51,14 @@ class FakeHost:
 
     def context(self, **overrides):
         return CallContext(
-            opts=self.opts, grains={}, pillar={}, context=self._context, salt=self.salt, states={}, utils={}, **overrides
+            opts=self.opts,
+            grains={},
+            pillar={},
+            context=self._context,
+            salt=self.salt,
+            states={},
+            utils={},
+            **overrides,
         )
 
     def reload(self):

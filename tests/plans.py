@@ -25,9 +25,7 @@ class PlanBuilder:
     def chunk(self, id_, function="test.nop", *, name=None, sls="s", args=None, **requisites):
         state, fun = function.split(".")
         index = len(self.chunks)
-        self.chunks.append(
-            LowChunk(index, state, fun, id_, name or id_, sls, "base", 10000 + index, dict(args or {}))
-        )
+        self.chunks.append(LowChunk(index, state, fun, id_, name or id_, sls, "base", 10000 + index, dict(args or {})))
         self.requisites.append(
             [(RequisiteKind(kind), target) for kind, targets in requisites.items() for target in targets]
         )

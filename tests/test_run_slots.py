@@ -27,7 +27,13 @@ def test_evaluate(slot, value):
 
 @pytest.mark.parametrize(
     "slot",
-    ["__slot__:salt:no.such(x)", "__slot__:grains:os", "__slot__:salt", "__slot__:salt:test.echo", "__slot__:salt:test.echo('x"],
+    [
+        "__slot__:salt:no.such(x)",
+        "__slot__:grains:os",
+        "__slot__:salt",
+        "__slot__:salt:test.echo",
+        "__slot__:salt:test.echo('x",
+    ],
 )
 def test_malformed_slots_stay_text(slot, caplog):
     assert evaluate(slot, SALT) == slot
