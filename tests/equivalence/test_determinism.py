@@ -111,9 +111,12 @@ def rows_on(loop_factory):
 
     tree = "".join(f"s{n}: {{test.nop: [{{seconds: {n % 3 / 500}}}]}}\n" for n in range(30))
     compiled = plan(tree, states=FakeStates())
+
+    async def main():
+        return await Engine(compiled, host, RunOptions(run_id="r", concurrency=8)).run()
+
     with asyncio.Runner(loop_factory=loop_factory) as runner:
-        done = runner.run(Engine(compiled, host, RunOptions(run_id="r", concurrency=8)).run())
-    return json.dumps(untimed(done.rows))
+        return json.dumps(untimed(runner.run(main()).rows))
 
 
 def test_asyncio_and_uvloop_give_the_same_report():
