@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-import time
 
 import pytest
 from hypothesis import given
@@ -195,19 +194,3 @@ def test_every_key_arrives_exactly_once(given_names, has_kwargs):
     args, kwargs = bound(f, **low)
     received = f(*args, **kwargs)
     assert {key: value for key, value in received.items() if key != "name" and value is not None} == low
-
-
-def test_binding_is_cheap():
-    def simple(name, contents=None, mode=None, **kwargs): ...
-
-    function = LoadedFunction("x.f", simple, LoadedModule("x", "x.py", None))
-    low = {**LOW, "contents": "x", "require": []}
-    calls = 5000
-    best = min(_seconds(lambda: [bind(function, low) for _ in range(calls)]) for _ in range(5))
-    assert best / calls < 10e-6  # 1 µs on an idle machine
-
-
-def _seconds(work):
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from asyncstate.modules import _init_system, debian_service, systemd_service
@@ -178,6 +179,9 @@ def test_a_command_line_tells_whether_a_service_runs(sysv):
     assert sysv.harness.call("service.status", "sun", sig="no such command line at all") is False
     with subprocess.Popen(["sleep", "300.123"]) as process:
         try:
+            command_line = Path(f"/proc/{process.pid}/cmdline")
+            while b"300.123" not in command_line.read_bytes():  # the kernel shows the new arguments a moment after exec
+                assert process.poll() is None
             assert sysv.harness.call("service.status", "sun", sig=r"sleep 300\.123") is True
         finally:
             process.kill()

@@ -52,7 +52,8 @@ def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     assert "Apache License" in texts["LICENSE"]
     required = set(re.findall(r"^Requires-Dist: ([A-Za-z0-9_-]+)", texts["METADATA"].replace(" ;", ";"), re.MULTILINE))
     assert required == {
-        "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog", "uvloop",
+        "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog",
+        "cryptography", "docker", "jmespath", "psycopg", "uvloop",
     }  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def test_a_plugin_has_the_same_module_name_in_a_checkout(name):
     assert importlib.import_module(f"asyncstate.{name}").__name__ == f"asyncstate.{name}"
 
 
-LOCKS = ["runtime", "build", "dev", "docs"]
+LOCKS = ["runtime", "build", "dev", "docs", "mutation"]
 
 
 @pytest.mark.parametrize("name", LOCKS)
