@@ -29,6 +29,8 @@ class System:
         self.packages: set[str] = set()
         self.users: set[str] = {"root"}
         self.services: dict[str, list] = {}
+        self.counters: dict[str, int] = {}
+        self.initialised: dict[str, int] = {}
 
     def snapshot(self):
         return (
@@ -37,10 +39,19 @@ class System:
             sorted(self.packages),
             sorted(self.users),
             sorted(self.services.items()),
+            sorted(self.counters.items()),
+            sorted(self.initialised.items()),
         )
 
     async def slow(self) -> None:
         await asyncio.sleep(self._random.choice((0, 0, 0.5, 1, 2, 5)))
+
+    async def initialise(self, module: str) -> bool:
+        """Count how often a module was initialised; two at once would count wrong."""
+        before = self.initialised.get(module, 0)
+        await self.slow()
+        self.initialised[module] = before + 1
+        return True
 
     def below(self, path: str) -> list[str]:
         return sorted(name for name in self.files if name == path or name.startswith(path.rstrip("/") + "/"))
@@ -174,7 +185,12 @@ def user_states(system: System):
 def package_states(system: System, *, split: bool):
     """Packages are called ``a-x``: the formula they belong to comes first. One call installs all or nothing."""
 
+    async def mod_init(low):
+        return low["fun"] == "installed" and await system.initialise("pkg")
+
     async def installed(name, pkgs=None):
+        if not system.initialised.get("pkg"):
+            return row(name, False, comment="no index of packages")
         wanted = list(pkgs or [name])
         before = set(system.packages)
         await system.slow()
@@ -224,6 +240,7 @@ def package_states(system: System, *, split: bool):
     functions = {
         "installed": installed,
         "removed": removed,
+        "mod_init": mod_init,
         "mod_aggregate": mod_aggregate,
         "mod_footprint": lambda low: {"writes": ["pkgdb"]},
     }
@@ -236,7 +253,12 @@ def service_states(system: System):
     def configuration(name):
         return [(path, system.files[path]) for path in system.below(f"/{name[0]}")]
 
+    async def mod_init(low):
+        return await system.initialise("service")
+
     async def running(name):
+        if system.initialised.get("service") != 1:
+            return row(name, False, comment="no init system, or two")
         known = name in system.services
         await system.slow()
         if known:
@@ -267,8 +289,70 @@ def service_states(system: System):
         system.services[name] = [starts + 1, configuration(name)]
         return row(name, True, {"restarted": watched}, comment=f"restarted {sfun}")
 
-    functions = {"running": running, "dead": dead, "mod_watch": mod_watch}
+    functions = {"running": running, "dead": dead, "mod_watch": mod_watch, "mod_init": mod_init}
     return functions | {"mod_footprint": lambda low: {"writes": [f"service:{low['name']}"]}}
+
+
+def counter_states(system: System, *, split: bool):
+    """A custom module: what it does twice is seen. One call counts for all that were folded into it, or for none."""
+
+    async def add(name, by, others=()):
+        wanted = {name: by, **dict(others)}
+        before = {each: system.counters.get(each, 0) for each in wanted}
+        await system.slow()
+        if test_mode():
+            return row(name, None, dict(wanted))
+        if any(each.startswith("broken") for each in wanted):
+            return row(name, False, comment=f"cannot count {sorted(wanted)}")
+        await system.slow()
+        system.counters |= {each: before[each] + more for each, more in wanted.items()}
+        return row(name, True, dict(wanted), comment=f"from {before}")
+
+    async def mod_watch(name, by, sfun=None, __reqs__=None):
+        before = system.counters.get(name, 0)
+        await system.slow()
+        if test_mode():
+            return row(name, None, {"watched": name})
+        system.counters[name] = before + 100
+        return row(name, True, {"watched": sorted(__reqs__ or ())})
+
+    def mod_aggregate(low, chunks, running):
+        others = {}
+        for chunk in chunks:
+            if not chunk.get("__agg__") and chunk["name"] not in {low["name"], *others}:
+                chunk["__agg__"] = True
+                others[chunk["name"]] = chunk["by"]
+        return {**low, "others": others}
+
+    def mod_aggregate_split(low, chunks, ret):
+        return {
+            f"{chunk['state']}_|-{chunk['__id__']}_|-{chunk['name']}_|-{chunk['fun']}": {
+                name: by for name, by in ret["changes"].items() if name == chunk["name"]
+            }
+            for chunk in chunks
+        }
+
+    functions = {"add": add, "mod_watch": mod_watch, "mod_aggregate": mod_aggregate}
+    functions["mod_footprint"] = lambda low: {"writes": [f"counter:{low['name']}"]}
+    return functions | {"mod_aggregate_split": mod_aggregate_split} if split else functions
+
+
+def bundle_states(system: System):
+    """States that run others themselves and report a row for each."""
+
+    async def deployed(name, parts):
+        entries, changes = [], {}
+        for part in parts:
+            path = f"{name}/{part}"
+            old = system.files.get(path)
+            await system.slow()
+            done = old is None and not test_mode() and system.write(path, f"part {part}")
+            low = {"state": "file", "fun": "managed", "name": path, "__id__": part}
+            entries.append({"low": low, "result": True, "changes": {path: "new"} if done else {}, "comment": str(old)})
+            changes |= {path: "new"} if done else {}
+        return row(name, True, changes, sub_state_run=entries)
+
+    return {"deployed": deployed, "mod_footprint": lambda low: {"writes": [f"path:{low['name']}/**"]}}
 
 
 def modules(system: System, *, split: bool = False):
@@ -279,18 +363,25 @@ def modules(system: System, *, split: bool = False):
         "user": user_states(system),
         "pkg": package_states(system, split=split),
         "service": service_states(system),
+        "counter": counter_states(system, split=split),
+        "bundle": bundle_states(system),
     }
 
 
+CUSTOM = frozenset({"counter"})
+"""Modules that are not bundled: their footprint is all that orders them."""
+
+
 class StateModules:
-    """The simulated modules as the compiler asks for them: bundled ones, with footprints."""
+    """The simulated modules as the compiler asks for them, with footprints."""
 
     def __init__(self) -> None:
-        self._functions = {
-            f"{module}.{name}": LoadedFunction(f"{module}.{name}", func, LoadedModule(module, "", None, bundled=True))
-            for module, functions in modules(System(0), split=True).items()
-            for name, func in functions.items()
-        }
+        self._functions = {}
+        for name, functions in modules(System(0), split=True).items():
+            module = LoadedModule(name, "", None, bundled=name not in CUSTOM)
+            self._functions |= {
+                f"{name}.{fun}": LoadedFunction(f"{name}.{fun}", func, module) for fun, func in functions.items()
+            }
 
     def has(self, name):
         return name in self._functions
@@ -308,5 +399,6 @@ def host_of(system: System, *, split: bool, **opts) -> FakeHost:
     host.salt = {
         "probe.exists": lambda path: path in system.files,
         "probe.installed": lambda name: name in system.packages,
+        "cmd.retcode": lambda command, **_: 0 if command.removeprefix("test -e ") in system.files else 1,
     }
     return host

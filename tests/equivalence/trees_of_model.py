@@ -34,7 +34,7 @@ def trees(draw, max_size=9):
     size = draw(st.integers(2, max_size))
     order = draw(st.permutations(range(size)))
     place = {number: position for position, number in enumerate(order)}
-    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES)))
+    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES, COUNTERS)))
     paths = draw(st.sampled_from((8, 4, 2)))
     states = [draw(calls(functions, paths)) for _ in range(size)]
     most = draw(st.sampled_from((0, 1, 2)))
@@ -49,6 +49,13 @@ def trees(draw, max_size=9):
         for kind in draw(st.lists(st.sampled_from(KINDS), max_size=most, unique=True)) if earlier else ():
             chosen = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=3, unique=True))
             arguments.append({kind: [_reference(states, other) for other in chosen]})
+        if (
+            formula == "b"
+            and number not in asking_of
+            and _may_require_sls(states, place, number)
+            and draw(st.booleans())
+        ):
+            arguments.append({"require_any": [{"sls": "a"}]})
         if number in target_of:
             arguments.append({"prereq": [_reference(states, target_of[number])]})
         if draw(st.integers(0, 5)) == 0:
@@ -56,7 +63,7 @@ def trees(draw, max_size=9):
         arguments.extend(draw(st.sampled_from(EXTRAS)))
         high[f"s{number}"] = {module: arguments, "__sls__": formula, "__env__": "base"}
     options = {
-        "state_aggregate": draw(st.sampled_from((False, True, ["pkg"]))),
+        "state_aggregate": draw(st.sampled_from((False, True, ["pkg"], ["counter"]))),
         "implicit_order": draw(st.sampled_from(("footprint", "strict"))),
     }
     return Tree(high, options, draw(st.booleans()))
@@ -65,6 +72,8 @@ def trees(draw, max_size=9):
 EXTRAS = (
     *([],) * 8,
     [{"retry": {"attempts": 2, "interval": 3}}],
+    [{"retry": {"attempts": 3, "interval": 1, "until": False}}],
+    [{"check_cmd": ["test -e /shared/s"]}],
     [{"exclusive": True}],
     [{"lane": "slow"}],
     [{"aggregate": True}],
@@ -74,6 +83,12 @@ EXTRAS = (
 
 def _reference(states, number):
     return {states[number][1]: f"s{number}"}
+
+
+def _may_require_sls(states, place, number):
+    """Whether all of SLS ``a`` comes before a state in the hidden order."""
+    first = [place[other] for other, state in enumerate(states) if state[0] == "a"]
+    return bool(first) and max(first) < place[number]
 
 
 def _prereq_pairs(draw, order):
@@ -98,6 +113,12 @@ def calls(draw, functions, paths):
                 names.append(draw(path.filter(lambda name: name != names[0])))
         case "user":
             names = [draw(st.sampled_from(("u1", "u2")))]
+        case "counter":
+            names = [draw(st.sampled_from(("x", "y", "y", "z", "broken")))]
+            arguments = [{"by": draw(st.sampled_from((1, 10)))}]
+        case "bundle":
+            names = [draw(st.sampled_from((f"/{formula}", "/shared")))]
+            arguments = [{"parts": draw(st.sampled_from((["s"], ["s", "conf"], ["t", "none/t"])))}]
         case "pkg":
             names = [f"{formula}-{draw(st.sampled_from(('p', 'p', 'q', 'r', 's', 'broken')))}"]
         case _:
@@ -120,8 +141,11 @@ FUNCTIONS = (
     ("pkg", "removed"),
     *(("service", "running"),) * 2,
     ("service", "dead"),
+    *(("counter", "add"),) * 2,
+    ("bundle", "deployed"),
 )
 PACKAGES = (*(("pkg", "installed"),) * 3, ("file", "append"), ("probe", "tree"), ("service", "running"))
+COUNTERS = (*(("counter", "add"),) * 3, ("service", "running"), ("probe", "fail"), ("file", "managed"))
 FILES = tuple(call for call in FUNCTIONS if call[0] in {"file", "probe"})
 
 
@@ -155,6 +179,8 @@ def _condition(draw, formula, path):
     if draw(st.integers(0, 4)):
         return []
     kind = draw(st.sampled_from(("onlyif", "unless")))
+    if draw(st.integers(0, 2)) == 0:
+        return [{kind: [f"test -e {draw(path)}"]}]
     if draw(st.booleans()):
         return [{kind: [{"fun": "probe.exists", "path": draw(path)}]}]
     return [{kind: [{"fun": "probe.installed", "name": f"{formula}-p"}]}]
