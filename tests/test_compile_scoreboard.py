@@ -77,6 +77,8 @@ def test_every_conflict_and_nothing_else_is_an_edge(row):
         (([], ["path:/a/**"]), (["path:/a/b"], []), True),
         (([], ["path:/ab"]), (["path:/a/**"], []), False),
         (([], ["path:/a/../b/"]), (["path:/b"], []), True),
+        (([], ["path:../b"]), (["path:/b"], []), True),
+        (([], ["path:b"]), (["path:/b"], []), True),
         (([], ["user:a"]), (["user:a"], []), True),
         (([], ["user:a"]), (["group:a"], []), False),
     ],
@@ -98,3 +100,12 @@ def test_many_trees_and_many_below_them_stay_linear():
         _, closed, direct, joined = waits(row)
         assert sum(map(len, direct)) + sum(map(len, joined.values())) < 4 * count
         assert closed[-1] >= set(range(count))
+
+
+@pytest.mark.parametrize(
+    "row", [[(["path:/a/**"], []), ([], ["path:/a/b"])], [([], ["path:/a/b"]), (["path:/a/**"], [])]]
+)
+def test_one_alone_is_not_joined(row):
+    _, _, direct, joined = waits(row)
+    assert direct[1] == [0]
+    assert joined == {}

@@ -2,6 +2,10 @@ import pytest
 from fake_host import FakeHost, row
 from plans import PlanBuilder
 
+from asyncstate.errors import FunctionNotFound
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.model.chunk import LowChunk
+from asyncstate.run.aggregation import Aggregation
 from asyncstate.run.engine import Engine, RunOptions
 
 
@@ -95,3 +99,148 @@ async def test_without_mod_aggregate_nothing_is_folded(host):
     report = await apply(group(), host)
     assert host.calls == ["one", "two"]
     assert report.ok
+
+
+class Hooks:
+    """Calls the hooks of a module ``m`` in place, and keeps what they raised."""
+
+    def __init__(self, **functions):
+        module = LoadedModule("m", "m.py", None)
+        self.functions = {f"m.{name}": LoadedFunction(f"m.{name}", func, module) for name, func in functions.items()}
+        self.errors = []
+
+    async def find(self, name):
+        return self.functions.get(name) or FunctionNotFound(name, f"'{name}' is not available.")
+
+    async def call_hook(self, function, args, chunk):
+        return function.func(*args)
+
+    def raised(self, error):
+        self.errors.append(error)
+
+
+def chunks(*names, **args):
+    return [
+        LowChunk(index, "m", "go", name, name, "s", "base", index, dict(args.get(name, {})))
+        for index, name in enumerate(names)
+    ]
+
+
+def taking(pairs, seen):
+    """A mod_aggregate in which a state takes in those that ``pairs`` gives it."""
+
+    def mod_aggregate(low, lows, running):
+        seen.append((low["name"], low["__agg__"], [each["name"] for each in lows], running))
+        for each in lows:
+            if each["name"] in pairs.get(low["name"], ()):
+                each["__agg__"] = True
+        return {**low, "items": [low["name"], *pairs.get(low["name"], ())]}
+
+    return mod_aggregate
+
+
+def share(low, lows, ret):
+    return {f"m_|-{each['name']}_|-{each['name']}_|-go": {each["name"]: ret["comment"]} for each in lows}
+
+
+async def test_each_state_not_yet_taken_in_is_asked_and_sees_what_ran():
+    seen, running = [], {"tag": {"result": True}}
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b", "c": "d"}, seen)))
+    await aggregation.fold(chunks("a", "b", "c", "d"), running)
+    everyone = ["a", "b", "c", "d"]
+    assert seen == [("a", True, everyone, running), ("c", True, everyone, running)]
+    assert seen[0][3] is not running
+    assert [aggregation.lows[index].get("items") for index in range(4)] == [["a", "b"], None, ["c", "d"], None]
+    assert aggregation.notices == []
+
+
+async def test_a_share_comes_from_the_call_that_took_the_state_in_and_is_given_once():
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b", "c": "d"}, []), mod_aggregate_split=share))
+    a, b, c, d = members = chunks("a", "b", "c", "d")
+    await aggregation.fold(members, {})
+    for chunk in (a, c):
+        own = row(chunk.name, comment=f"by {chunk.name}", changes={"all": "new"})
+        await aggregation.split(chunk, own)
+        assert own["changes"] == {chunk.name: f"by {chunk.name}"}
+    assert aggregation.share(b) == {**row("b", comment="by a"), "changes": {"b": "by a"}}
+    assert aggregation.share(d)["changes"] == {"d": "by c"}
+    assert [aggregation.share(chunk) for chunk in members] == [None] * 4
+
+
+async def test_who_is_left_out_of_a_split_changed_nothing():
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, []), mod_aggregate_split=lambda *args: {}))
+    a, b = members = chunks("a", "b")
+    await aggregation.fold(members, {})
+    own = row("a", changes={"all": "new"})
+    await aggregation.split(a, own)
+    assert own["changes"] == {}
+    assert aggregation.share(b)["changes"] == {}
+
+
+async def test_a_group_of_nobody_is_no_call():
+    hooks = Hooks(mod_aggregate=taking({}, []))
+    await Aggregation(hooks).fold([], {})
+    aggregation = Aggregation(Hooks())
+    await aggregation.fold(chunks("a"), {})
+    assert aggregation.lows == {}
+
+
+async def test_one_member_alone_is_asked():
+    seen = []
+    await Aggregation(Hooks(mod_aggregate=taking({}, seen))).fold(chunks("a"), {})
+    assert [name for name, *_ in seen] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("pkgs", "expected"),
+    [
+        (["x", "y"], ["own", "x", "y"]),
+        (["x", "own"], ["x", "own"]),
+        ([{"x": "1.0"}, {"own": "2.0"}], [{"x": "1.0"}, {"own": "2.0"}]),
+        ([{"x": "own"}], ["own", {"x": "own"}]),
+        ([], ["own"]),
+        ("x", "x"),
+        (None, None),
+    ],
+)
+async def test_a_state_stays_among_the_packages_folded_into_it(pkgs, expected):
+    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: {**low, "pkgs": pkgs}))
+    await aggregation.fold(chunks("own"), {})
+    assert aggregation.lows[0]["pkgs"] == expected
+
+
+async def test_a_state_that_lists_packages_itself_does_not_mean_its_name():
+    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: {**low, "pkgs": ["x", "y"]}))
+    await aggregation.fold(chunks("own", own={"pkgs": ["x"]}), {})
+    assert aggregation.lows[0]["pkgs"] == ["x", "y"]
+
+
+async def test_low_data_of_another_shape_is_a_notice_and_the_state_runs_alone():
+    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: ["odd"]))
+    await aggregation.fold(chunks("a"), {})
+    assert aggregation.notices == ["m.mod_aggregate failed for s:a: it returned list, not low data"]
+    assert aggregation.lows[0]["name"] == "a"
+
+
+async def test_what_a_module_raises_is_one_notice_and_told():
+    error = TypeError("no such thing")
+
+    def mod_aggregate(low, lows, running):
+        raise error
+
+    hooks = Hooks(mod_aggregate=mod_aggregate)
+    aggregation = Aggregation(hooks)
+    await aggregation.fold(chunks("a", "b"), {})
+    assert aggregation.notices == [f"m.mod_aggregate failed for s:{name}: no such thing" for name in "ab"]
+    assert hooks.errors == [error, error]
+
+
+async def test_a_split_of_another_shape_says_what_it_must_be():
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, []), mod_aggregate_split=lambda *args: None))
+    members = chunks("a", "b")
+    await aggregation.fold(members, {})
+    own = row("a", changes={"all": "new"})
+    await aggregation.split(members[0], own)
+    assert own["changes"] == {"all": "new"}
+    said = "it must return the changes of each member by state tag"
+    assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}"]

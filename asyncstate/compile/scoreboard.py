@@ -74,7 +74,6 @@ class Scoreboard:
             else:
                 self._note_path(where, node, tree, writes_it)
         before.pop(-1, None)
-        before.pop(node, None)
         return list(before)
 
     def _look(self, name: str, writes: bool, before: dict[int, None]) -> None:
