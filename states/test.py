@@ -101,6 +101,11 @@ async def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
     )
 
 
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Touch nothing."""
+    return {"reads": [], "writes": []}
+
+
 def check_pillar(
     name: str,
     present: str | list[str] | None = None,

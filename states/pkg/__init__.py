@@ -71,5 +71,6 @@ def mod_watch(name: str, **kwargs: Any) -> Row:
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """Return what a package state touches: the package database. What a package installs cannot be named."""
     sources = low.get("sources")
-    files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()] if sources else []
+    sources = sources if isinstance(sources, list) else []
+    files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
     return {"reads": [f"path:{path}" for path in files if path.startswith("/")], "writes": ["pkgdb"]}
