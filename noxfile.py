@@ -81,4 +81,4 @@ def docs(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Everything above, and the slow tests."""
     for name in ("lint", "types", "coverage", "packaging", "bench", "docs"):
-        session.notify(name, ("-m", "slow or not slow") if name == "coverage" else ())
+        session.notify(name, ("-m", "slow or server or not slow") if name == "coverage" else ())

@@ -1,0 +1,106 @@
+"""What ``postgres_user`` and ``postgres_group`` have in common: both are roles to the server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+from . import _postgres
+
+if TYPE_CHECKING:
+    from ._postgres import Row
+
+_ATTRIBUTES = {
+    "createdb": "can create databases",
+    "inherit": "inherits privileges",
+    "login": "can login",
+    "createroles": "can create roles",
+    "replication": "replication",
+    "superuser": "superuser",
+}
+
+
+def present(
+    kind: str,
+    name: str,
+    wanted: dict[str, Any],
+    connection: dict[str, Any],
+    *,
+    default_password: Any = None,
+    refresh_password: bool | None = None,
+) -> Row:
+    """Return the row of ``present`` for a ``user`` or a ``group``; ``wanted`` are the options of ``user_create``."""
+    what = f"{kind.capitalize()} {name}"
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"{what} is already present"}
+
+    def check() -> Row:
+        role = __salt__["postgres.role_get"](name, return_password=not refresh_password, **connection)
+        options = dict(wanted)
+        mode, update = "create", {}
+        if role is None:
+            if options["rolepassword"] is None:
+                options["rolepassword"] = default_password
+        else:
+            mode, update = "update", _differences(name, role, options, connection, refresh=bool(refresh_password))
+            if not update:
+                return row
+            if "password" not in update:
+                options["rolepassword"] = None
+        if __opts__["test"] and update:
+            row["changes"] = {name: update}
+        return _postgres.change(
+            row,
+            f"{what} is set to be {mode}d",
+            lambda: __salt__[f"postgres.{kind}_{mode}"](name, **options, **connection),
+            f"The {kind} {name} has been {mode}d",
+            {name: update or "Present"},
+            f"Failed to {mode} {kind} {name}",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def absent(kind: str, name: str, connection: dict[str, Any]) -> Row:
+    """Return the row of ``absent`` for a ``user`` or a ``group``."""
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    what = f"{kind.capitalize()} {name}"
+
+    def check() -> Row:
+        if not __salt__["postgres.user_exists"](name, **connection):
+            return {**row, "comment": f"{what} is not present, so it cannot be removed"}
+        return _postgres.change(
+            row,
+            f"{what} is set to be removed",
+            lambda: __salt__[f"postgres.{kind}_remove"](name, **connection),
+            f"{what} has been removed",
+            {name: "Absent"},
+            f"{what} failed to be removed",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def _differences(
+    name: str, role: dict[str, Any], options: dict[str, Any], connection: dict[str, Any], *, refresh: bool
+) -> dict[str, Any]:
+    """Return what to change of a role, as the row shows it: a password only as True."""
+    update: dict[str, Any] = {
+        option: options[option]
+        for option, attribute in _ATTRIBUTES.items()
+        if options[option] is not None and role[attribute] != options[option]
+    }
+    password = options["rolepassword"]
+    if password is not None and (
+        refresh or not __salt__["postgres.password_matches"](name, password, role["password"], options["encrypted"])
+    ):
+        update["password"] = True
+    valid_until = options.get("valid_until")
+    if valid_until is not None:
+        expiry = __salt__["postgres.expiry_time"](valid_until, **connection)
+        if expiry != role["expiry time"]:
+            update["valid_until"] = valid_until
+    groups = options["groups"]
+    groups = groups.split(",") if isinstance(groups, str) else groups or []
+    missing = [group for group in groups if str(group).strip() not in role["groups"]]
+    return {**update, "groups": missing} if missing else update

@@ -1,0 +1,111 @@
+"""The ``postgres_database`` states: databases of a PostgreSQL server, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __salt__
+
+from . import _postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ._postgres import Row
+
+
+def present(
+    name: str,
+    tablespace: str | None = None,
+    encoding: str | None = None,
+    lc_collate: str | None = None,
+    lc_ctype: str | None = None,
+    owner: str | None = None,
+    owner_recurse: bool = False,
+    template: str | None = None,
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+    db_user: str | None = None,
+) -> Row:
+    """Make sure that a database exists, with this owner and tablespace; the others can be chosen only for a new one.
+
+    ``owner_recurse``: with the database, what is in it changes hands. ``encoding`` is written as the server writes it,
+    ``UTF8``; one other than the server's default needs ``template: template0``.
+
+    Example::
+
+        shop:
+          postgres_database.present:
+            - owner: ada
+            - encoding: UTF8
+            - template: template0
+    """
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Database {name} is already present"}
+
+    def create() -> bool:
+        fixed = {"encoding": encoding, "lc_collate": lc_collate, "lc_ctype": lc_ctype, "template": template}
+        return bool(__salt__["postgres.db_create"](name, tablespace=tablespace, owner=owner, **fixed, **connection))
+
+    def alter() -> bool:
+        wanted = {"tablespace": tablespace, "owner": owner, "owner_recurse": owner_recurse}
+        return bool(__salt__["postgres.db_alter"](name, **wanted, **connection))
+
+    def check() -> Row:
+        found = __salt__["postgres.db_list"](**connection).get(name)
+        if found is None:
+            foretold, done = f"Database {name} is set to be created", f"The database {name} has been created"
+            return _postgres.change(row, foretold, create, done, {name: "Present"}, f"Failed to create database {name}")
+        fixed = [("Collate", lc_collate), ("Ctype", lc_ctype)]
+        other_encoding = encoding and found["Encoding"].lower() != encoding.lower()
+        if other_encoding or any(value and found[key] != value for key, value in fixed):
+            comment = f"Database {name} has wrong parameters which couldn't be changed on fly."
+            return {**row, "result": False, "comment": comment}
+        if not any(value and found[key] != value for key, value in (("Owner", owner), ("Tablespace", tablespace))):
+            return row
+        return _postgres.change(
+            row,
+            f"Database {name} exists, but parameters need to be changed",
+            alter,
+            f"Parameters for database {name} have been changed",
+            {name: "Parameters changed"},
+            f"Failed to change parameters for database {name}",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def absent(
+    name: str,
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+    db_user: str | None = None,
+) -> Row:
+    """Make sure that a database does not exist; sessions that use it are ended."""
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+
+    def check() -> Row:
+        if not __salt__["postgres.db_exists"](name, **connection):
+            return {**row, "comment": f"Database {name} is not present, so it cannot be removed"}
+        return _postgres.change(
+            row,
+            f"Database {name} is set to be removed",
+            lambda: __salt__["postgres.db_remove"](name, **connection),
+            f"Database {name} has been removed",
+            {name: "Absent"},
+            f"Database {name} failed to be removed",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Keep the states of PostgreSQL in their order."""
+    return _postgres.footprint(low)

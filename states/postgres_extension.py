@@ -1,0 +1,104 @@
+"""The ``postgres_extension`` states: extensions of a PostgreSQL database, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __salt__
+
+from . import _postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ._postgres import Row
+
+# What the execution module says of an extension: (verb, participle) of what is to be done.
+_WORK = {
+    "EXTENSION NOT INSTALLED": ("install", "installed"),
+    "EXTENSION TO MOVE": ("upgrade", "upgraded"),
+    "EXTENSION TO UPGRADE": ("upgrade", "upgraded"),
+}
+
+
+def present(
+    name: str,
+    if_not_exists: bool | None = None,
+    schema: str | None = None,
+    ext_version: Any = None,
+    from_version: Any = None,
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_user: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+) -> Row:
+    """Make sure that the database ``maintenance_db`` has an extension, whose files must be on the server.
+
+    One that can be moved is moved to ``schema``, one older than ``ext_version`` upgraded.
+
+    Example::
+
+        hstore:
+          postgres_extension.present:
+            - maintenance_db: shop
+            - schema: public
+    """
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Extension {name} is already present"}
+    place = {"schema": schema, "ext_version": None if ext_version is None else str(ext_version)}
+    birth = {"if_not_exists": if_not_exists, "from_version": from_version}
+
+    def check() -> Row:
+        state = __salt__["postgres.create_metadata"](name, **place, **connection)
+        verb, participle = next((_WORK[each] for each in state if each in _WORK), ("", ""))
+        if not verb:
+            return row
+        return _postgres.change(
+            row,
+            f"Extension {name} is set to be {participle}",
+            lambda: __salt__["postgres.create_extension"](name, **place, **birth, **connection),
+            f"The extension {name} has been {participle}",
+            {name: participle.capitalize()},
+            f"Failed to {verb} extension {name}",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def absent(
+    name: str,
+    if_exists: bool | None = None,
+    restrict: bool | None = None,
+    cascade: bool | None = None,
+    user: str | None = None,
+    maintenance_db: str | None = None,
+    db_user: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+) -> Row:
+    """Make sure that a database does not have an extension; what needs it goes too, unless ``cascade`` is False."""
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    how = {"if_exists": if_exists, "restrict": restrict, "cascade": cascade}
+
+    def check() -> Row:
+        if not __salt__["postgres.is_installed_extension"](name, **connection):
+            return {**row, "comment": f"Extension {name} is not present, so it cannot be removed"}
+        return _postgres.change(
+            row,
+            f"Extension {name} is set to be removed",
+            lambda: __salt__["postgres.drop_extension"](name, **how, **connection),
+            f"Extension {name} has been removed",
+            {name: "Absent"},
+            f"Extension {name} failed to be removed",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Keep the states of PostgreSQL in their order."""
+    return _postgres.footprint(low)

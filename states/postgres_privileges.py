@@ -1,0 +1,115 @@
+"""The ``postgres_privileges`` states: what a role may do with an object, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __salt__
+
+from . import _postgres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ._postgres import Row
+
+
+def present(
+    name: str,
+    object_name: str,
+    object_type: str,
+    privileges: Any = None,
+    grant_option: bool | None = None,
+    prepend: str = "public",
+    maintenance_db: str | None = None,
+    user: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+    db_user: str | None = None,
+) -> Row:
+    """Make sure that the role ``name`` has privileges on an object, or is a member of a group.
+
+    ``object_type`` is ``table`` (views too), ``sequence``, ``function``, ``schema``, ``database``, ``tablespace``,
+    ``language`` or ``group``. ``prepend`` is the schema of the first three, whose ``object_name`` may be ALL.
+
+    Example::
+
+        ada:
+          postgres_privileges.present:
+            - object_name: stock
+            - object_type: table
+            - privileges: [SELECT, UPDATE]
+            - maintenance_db: shop
+    """
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    comment = "The requested privilege(s) are already set"
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": comment}
+    words = _joined(privileges)
+    what = {"privileges": words, "grant_option": grant_option, "prepend": prepend}
+    shown = f"The privilege(s): {_shown(object_name, object_type, words)}"
+
+    def check() -> Row:
+        if __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
+            return row
+        return _postgres.change(
+            row,
+            f"{shown} are set to be granted to {name}",
+            lambda: __salt__["postgres.privileges_grant"](name, object_name, object_type, **what, **connection),
+            f"{shown} have been granted to {name}",
+            {name: "Present"},
+            f"Failed to grant privilege(s): {_shown(object_name, object_type, words)} to {name}",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def absent(
+    name: str,
+    object_name: str,
+    object_type: str,
+    privileges: Any = None,
+    prepend: str = "public",
+    maintenance_db: str | None = None,
+    user: str | None = None,
+    db_password: str | None = None,
+    db_host: str | None = None,
+    db_port: int | str | None = None,
+    db_user: str | None = None,
+) -> Row:
+    """Revoke privileges on an object from the role ``name`` if it has them all, or end its membership in a group."""
+    connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
+    comment = "The requested privilege(s) are not set so cannot be revoked"
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": comment}
+    words = _joined(privileges)
+    what = {"privileges": words, "prepend": prepend}
+    shown = f"The privilege(s): {_shown(object_name, object_type, words)}"
+
+    def check() -> Row:
+        if not __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
+            return row
+        return _postgres.change(
+            row,
+            f"{shown} are set to be revoked from {name}",
+            lambda: __salt__["postgres.privileges_revoke"](name, object_name, object_type, **what, **connection),
+            f"{shown} have been revoked from {name}",
+            {name: "Absent"},
+            f"Failed to revoke privilege(s): {_shown(object_name, object_type, words)} from {name}",
+        )
+
+    return _postgres.checked(row, check)
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Keep the states of PostgreSQL in their order."""
+    return _postgres.footprint(low)
+
+
+def _joined(privileges: Any) -> str | None:
+    if not privileges:
+        return None
+    return privileges if isinstance(privileges, str) else ",".join(map(str, privileges))
+
+
+def _shown(object_name: str, object_type: str, privileges: str | None) -> str | None:
+    return object_name if object_type == "group" else privileges
