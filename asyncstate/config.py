@@ -115,6 +115,7 @@ class Settings(msgspec.Struct, kw_only=True):
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     timeout: float | None = None
+    event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
 
     state_output: str = "full"
     state_output_diff: bool = False
@@ -301,7 +302,10 @@ def _origin_file(origin: str) -> str:
 
 def _base_directory(origin: str) -> str:
     """Return where relative paths start: beside the file that names them, else the working directory."""
-    return os.path.dirname(_origin_file(origin)) or os.getcwd()
+    try:
+        return os.path.dirname(_origin_file(origin)) or os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("The working directory is gone. Change to one that exists.") from None
 
 
 def _normalise_roots(option: str, value: Any, origin: str) -> _Roots:

@@ -42,6 +42,7 @@ def rules(done):
     return [(finding["rule"], finding["line"]) for finding in json.loads(done.stdout)]
 
 
+@pytest.mark.feature("F164")
 def test_findings_have_places_and_only_strict_makes_them_an_error(run, tmp_path):
     done = run("lint")
     assert done.returncode == 0
@@ -62,6 +63,7 @@ def test_findings_as_data(run):
     assert run("lint", "tidy", "--out", "yaml").stdout == "[]\n"
 
 
+@pytest.mark.feature("F164")
 def test_the_diff_can_be_applied(run, tmp_path):
     done = run("lint", "--fix-diff")
     assert done.stderr == ""
@@ -70,6 +72,7 @@ def test_the_diff_can_be_applied(run, tmp_path):
     assert [rule for rule, _ in rules(run("lint", "web", "--out", "json"))] == ["unknown-effects"]
 
 
+@pytest.mark.feature("F165")
 def test_impact(run):
     facts = json.loads(run("show", "impact", "dir", "web", "--out", "json").stdout)
     assert facts[0]["ordered_after"][0]["sources"] == ["footprint"]
@@ -79,6 +82,7 @@ def test_impact(run):
     assert "Did you mean 'dir'?" in done.stderr
 
 
+@pytest.mark.feature("F166")
 def test_aggregate(run):
     assert json.loads(run("show", "aggregate", "--out", "json").stdout) == {"groups": [], "refused": []}
     assert run("show", "aggregate").stdout.startswith("No state may be aggregated")

@@ -86,7 +86,7 @@ def call(host, name, *args, **kwargs):
 # --- what the loader makes of a provider
 
 
-@pytest.mark.feature("F170")
+@pytest.mark.feature("F170", "P5")
 def test_a_provider_is_known_by_the_name_of_its_interface(load):
     host = load()
     assert call(host, "virt.info", "a") == {"name": "a", "size": 3}

@@ -1,3 +1,4 @@
+import pytest
 from trees import FakeStates, plan
 
 from asyncstate.report.aggregate import aggregation, aggregation_lines
@@ -15,6 +16,7 @@ def ids(states):
     return [state["tag"].split("_|-")[1] for state in states]
 
 
+@pytest.mark.feature("F166")
 def test_groups_and_refusals():
     facts = aggregation(plan(TREE, states=STATES, state_aggregate=True))
     assert [(group["module"], ids(group["members"])) for group in facts["groups"]] == [("pkg", ["a", "b"])]

@@ -36,6 +36,7 @@ def test_what_each_requisite_makes_of_a_change_and_a_failure(kind, changed, fail
     assert effect["if_failed"] == ([failed] if failed else [])
 
 
+@pytest.mark.feature("F165")
 def test_effects_go_on_from_state_to_state_the_nearest_first():
     tree = "a: test.nop\nb: {test.nop: [{watch: [a]}]}\nc: {test.nop: [{onfail: [b]}]}\nd: {test.nop: [{require: [a, c]}]}\ne: test.nop\n"
     assert affected(tree, "a") == [("b", ("watch",), 1), ("d", ("require",), 1), ("c", ("onfail",), 2)]

@@ -31,6 +31,7 @@ def pairs(tree, **options):
 FOLDER = "d: {file.directory: [{name: /x}]}\n"
 
 
+@pytest.mark.feature("F164")
 def test_an_order_that_only_a_footprint_keeps():
     assert pairs(FOLDER + "f: {file.managed: [{name: /x/f}]}\n") == [("footprint-order", "f", "d")]
 

@@ -29,6 +29,7 @@ def fold(harness, *chunks, running=()):
         return states.mod_aggregate(first, list(chunks), {key: {} for key in running})
 
 
+@pytest.mark.feature("F107", "F104")
 def test_names_and_lists_are_folded_into_the_first(harness):
     chunks = [low("a"), low("b", version="1.0"), low("list", pkgs=["c", {"d": ">=2"}, "a"])]
     folded = fold(harness, *chunks)
@@ -68,6 +69,7 @@ def test_a_first_state_that_holds_takes_nobody_in(harness):
     assert "pkgs" not in fold(harness, low("a", hold=True), low("b"))
 
 
+@pytest.mark.feature("F107")
 def test_files_are_folded_with_files(harness):
     folded = fold(harness, low("x", sources=[{"a": "/a.deb"}]), low("y", sources=[{"b": "/b.deb"}]), low("c"))
     assert folded["sources"] == [{"a": "/a.deb"}, {"b": "/b.deb"}]
@@ -159,6 +161,7 @@ of-b:
 """
 
 
+@pytest.mark.feature("F107", "F106")
 def test_a_run_installs_once_and_every_watcher_sees_its_own_changes(run_cli, tmp_path):
     (tmp_path / "_modules").mkdir()
     (tmp_path / "_modules" / "fakepkg.py").write_text(FAKE)

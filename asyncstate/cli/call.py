@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.framework import Command
 from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.options import config_options, data_option, settings_from
@@ -42,7 +42,7 @@ def command(console: Console, /, function: str, arguments: tuple[str, ...], **op
     positional, keywords = split_arguments(arguments)
     settings = settings_from(console, options)
     try:
-        value = asyncio.run(_call(settings, function, positional, keywords))
+        value = run_on(settings.event_loop, _call(settings, function, positional, keywords))
     except AsyncStateError:
         raise
     except Exception as error:

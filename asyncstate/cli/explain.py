@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select, states_called
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.model.plan import Plan
+    from asyncstate.report.profile import Profile
 
 
 @click.command(
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     examples=(
         ("asyncstate explain nginx_conf", "A state of the highstate, by its ID or name."),
         ("asyncstate explain nginx_conf web --out json", "The same for one SLS file, for a program."),
+        ("asyncstate explain nginx_conf --events run.jsonl", "And what it really waited for, in a recorded run."),
     ),
 )
 @click.argument("wanted", metavar="ID")
@@ -27,9 +30,17 @@ if TYPE_CHECKING:
 @tree_options
 @selection_options
 @what_if_options
+@option(
+    "--events",
+    section="Output",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="Tell from the events of a run (apply --out jsonl > FILE; - is standard input) what it really waited for, how "
+    "long, and what came of it.",
+)
 @data_option("human", "json", "yaml")
 @click.pass_obj
-def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
+def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: BinaryIO | None, **options: Any) -> int:
     """Explain when a state runs, and what it depends on.
 
     That is its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or
@@ -44,9 +55,23 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
     found = states_called(plan, wanted)
+    profile = _recorded(console, plan, events) if events is not None else None
     if console.out == "human":
         for number, index in enumerate(found):
-            console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette())])
+            console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette(), profile)])
     else:
-        console.data([explanation(plan, index) for index in found])
+        console.data([explanation(plan, index, profile) for index in found])
     return 0
+
+
+def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
+    """Read a recorded run. Raises UsageError if it is none; says so if it was one of another tree."""
+    from asyncstate.report.waits import recorded
+
+    try:
+        profile = recorded(events)
+    except ValueError as error:
+        raise click.UsageError(f"{events.name}: {error}") from None
+    if profile.digest != plan.digest:
+        console.say(f"{events.name} was recorded with another tree, other settings or another selection than these.")
+    return profile

@@ -315,6 +315,12 @@ report_options = _all(
             help="Show the slowest states, the critical path and how well the slots were used.",
         ),
         option(
+            "--explain",
+            is_flag=True,
+            section="Output",
+            help="Show for each state why it ran or not, how long it waited, and what for last.",
+        ),
+        option(
             "--report",
             section="Output",
             metavar="FILE.html",

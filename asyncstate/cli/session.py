@@ -9,6 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.cli.event_loop import run_on
 from asyncstate.errors import Issue
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Session:
         self._observers: list[Callable[[Event], None]] = [sink.on_event for sink in sinks if sink is not None]
 
     def _make_profile(self) -> Profile | None:
-        if not (self.options.get("profile") or self.options.get("report")):
+        if not any(self.options.get(name) for name in ("profile", "report", "explain")):
             return None
         from asyncstate.report.profile import Profile
 
@@ -91,7 +92,7 @@ class Session:
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         """Run, and keep other runs from changing this machine meanwhile. Raises LockHeld."""
         if self.settings.test or self.options.get("mock"):
-            return asyncio.run(self._run(planned))
+            return run_on(self.settings.event_loop, self._run(planned))
         from asyncstate.run.lock import RunLock
 
         wait = self.options.get("wait") or 0.0
@@ -100,7 +101,7 @@ class Session:
         if holder is not None:
             self.console.say(f"waiting up to {wait:g} s for process {holder.pid}, running since {holder.since}")
         with lock:
-            return asyncio.run(self._run(planned))
+            return run_on(self.settings.event_loop, self._run(planned))
 
     async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         from asyncstate.runtime import StateRuntime
@@ -169,10 +170,11 @@ class Session:
             console.lines(self._human(report, plan))
         elif console.out != "jsonl":
             console.data(report.rows)
-        self._warn([Issue(notice) for notice in report.notices])
+        before = len(plan.warnings) if plan is not None else 0
+        self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:
             console.complain(f"the events could not be written: {self._lines.error}")
-        self._show_profile()
+        self._show_times()
         self._write_files(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
@@ -188,15 +190,21 @@ class Session:
         style = style_from_options(self.settings.opts(), self.console.palette(), width=width, places=places)
         return report_lines(report, style)
 
-    def _show_profile(self) -> None:
-        if self.profile is None or not self.options.get("profile"):
+    def _show_times(self) -> None:
+        """Show what --explain and --profile ask for: below the report, or on standard error where that is data."""
+        if self.profile is None:
             return
-        from asyncstate.report.profile import profile_lines
+        human = self.console.out == "human"
+        palette = self.console.palette(None if human else sys.stderr)
+        show = self.console.lines if human else lambda lines: self.console.say(*lines)
+        if self.options.get("explain"):
+            from asyncstate.report.waits import run_lines
 
-        if self.console.out == "human":
-            self.console.lines(["", *profile_lines(self.profile, self.console.palette())])
-        else:
-            self.console.say(*profile_lines(self.profile, self.console.palette(sys.stderr)))
+            show(["", *run_lines(self.profile, palette)])
+        if self.options.get("profile"):
+            from asyncstate.report.profile import profile_lines
+
+            show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport) -> None:
         """Write what --junit and --report ask for. Raises OSError."""

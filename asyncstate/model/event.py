@@ -29,10 +29,16 @@ class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
 
 
 class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):
-    """Everything the chunk waits for is done; ``after`` is the tag of the last of it ("" if it waited for nothing)."""
+    """Everything the chunk waits for is done; ``after`` is the tag of the last of it ("" if it waited for nothing).
+
+    ``because`` says why the chunk waited for that: kinds of requisites, ``stage``, ``footprint``, ``group``. ``check``
+    marks the test-mode call for a prereq.
+    """
 
     tag: str
     after: str = ""
+    because: tuple[str, ...] = ()
+    check: bool = False
 
 
 class ChunkStarted(Event, frozen=True, tag="chunk_started", kw_only=True):
@@ -84,7 +90,7 @@ class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
 
 
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
-    """Last event of a run."""
+    """Last event of a run. ``warnings`` are those of the run itself; those of the plan came first."""
 
     exit_code: int
     succeeded: int
@@ -92,6 +98,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     failed: int
     not_started: tuple[str, ...] = ()
     cancelled: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 AnyEvent = (

@@ -8,12 +8,14 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line
+from asyncstate.report.waits import wait_lines, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.report.profile import Profile
 
 _RULES = {
     "require": "none of these may have failed",
@@ -42,10 +44,13 @@ def chunks_called(plan: Plan, wanted: str) -> list[int]:
     return [chunk.index for chunk in plan.chunks if wanted in {chunk.id, chunk.name}]
 
 
-def explanation(plan: Plan, index: int) -> dict[str, Any]:
-    """Return everything that decides about one state; names are ``function: name`` as in the human report."""
+def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[str, Any]:
+    """Return everything that decides about one state; names are ``function: name`` as in the human report.
+
+    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.report.waits.waits`.
+    """
     chunk = plan.chunks[index]
-    return {
+    facts = {
         "tag": chunk.tag,
         "function": chunk.function,
         "id": chunk.id,
@@ -67,10 +72,11 @@ def explanation(plan: Plan, index: int) -> dict[str, Any]:
         ],
         "unknown_effects": index in plan.unknown,
     }
+    return facts if profile is None else {**facts, "run": waits(plan, index, profile)}
 
 
-def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the explanation of one state for people."""
+def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Profile | None = None) -> Iterator[str]:
+    """Yield the explanation of one state for people, and what a run did with it."""
     facts = explanation(plan, index)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
@@ -100,6 +106,8 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[
         yield from _indented(facts["listens_to"])
     if facts["unknown_effects"]:
         yield "  Nobody has declared what it touches: only what is named above keeps its place."
+    if profile is not None:
+        yield from wait_lines(plan, index, profile, palette)
 
 
 def _indented(names: list[str]) -> Iterator[str]:

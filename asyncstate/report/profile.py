@@ -15,12 +15,21 @@ if TYPE_CHECKING:
 
     from asyncstate.model.event import Event
 
+_ASKED_ITS_CONDITIONS = frozenset({"met", "change", "skip_watch"})
+
 
 class Timing(msgspec.Struct):
-    """When one state was ready, began and ended, in seconds since the run began."""
+    """When one state was ready, began and ended, in seconds since the run began.
+
+    ``after`` is the tag of the last thing it waited for, ``because`` the sources of that edge. ``why`` is the verdict
+    of its requisites, ``held_back`` the comment of a state that its own conditions kept from running.
+    """
 
     tag: str
     after: str = ""
+    because: tuple[str, ...] = ()
+    why: str = ""
+    held_back: str = ""
     ready: float = 0.0
     started: float = -1.0
     ended: float = -1.0
@@ -44,15 +53,16 @@ class Profile:
         self._last = ""
         self.wall = 0.0
         self.concurrency = 1
+        self.digest = ""
 
     def on_event(self, event: Event) -> None:
         """Note the time of an event."""
         match event:
             case RunStarted():
-                self.concurrency = event.concurrency
-            case ChunkReady():
+                self.concurrency, self.digest = event.concurrency, event.digest
+            case ChunkReady(check=False):
                 timing = self._of(event.tag)
-                timing.ready, timing.after = event.time, event.after
+                timing.ready, timing.after, timing.because = event.time, event.after, event.because
             case ChunkStarted(check=False):
                 self._of(event.tag).started = event.time
             case ChunkFinished(check=False):
@@ -63,11 +73,18 @@ class Profile:
     def _finish(self, event: ChunkFinished) -> None:
         timing = self._of(event.tag)
         timing.ended = event.time
+        timing.why = event.why
+        if event.row.get("skip_watch") and event.why in _ASKED_ITS_CONDITIONS:
+            timing.held_back = str(event.row["comment"])
         if timing.started < 0:
             timing.started = event.time
         if event.why == "listen":  # listeners follow everything else, one after the other
             timing.ready, timing.after = timing.started, self._last
         self._last = event.tag
+
+    def timing(self, tag: str) -> Timing | None:
+        """Return what is known of one state."""
+        return self._timings.get(tag)
 
     def _of(self, tag: str) -> Timing:
         timing = self._timings.get(tag)

@@ -6,8 +6,10 @@ number of chunks that run, never a number of threads, so calls that need further
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -29,6 +31,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import Outcome, RunReport
 from asyncstate.run.invoke import Invoker
+from asyncstate.run.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.rows import failed_row, number_rows, sub_rows
 
@@ -66,7 +69,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Engine:
     """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
 
-    ``secrets`` are texts that neither rows nor events may show.
+    ``secrets`` are texts that neither rows nor events may show. With a ``clock`` of your own nobody watches whether a
+    plugin holds up the event loop: only real time tells.
     """
 
     def __init__(
@@ -107,6 +111,8 @@ class Engine:
         self._idle: list[anyio.Event] = []
         self._resuming: deque[anyio.Event] = deque()
         self._since: dict[str, float] = {}
+        self._groups: dict[int, str] = {}
+        self._watch: LoopWatch | None = None
         self._sequence = 0
         self._began = clock()
         self._turn = 0.0
@@ -142,7 +148,9 @@ class Engine:
             )
         if self.options.timeout is not None:
             self._scope.deadline = anyio.current_time() + self.options.timeout
-        with self._scope:
+        if self._clock is time.perf_counter:
+            self._watch = LoopWatch(asyncio.get_running_loop())
+        with self._watch or nullcontext(), self._scope:
             await self._work_off()
             if not self._cancelled:
                 await self._listen()
@@ -263,14 +271,46 @@ class Engine:
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         released = self._machine.done(node, outcome)
-        if self._observers:
-            for other in released:
-                if self.plan.nodes[other].kind is NodeKind.CHUNK:
-                    self._emit(ChunkReady, tag=self.plan.chunks[self.plan.nodes[other].chunk].tag, after=tag)
+        if released and self._observers:
+            self._announce(node, released, tag)
         if self._machine.finished:
             self._wake(len(self._idle))
         else:
             self._hire(own=1)
+
+    def _announce(self, node: int, released: list[int], tag: str) -> None:
+        """Say what has become ready, after what and why. A group has no row: its members follow what released it."""
+        after, reasons = tag, self._reasons(node, released)
+        if self.plan.nodes[node].kind is NodeKind.GROUP:
+            after = self._groups.pop(node, "")
+        for other in released:
+            what = self.plan.nodes[other]
+            if what.kind is NodeKind.GROUP:
+                self._groups[other] = after
+            else:
+                check = what.kind is NodeKind.CHECK
+                self._emit(
+                    ChunkReady, tag=self.plan.chunks[what.chunk].tag, after=after, because=reasons[other], check=check
+                )
+
+    def _reasons(self, node: int, released: list[int]) -> dict[int, tuple[str, ...]]:
+        """Return the sources of the edges that released nodes, from ``node`` itself or what was passed through."""
+        dag, nodes = self.plan.dag, self.plan.nodes
+        found: dict[int, tuple[str, ...]] = dict.fromkeys(released, ())
+        passed = {node: None}
+        for at in (queue := [node]):
+            for successor in dag.successors(at):
+                if successor in found:
+                    known = found[successor]
+                    found[successor] = known + tuple(why for why in dag.sources(at, successor) if why not in known)
+                elif (
+                    nodes[successor].kind in (NodeKind.SET, NodeKind.STAGE)
+                    and successor not in passed
+                    and self._machine.outcome(successor) is not None
+                ):
+                    passed[successor] = None
+                    queue.append(successor)
+        return found
 
     def _keep(self, tag: str, chunk: LowChunk, row: Row) -> None:
         if "sub_state_run" in row:
@@ -349,11 +389,12 @@ class Engine:
     def _report(self) -> RunReport:
         rows = number_rows(self.plan, self._rows, self._subs, self._listener_rows, self._early)
         left_out = tuple(self.plan.chunks[index].tag for index in self._machine.not_started())
+        held_up = self._watch.issues if self._watch is not None else ()
         report = RunReport(
             rows=rows,
             not_started=tuple(tag for tag in left_out if tag not in rows),
             handled=_handled_failures(self.plan, self._rows),
-            warnings=self.plan.warnings,
+            warnings=(*self.plan.warnings, *held_up),
             notices=tuple(self._invoker.aggregation.notices),
             test=self.options.test,
             concurrency=self.options.concurrency,
@@ -373,6 +414,7 @@ class Engine:
                 failed=len(report.failed),
                 not_started=report.not_started,
                 cancelled=report.cancelled,
+                warnings=(*map(str, held_up), *report.notices),
             )
         return report
 

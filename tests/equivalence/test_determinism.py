@@ -70,9 +70,10 @@ def report(run_cli, tmp_path):
     (tmp_path / "salt/t.sls").write_text(TREE)
     pillar = json.dumps({"root": str(tmp_path / "out")})
 
-    def apply(*words, seed=0, out="json"):
+    def apply(*words, seed=0, out="json", loop="auto"):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         run_cli.environ["PYTHONHASHSEED"] = str(seed)
+        run_cli.environ["ASYNCSTATE_EVENT_LOOP"] = loop
         done = run_cli("apply", "t", "--file-root", tmp_path / "salt", "--pillar", pillar, "--out", out, *words)
         assert done.returncode == 2, done.stderr
         return done.stdout
@@ -80,9 +81,18 @@ def report(run_cli, tmp_path):
     return apply
 
 
-def test_the_report_is_the_same_for_any_concurrency_and_hash_seed(report):
-    runs = [("-j", 1), ("-j", 4), ("-j", 64), ("-j", 64), ("-j", 64, "--shuffle", 3)]
-    texts = {json.dumps(untimed(json.loads(report(*words, seed=seed)))) for seed, words in enumerate(runs)}
+@pytest.mark.feature("F130", "F055", "F139")
+def test_the_report_is_the_same_for_any_concurrency_hash_seed_and_event_loop(report):
+    runs = [
+        (("-j", 1), "uvloop"),
+        (("-j", 4), "uvloop"),
+        (("-j", 64), "uvloop"),
+        (("-j", 64), "asyncio"),
+        (("-j", 64, "--shuffle", 3), "asyncio"),
+    ]
+    texts = {
+        json.dumps(untimed(json.loads(report(*words, seed=seed, loop=loop)))) for seed, (words, loop) in enumerate(runs)
+    }
     assert len(texts) == 1
     assert len(json.loads(texts.pop())) >= 21
 
@@ -120,5 +130,6 @@ def rows_on(loop_factory):
 
 
 def test_asyncio_and_uvloop_give_the_same_report():
-    uvloop = pytest.importorskip("uvloop")
+    import uvloop
+
     assert rows_on(uvloop.new_event_loop) == rows_on(asyncio.new_event_loop)

@@ -7,7 +7,6 @@ import sys
 import textwrap
 
 import pytest
-import yaml
 
 from asyncstate.cli import main
 
@@ -181,18 +180,13 @@ def test_test_states(sls):
 
 
 NEEDED = set("file cmd pkg service user group cron git archive module test grains".split())
-COMING = set("pkg service user group cron git".split())
 
 
 @pytest.mark.feature("F190")
-def test_the_modules_formulas_need_are_bundled(tree, checkout):
+def test_the_modules_formulas_need_are_bundled(tree):
     with tree.runtime().open_sync() as runtime:
         bundled = {name.partition(".")[0] for name in runtime.host.loaders["states"].names()}
-    missing = NEEDED - bundled
-    assert missing <= COMING
-    promised = yaml.safe_load((checkout / "docs" / "features.yaml").read_text())["features"]
-    features = {number: feature for section in promised.values() for number, feature in section.items()}
-    assert ("planned" in features["F190"]) == bool(missing), "F190's `planned` is there as long as a module is missing"
+    assert NEEDED - bundled == set()
 
 
 @pytest.mark.feature("F190")

@@ -1,0 +1,40 @@
+"""Which event loop a run has: uvloop where it is installed, asyncio's own otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeVar
+
+from asyncstate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+T = TypeVar("T")
+
+
+def run_on(wanted: str, main: Coroutine[Any, Any, T]) -> T:
+    """Run ``main`` on the loop that the option ``event_loop`` names, as ``asyncio.run`` does. Raises ConfigError."""
+    try:
+        factory = loop_factory(wanted)
+    except ConfigError:
+        main.close()
+        raise
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
+
+
+def loop_factory(wanted: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the loop, None for asyncio's own. Raises ConfigError if uvloop must be there and is not."""
+    if wanted == "asyncio":
+        return None
+    if find_spec("uvloop") is None:
+        if wanted == "uvloop":
+            raise ConfigError("event_loop is uvloop, and uvloop is not installed: pip install 'asyncstate[fast]'")
+        return None
+    import uvloop
+
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

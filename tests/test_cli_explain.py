@@ -1,0 +1,97 @@
+"""apply --explain and explain --events: what a recorded run waited for, from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from asyncstate.cli import main
+
+TREE = (
+    "first:\n  test.succeed_with_changes: []\nsecond:\n  test.nop:\n    - require:\n      - test: first\n"
+    "third:\n  test.nop:\n    - onchanges:\n      - test: second\n"
+)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    (tmp_path / "a.sls").write_text(TREE)
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+    def call(*words):
+        code = main([*map(str, words), "--file-root", str(tmp_path)])
+        out, errors = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
+
+    return call
+
+
+@pytest.fixture
+def recording(run, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_text(run("apply", "a", "--out", "jsonl").stdout)
+    return path
+
+
+def untimed(text):
+    return re.sub(r"\d+ ms|[\d.]+ s\b", "T", text)
+
+
+@pytest.mark.feature("F161")
+def test_a_recording_tells_what_a_state_waited_for(run, recording):
+    done = run("explain", "third", "a", "--events", recording)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = untimed(done.stdout).split("In the recorded run\n")[1].splitlines()
+    assert told[0].startswith("    Waited T, last for test.nop: second (onchanges)")
+    assert told[1:] == [
+        "    It did not run: nothing that its onchanges names had changed.",
+        "    - test.nop: second ended at T (onchanges) — the last, which released it",
+    ]
+    (facts,) = json.loads(run("explain", "third", "a", "--events", recording, "--out", "json").stdout)
+    assert (facts["run"]["verdict"], facts["run"]["because"]) == ("onchanges", ["onchanges"])
+    assert facts["run"]["started"] >= facts["run"]["ready"] > 0
+
+
+def test_another_tree_is_noticed(run, recording, tmp_path):
+    (tmp_path / "a.sls").write_text(TREE.replace("second:", "fourth:\n  test.nop: []\nsecond:"))
+    done = run("explain", "fourth", "a", "--events", recording)
+    assert done.returncode == 0
+    assert "was recorded with another tree" in done.stderr
+    assert done.stdout.endswith("In the recorded run\n    It was not started.\n")
+
+
+def test_what_is_no_recording_is_a_wrong_usage(run, tmp_path):
+    done = run("explain", "third", "a", "--events", tmp_path / "a.sls")
+    assert done.returncode == 1
+    assert "a.sls: line 1 is no event of a run" in done.stderr
+    assert run("explain", "third", "a", "--events", tmp_path / "none").returncode == 1
+
+
+@pytest.mark.feature("F161")
+def test_a_run_explains_itself(run):
+    done = run("apply", "a", "-j", 1, "--explain")
+    assert "Summary for local" in done.stdout
+    told = [re.sub(r", waited \S+ \S+ for a place", "", line) for line in done.stdout.splitlines()]
+    told = [untimed(line) for line in told[told.index("Why each state ran when it did") :]]
+    assert told == [
+        "Why each state ran when it did",
+        "  test.succeed_with_changes: first",
+        "      Waited for nothing, ran T.",
+        "  test.nop: second",
+        "      Waited T, last for test.succeed_with_changes: first (require), ran T.",
+        "  test.nop: third",
+        "      Waited T, last for test.nop: second (onchanges), ran T.",
+        "      It did not run: nothing that its onchanges names had changed.",
+    ]
+
+
+def test_where_the_answer_is_data_the_explanation_goes_to_standard_error(run):
+    done = run("apply", "a", "--explain", "--out", "json")
+    assert len(json.loads(done.stdout)) == 3
+    assert "Why each state ran when it did" in done.stderr
