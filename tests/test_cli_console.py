@@ -77,7 +77,7 @@ def test_a_reader_that_goes_away_is_no_error():
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=50) == 0
     assert errors == "still here\n"
 
 

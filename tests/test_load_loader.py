@@ -340,7 +340,7 @@ def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(40)
     assert found["ping.f"]
     assert found["pong.f"]
 

@@ -21,7 +21,7 @@ def context(**overrides):
 
 
 async def until(condition):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(40):
         while not condition():  # noqa: ASYNC110 - it becomes true in a thread
             await asyncio.sleep(0.002)
 
@@ -115,7 +115,7 @@ async def test_idle_threads_end():
 async def test_work_given_at_the_moment_of_retirement_is_not_lost():
     workers = WorkerThreads(idle_seconds=0.0005)
     for _ in range(200):
-        assert await asyncio.wait_for(workers.run(max, 1, 2), 5) == 2
+        assert await asyncio.wait_for(workers.run(max, 1, 2), 40) == 2
         await asyncio.sleep(0.0005)
 
 
@@ -126,7 +126,7 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
         token = dunders.current.get().cancel
         token.on_cancel(lambda: seen.append(token.reason))
         started.set()
-        release.wait(5)
+        release.wait(40)
         try:
             dunders.check_cancelled()
         except RunCancelled as error:
@@ -140,7 +140,7 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
     began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30
     assert seen == ["enough"]
     release.set()
     await until(lambda: len(seen) == 2)
@@ -150,8 +150,10 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
 async def test_giving_up_on_one_call_leaves_the_rest_of_the_chunk_alone(workers):
     chunk = CancelToken()
     dunders.current.set(context(cancel=chunk))
+    release = threading.Event()
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(workers.run(time.sleep, 0.05), 0.01)
+        await asyncio.wait_for(workers.run(release.wait, 40), 0.01)
+    release.set()
     assert not chunk.reason
     assert await workers.run(lambda: dunders.current.get().cancel.reason) == ""
 
@@ -163,10 +165,12 @@ async def test_cancelling_the_chunk_reaches_the_thread(workers):
     def wait():
         reached = threading.Event()
         dunders.current.get().cancel.on_cancel(reached.set)
-        return reached.wait(5) and dunders.current.get().cancel.reason
+        waiting.set()
+        return reached.wait(40) and dunders.current.get().cancel.reason
 
+    waiting = threading.Event()
     task = asyncio.create_task(workers.run(wait))
-    await asyncio.sleep(0.01)
+    await until(waiting.is_set)
     chunk.cancel("timeout")
     assert await task == "timeout"
 
@@ -190,11 +194,15 @@ async def test_run_in_uses_the_context_it_is_given(workers):
 
 
 def test_a_result_for_a_closed_loop_is_dropped(workers):
-    release = threading.Event()
+    started, release = threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        release.wait(40)
 
     async def leave():
-        task = asyncio.ensure_future(workers.run(release.wait))
-        await asyncio.sleep(0.01)
+        task = asyncio.ensure_future(workers.run(work))
+        await until(started.is_set)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
@@ -213,7 +221,7 @@ async def test_a_failure_that_nobody_waits_for_is_in_the_debug_log(workers, capl
     release = threading.Event()
 
     def fails():
-        release.wait(5)
+        release.wait(40)
         raise ValueError("too late")
 
     with pytest.raises(TimeoutError):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 
 import pytest
 from asyncstate.modules import test as module
@@ -103,11 +102,9 @@ def test_options(plugins):
 async def test_sleep_can_be_cancelled():
     assert await module.sleep(0) is True
     assert await module.rand_sleep(0) is True
-    began = time.monotonic()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await module.sleep(5)
-    assert time.monotonic() - began < 1
+    with pytest.raises(TimeoutError):  # the time limit of the test tells if it could not be cancelled
+        async with asyncio.timeout(0.01):
+            await module.sleep(600)
 
 
 class Loaders:

@@ -4,7 +4,7 @@ import pytest
 
 from asyncstate import CompileError, Settings, StateRuntime
 from asyncstate.errors import FunctionNotFound, PillarError
-from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
 
 @pytest.fixture
@@ -83,7 +83,9 @@ async def test_leaving_the_block_by_an_exception_cancels_the_run(tree):
 async def test_stop_and_cancel_come_through(tree):
     sls = "a:\n  cmd.run:\n  - name: sleep 30\nb:\n  test.nop:\n  - require: [cmd: a]\n"
     async with StateRuntime(tree({"web.sls": sls})) as rt, rt.run(await rt.compile(["web"])) as run:
-        await asyncio.sleep(0.2)
+        async for event in run:
+            if isinstance(event, ChunkStarted):
+                break
         run.stop("SIGINT")
         run.cancel("SIGINT")
     assert run.report.exit_code == 130

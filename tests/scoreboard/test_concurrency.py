@@ -11,14 +11,21 @@ import time
 import pytest
 
 from asyncstate.errors import LockHeld
+from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.run.lock import RunLock
 
 
 class Crowd:
-    """Counts how many states run at once, all of them and by the first letter of their name."""
+    """Counts how many states run at once, all of them and by the first letter of their name.
+
+    Nobody leaves before as many have come in as are expected: ``expect(all=3)``, ``expect(d=2)``.
+    """
 
     def __init__(self):
-        self.now, self.most = {}, {}
+        self.now, self.most, self.expected = {}, {}, {}
+
+    def expect(self, **numbers):
+        self.expected = {key: (number, asyncio.Event()) for key, number in numbers.items()}
 
     async def run(self, name, **kwargs):
         for key in ("all", name[0]):
@@ -26,6 +33,12 @@ class Crowd:
             self.most[key] = max(self.most.get(key, 0), self.now[key])
         if name[0] == "e":
             assert self.now["all"] == 1
+        for key in ("all", name[0]):
+            number, complete = self.expected.get(key, (0, None))
+            if complete is not None:
+                if self.now[key] >= number:
+                    complete.set()
+                await asyncio.wait_for(complete.wait(), 40)
         await asyncio.sleep(0.003)
         for key in ("all", name[0]):
             self.now[key] -= 1
@@ -43,6 +56,7 @@ def crowd(tree):
 @pytest.mark.parametrize("limit", [1, 3, 16])
 def test_as_many_as_allowed_run_at_once(crowd, limit):
     crowd.write({"a.sls": "\n".join(f"s{n}: x.run" for n in range(20))})
+    crowd.crowd.expect(all=limit)
     assert crowd.report(concurrency=limit).ok
     assert crowd.crowd.most["all"] == limit
 
@@ -53,9 +67,11 @@ def test_exclusive_states_and_lanes(crowd):
     lines += [f"o{n}: {{x.run: [{{lane: [one, downloads]}}]}}" for n in range(3)]
     lines += [f"u{n}: {{x.run: [{{lane: unnamed}}]}}" for n in range(3)]
     lines += [f"f{n}: x.run" for n in range(6)] + ["e: {x.run: [{exclusive: true}]}"]
+    expected = {"d": 2, "o": 1, "u": 1, "f": 6, "e": 1}
+    crowd.crowd.expect(**expected)
     report = crowd.write({"a.sls": "\n".join(lines)}).report(concurrency=16, lanes={"downloads": 2})
     assert report.ok, [row["comment"] for row in report.rows.values()]
-    assert {key: crowd.crowd.most[key] for key in "doufe"} == {"d": 2, "o": 1, "u": 1, "f": 6, "e": 1}
+    assert {key: crowd.crowd.most[key] for key in "doufe"} == expected
 
 
 @pytest.mark.feature("F136")
@@ -118,7 +134,12 @@ def test_interrupted_runs_have_a_report(sls):
 
     async def interrupt(how):
         async with tree.runtime() as runtime, runtime.run(await runtime.compile(["a"]), concurrency=4) as run:
-            await asyncio.sleep(0.03)
+            begun = set()
+            async for event in run:
+                if isinstance(event, ChunkStarted | ChunkFinished):
+                    begun.add((type(event), event.tag.split("_|-")[1]))
+                if begun >= {(ChunkFinished, "done"), (ChunkStarted, "slow")}:
+                    break
             run.stop("SIGTERM")
             if how == "cancel":
                 run.cancel("SIGTERM")
@@ -175,7 +196,7 @@ def test_a_lock_names_its_holder_and_can_be_waited_for(tmp_path):
     with RunLock(str(tmp_path)) as lock:
         assert lock.holder().pid == os.getpid()
         assert oct(os.stat(lock.path).st_mode & 0o777) == "0o600"
-        before = time.monotonic()
+        before = time.monotonic()  # never returns early; how late it may be is not said
         with (
             pytest.raises(LockHeld, match=rf"process {os.getpid()}, since \d{{4}}-") as caught,
             RunLock(str(tmp_path), wait=0.2),
