@@ -57,6 +57,11 @@ def test_custom_states_touch_only_what_they_declare():
     assert edges(footprints(tree, bundled=False)) == {("p", "s")}
 
 
+def test_the_condition_of_a_custom_state_keeps_its_place_in_the_formula():
+    tree = "p: pkg.installed\nf: {file.managed: [{name: /f}, {onlyif: p --version}]}\ns: service.running\n"
+    assert edges(footprints(tree, bundled=False)) == {("p", "f"), ("f", "s")}
+
+
 def test_parallel_drops_a_footprint_and_footprint_replaces_it():
     tree = """
 a: {file.managed: [{name: /x}]}

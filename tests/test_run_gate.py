@@ -66,6 +66,8 @@ def test_any_and_all_of_one_target_decide_like_the_plain_kind(kind, target):
         ([("watch", "ok"), ("watch", "changed")], "change"),
         ([("onchanges", "failed"), ("onchanges", "changed")], "met"),
         ([("onchanges", "ok"), ("onchanges", "changed")], "met"),
+        ([("require_any", "not run, fine"), ("require_any", "failed")], "fail"),
+        ([("onchanges_any", "changed"), ("onchanges_any", "ok")], "met"),
         ([("onfail", "ok"), ("onfail", "failed")], "met"),
         ([("onfail_any", "ok"), ("onfail_any", "failed")], "met"),
         ([("onfail_all", "ok"), ("onfail_all", "failed")], "onfail"),

@@ -9,8 +9,9 @@ from plans import PlanBuilder
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
+from asyncstate.run import machine as scheduler
 from asyncstate.run.gate import Verdict
-from asyncstate.run.machine import Machine
+from asyncstate.run.machine import Machine, Work
 
 OK = Outcome(result=True, changed=False)
 CHANGED = Outcome(result=True, changed=True)
@@ -191,9 +192,7 @@ def test_group_hands_over_only_members_that_may_run():
     machine = Machine(plan)
     machine.done(machine.take().node, OK)
     machine.done(machine.take().node, FAILED)
-    group = machine.take()
-    assert group.kind is NodeKind.GROUP
-    assert group.members == (2, 4)
+    assert machine.take() == Work(5, NodeKind.GROUP, -1, Verdict.MET, (), members=(2, 4))
 
 
 def test_stop_keeps_what_was_not_started():
@@ -220,6 +219,116 @@ def test_no_lane_is_ever_overfull_and_everything_runs(plan, data, width, seed):
                 assert sum(lane in lanes.get(each.chunk, ()) for each in active) <= limits.get(lane, 1)
         machine.done(active.pop(rng.randrange(len(active))).node, OK)
     assert sorted(plan.nodes[node].chunk for node in started) == list(range(len(plan.chunks)))
+
+
+def test_as_many_as_a_lane_holds_and_others_pass_by():
+    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").chunk("free").build()
+    machine = Machine(plan, lanes={chunk: ["narrow"] for chunk in range(3)}, limits={"narrow": 2})
+    taken = [machine.take().chunk for _ in range(3)]
+    assert taken == [0, 1, 3], "c has no place in its lane, and does not keep others from theirs"
+    assert machine.take() is None
+    machine.done(3, OK)
+    assert machine.take() is None
+    machine.done(0, OK)
+    assert machine.take().chunk == 2
+
+
+def test_what_a_node_frees_is_told_whatever_stands_between():
+    builder = PlanBuilder().chunk("a").chunk("b").set("both", "a", "b").chunk("first", require=["a"])
+    plan = builder.chunk("second", require=["both"]).chunk("third", require=["both"]).build()
+    machine = Machine(plan)
+    assert (machine.take().chunk, machine.take().chunk) == (0, 1)
+    both = next(node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.SET)
+    assert machine.outcome(both) is None
+    assert machine.done(0, OK) == [2]
+    assert sorted(machine.done(1, OK)) == [3, 4]
+    assert machine.outcome(both) == OK
+    assert machine.ready == 3
+    assert machine.not_started() == [2, 3, 4]
+
+
+SETS = {
+    "one changed": ([CHANGED, OK], {"require": "met", "watch": "change", "onchanges": "met", "onfail": "onfail"}),
+    "last changed": ([OK, CHANGED], {"require": "met", "watch": "change", "onchanges": "met", "onfail": "onfail"}),
+    "none changed": ([OK, OK], {"require": "met", "watch": "met", "onchanges": "onchanges", "onfail": "onfail"}),
+    "one failed": ([FAILED, OK], {"require": "fail", "watch": "fail", "onchanges": "onchanges", "onfail": "met"}),
+}
+
+
+@pytest.mark.parametrize("case", SETS)
+def test_a_set_says_what_its_members_say_to_each_kind_of_requisite(case):
+    outcomes, expected = SETS[case]
+    builder = PlanBuilder().chunk("a").chunk("b").chunk("x").chunk("y").set("calm", "x", "y").set("both", "a", "b")
+    for kind in expected:
+        builder.chunk(kind, **{kind: ["both"]}).chunk(f"calm {kind}", **{kind: ["calm"]})
+    _, verdicts = run_all(Machine(builder.build()), dict(zip("ab", outcomes, strict=True)))
+    assert {kind: verdicts[kind] for kind in expected} == expected
+    assert {kind: verdicts[f"calm {kind}"] for kind in expected} == SETS["none changed"][1]
+
+
+def test_each_member_of_a_set_is_looked_at_once_for_each_kind(monkeypatch):
+    looked = []
+    monkeypatch.setattr(scheduler, "target_marks", lambda family, outcome: looked.append(family) or 2)
+    builder = PlanBuilder()
+    for number in range(10):
+        builder.chunk(f"m{number}")
+    builder.set("all", *(f"m{number}" for number in range(10)))
+    for number in range(30):
+        builder.chunk(f"w{number}", **{("require", "watch")[number % 2]: ["all"]})
+    run_all(Machine(builder.build()))
+    assert sorted(looked) == ["require"] * 10 + ["watch"] * 10
+
+
+def test_only_a_failure_names_what_failed_and_only_that():
+    plan = PlanBuilder().chunk("bad").chunk("ok").chunk("any", require_any=["bad", "ok"]).build()
+    machine = Machine(plan)
+    machine.done(machine.take().node, FAILED)
+    machine.done(machine.take().node, OK)
+    assert machine.take() == Work(2, NodeKind.CHUNK, 2, Verdict.MET, ())
+    builder = PlanBuilder().chunk("bad").chunk("ok").chunk("all", require=["ok", "bad"])
+    machine = Machine(builder.build())
+    machine.done(machine.take().node, FAILED)
+    machine.done(machine.take().node, OK)
+    assert machine.take() == Work(2, NodeKind.CHUNK, 2, Verdict.FAIL, (0,))
+
+
+def test_a_check_has_the_requisites_of_its_chunk():
+    builder = PlanBuilder().chunk("bad").chunk("prep", prereq=["deploy"]).chunk("deploy", require=["bad"])
+    machine = Machine(builder.build())
+    machine.done(machine.take().node, FAILED)
+    check = machine.take()
+    assert (check.kind, check.verdict, check.failed) == (NodeKind.CHECK, Verdict.FAIL, (0,))
+
+
+def test_a_check_does_not_mind_what_it_does_not_wait_for():
+    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("late").chunk("deploy", require=["late"]).build()
+    unlinked = Dag(plan.dag.size)
+    for edge in plan.dag.edges():
+        if plan.nodes[edge.after].kind is not NodeKind.CHECK:
+            unlinked.add(*edge)
+    machine = Machine(msgspec.structs.replace(plan, dag=unlinked))
+    assert machine.take().chunk == 1
+    check = machine.take()
+    assert (check.kind, check.chunk, check.verdict) == (NodeKind.CHECK, 2, Verdict.MET)
+
+
+def test_another_seed_is_another_order():
+    builder = PlanBuilder()
+    for number in range(20):
+        builder.chunk(f"c{number}")
+    plan = builder.build()
+    orders = [run_all(Machine(plan, shuffle=seed))[0] for seed in (None, 1, 2)]
+    assert len({tuple(order) for order in orders}) == 3
+    assert {tuple(sorted(order)) for order in orders} == {tuple(sorted(orders[0]))}
+
+
+def test_a_machine_says_why_it_stopped_once():
+    machine = Machine(PlanBuilder().chunk("a").build())
+    assert machine.stopped == ""
+    assert not machine.finished
+    machine.stop("SIGINT")
+    machine.stop("later")
+    assert (machine.stopped, machine.ready, machine.finished) == ("SIGINT", 0, True)
 
 
 def test_empty_plan_is_finished():

@@ -82,7 +82,9 @@ class Footprints:
             return Footprint(own.reads, (*own.writes, formula), own.unknown)
         if own.unknown:
             self.unknown.append(chunk.index)
-        return Footprint((*own.reads, formula), own.writes, own.unknown) if module.bundled else own
+        if module.bundled or looked_at is not None:  # what a condition looks at, a package may have brought
+            return Footprint((*own.reads, formula), own.writes, own.unknown)
+        return own
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
         if module.declare is None:

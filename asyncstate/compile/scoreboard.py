@@ -55,7 +55,7 @@ class Scoreboard:
 
     def touch(self, node: int, reads: Iterable[str], writes: Iterable[str]) -> list[int]:
         """Return the nodes that ``node`` has to wait for, and take note of what it reads and writes."""
-        before: dict[int, None] = {}
+        before: list[int] = []
         written = dict.fromkeys(writes)
         accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
         accesses += [(name, True) for name in written]
@@ -73,16 +73,15 @@ class Scoreboard:
                 self._note(where, node, writes_it)
             else:
                 self._note_path(where, node, tree, writes_it)
-        before.pop(-1, None)
-        return list(before)
+        return [other for other in dict.fromkeys(before) if other != -1]
 
-    def _look(self, name: str, writes: bool, before: dict[int, None]) -> None:
+    def _look(self, name: str, writes: bool, before: list[int]) -> None:
         resource = self._resources.get(name)
         if resource is not None:
             if writes and resource.readers:
-                before.update(dict.fromkeys(resource.readers))
+                before.extend(resource.readers)
             else:
-                before[resource.writer] = None
+                before.append(resource.writer)
 
     def _note(self, name: str, node: int, writes: bool) -> None:
         resource = self._resources.get(name)
@@ -108,20 +107,20 @@ class Scoreboard:
                 places.append(place)
         return places
 
-    def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: dict[int, None]) -> None:
+    def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: list[int]) -> None:
         place = places[-1]
         for above in places:
             if above is not place or not (writes and place.users):
-                before[above.writer] = None
-            before[above.tree_writer] = None
+                before.append(above.writer)
+            before.append(above.tree_writer)
             if writes and above.tree_readers:
                 above.tree_readers = self._joined(above.tree_readers)
-                before[above.tree_readers[0]] = None
+                before.append(above.tree_readers[0])
         if writes:
-            before.update(dict.fromkeys(place.users))
+            before.extend(place.users)
         elif tree and place.writers_below:
             place.writers_below = self._joined(place.writers_below)
-            before[place.writers_below[0]] = None
+            before.append(place.writers_below[0])
 
     def _note_path(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]

@@ -92,12 +92,8 @@ def reduce_marks(kind: RequisiteKind, marks: int) -> int:
     if kind.endswith("_any") or kind is RequisiteKind.ONFAIL:
         if marks & (_MET | _CHANGE):
             marks &= ~_FAIL
-        if marks & _ONCHANGESMET:
-            marks &= ~(_ONCHANGES | _FAIL)
-        if marks & _ONFAIL and marks & _MET:
+        if marks & _MET:
             marks &= ~_ONFAIL
-    if kind.endswith("_all") and marks & _ONFAIL:
-        marks &= ~_MET
     return marks
 
 
