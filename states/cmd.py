@@ -203,14 +203,20 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     """Name what a command touches, as far as its words tell; ``unknown`` when they tell nothing.
 
-    It reads the environment, its program, its working directory and what its conditions name; every other absolute
-    path counts as written, and so does ``creates``.
+    It reads the environment, its program or script, all that is in its working directory and what its conditions name;
+    every other absolute path counts as written, and so does ``creates``.
     """
     command = str(low.get("name", ""))
-    reads = _paths(" ".join(_condition_commands(low)))
-    if low.get("cwd"):
-        reads.append(str(low["cwd"]))
     first = command.split(maxsplit=1)[0] if command.strip() else ""
+    arguments = low.get("args") or []
+    command = " ".join([command, *map(str, arguments if isinstance(arguments, list) else [arguments])])
+    reads = _paths(" ".join(_condition_commands(low)))
+    folder = str(low.get("cwd") or "").rstrip("/")
+    if folder:
+        reads.append(f"{folder}/")
+    source = str(low.get("source") or "").removeprefix("file://")
+    if source.startswith("/"):
+        reads.append(source)
     writes: list[str] = []
     for path in _paths(command):
         (reads if path == first or path.startswith(_PROGRAM_FOLDERS) else writes).append(path)

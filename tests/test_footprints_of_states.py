@@ -118,6 +118,12 @@ ORDERED = {
     "a command writes": ("cmd.run: [{name: make-it > /a}]", "file.exists: [{name: /a}]"),
     "a command has a program": ("file.managed: [{name: /usr/local/bin/x}]", "cmd.run: [{name: /usr/local/bin/x -v}]"),
     "a command is somewhere": ("file.directory: [{name: /srv/a}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
+    "a command finds what it needs where it is": (
+        "file.managed: [{name: /srv/a/Makefile}]",
+        "cmd.run: [{name: make}, {cwd: /srv/a}]",
+    ),
+    "a script is a file": ("file.managed: [{name: /a.sh}]", "cmd.script: [{name: a}, {source: /a.sh}]"),
+    "a script has arguments": ("cmd.script: [{name: 'salt://a'}, {args: -o /a}]", "file.exists: [{name: /a}]"),
     "a command creates": ("cmd.run: [{name: make}, {creates: /a}]", "file.managed: [{name: /a}]"),
     "a command has conditions": ("file.managed: [{name: /a}]", "cmd.run: [{name: make}, {unless: test -e /a}]"),
     "a command has an environment": ("environ.setenv: [{name: A}, {value: b}]", "cmd.run: [{name: make}]"),
@@ -134,6 +140,8 @@ ORDERED = {
 APART = {
     "two files": ("file.managed: [{name: /a/b}]", "file.managed: [{name: /a/c}]"),
     "two readers": ("cmd.run: [{name: x}, {onlyif: test -e /a}]", "cmd.run: [{name: y}, {onlyif: test -e /a}]"),
+    "two commands in one folder": ("cmd.run: [{name: x}, {cwd: /srv}]", "cmd.run: [{name: y}, {cwd: /srv}]"),
+    "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),
     "two services": ("service.running: [{name: a}]", "service.running: [{name: b}]"),
     "two tables": ("cron.present: [{name: a}, {user: u}]", "cron.present: [{name: a}, {user: v}]"),
     "two trees": ("archive.extracted: [{name: /a}]", "git.latest: [{name: https://h/r}, {target: /b}]"),

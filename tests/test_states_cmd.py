@@ -323,7 +323,10 @@ def test_error_of_the_execution_module_is_the_comment(plugins):
     [
         ({"name": "touch /srv/a"}, [], ["path:/srv/a"]),
         ({"name": "/opt/tool --out=/srv/b 2>/dev/null"}, ["path:/opt/tool"], ["path:/srv/b"]),
-        ({"name": "/usr/bin/make", "cwd": "/src"}, ["path:/src", "path:/usr/bin/make"], []),
+        ({"name": "/usr/bin/make", "cwd": "/src"}, ["path:/src/**", "path:/usr/bin/make"], []),
+        ({"name": "touch /srv/a", "cwd": "/"}, [], ["path:/srv/a"]),
+        ({"name": "x", "source": "file:///src/x.sh", "args": "-o /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
+        ({"name": "x", "source": "salt://x.sh", "args": ["/srv/a", 5]}, [], ["path:/srv/a"]),
         ({"name": "x", "creates": "/var/done"}, [], ["path:/var/done"]),
         ({"name": "x", "creates": ["/a", "/b"]}, [], ["path:/a", "path:/b"]),
         (
