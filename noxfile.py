@@ -58,6 +58,12 @@ def packaging(session: nox.Session) -> None:
 
 
 @nox.session
+def real(session: nox.Session) -> None:
+    """Apply trees for real, as root, in a throw-away Debian (built once, in build/debian)."""
+    python(session, "pytest", "tests/real", "-m", "real", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; ``SALT_CALL`` names a salt-call to compare with."""
     for script in ("compile", "dispatch", "apply"):

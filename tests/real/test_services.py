@@ -1,0 +1,96 @@
+"""Services, really started and stopped by System V init scripts."""
+
+import pytest
+
+SCRIPT = """#!/bin/sh
+### BEGIN INIT INFO
+# Provides: sun
+# Required-Start: $remote_fs
+# Required-Stop: $remote_fs
+# Default-Start: 2 3 4 5
+# Default-Stop: 0 1 6
+# Short-Description: shines
+### END INIT INFO
+. /lib/lsb/init-functions
+pid=/run/sun.pid
+case "$1" in
+start) grep -q broken /etc/sun.conf && exit 1
+       start-stop-daemon --start --background --make-pidfile --pidfile $pid --startas /usr/bin/sun ;;
+stop) start-stop-daemon --stop --retry 5 --oknodo --remove-pidfile --pidfile $pid ;;
+restart) $0 stop; $0 start ;;
+reload|force-reload) echo reloaded >> /var/log/sun.log ;;
+status) status_of_proc -p $pid /usr/bin/sun sun ;;
+esac
+"""
+DAEMON = """#!/usr/bin/python3
+import os, time
+open("/var/log/sun.log", "a").write("started with " + open("/etc/sun.conf").read())
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def sun(repository):
+    """A package with a daemon, an init script and a configuration file."""
+    return repository.add(
+        "sun",
+        files={"/usr/bin/sun": DAEMON, "/etc/init.d/sun": SCRIPT, "/etc/sun.conf": "dim\n"},
+        conffiles=["/etc/sun.conf"],
+    )
+
+
+TREE = """
+sun:
+  pkg.installed: []
+  file.managed: [{name: /etc/sun.conf, contents: WORD}]
+  service.running: [{enable: true}, {REACTION}, {watch: [{file: sun}]}]
+"""
+
+
+def started(debian):
+    log = debian.read("/var/log/sun.log") if debian.succeeds("test", "-e", "/var/log/sun.log") else ""
+    return [line.split()[-1] for line in log.splitlines()]
+
+
+def test_package_file_service_in_that_order(debian, prove, sun):
+    prove(TREE.replace("WORD", "bright").replace("REACTION", "reload: false"))
+    debian.until("service", "sun", "status")
+    assert started(debian)[-1] == "bright"
+    assert debian.succeeds("sh", "-c", "ls /etc/rc2.d/S*sun")
+
+
+def test_a_watched_file_restarts_or_reloads(debian, prove, sun):
+    tree = TREE.replace("REACTION", "reload: false")
+    prove(tree.replace("WORD", "one"))
+    prove(tree.replace("WORD", "two"))
+    assert started(debian) == ["one", "two"]
+    reloading = TREE.replace("REACTION", "reload: true")
+    prove(reloading.replace("WORD", "three"))
+    assert started(debian) == ["one", "two", "reloaded"]
+
+
+def test_dead_disabled_and_gone(debian, prove, sun):
+    prove(TREE.replace("WORD", "one").replace("REACTION", "reload: false"))
+    prove("sun: {service.dead: [{enable: false}]}")
+    assert not debian.succeeds("service", "sun", "status")
+    assert not debian.succeeds("sh", "-c", "ls /etc/rc2.d/S*sun")
+    prove("sun: service.enabled")
+    prove("sun: service.disabled")
+    prove("sun: pkg.purged")
+    rows = debian.apply("sun: service.dead")
+    assert not rows.failed, rows.failed
+
+
+def test_one_that_does_not_start_is_one_failed_row_and_mended_later(debian, prove, sun):
+    tree = TREE.replace("REACTION", "reload: false") + "after: {test.nop: [{require: [{service: sun}]}]}"
+    first = debian.apply(tree.replace("WORD", "broken"))
+    assert {tag.partition("_|-")[0] for tag in first.failed} == {"service", "test"}
+    assert debian.read("/etc/sun.conf").strip() == "broken"
+    mended = debian.apply(tree.replace("WORD", "fine"))
+    assert not mended.failed, mended.failed
+    assert started(debian) == ["fine"]
+
+
+def test_one_that_is_not_there(debian):
+    rows = debian.apply("moon: service.running\nstars: service.dead")
+    assert list(rows.failed) == ["service_|-moon_|-moon_|-running"]
