@@ -15,6 +15,11 @@ TREE = {
         "    - contents: {{{{ pillar.port }}}} {{{{ salt['pillar.get']('deep:er') }}}}\nfree:\n  cmd.run:\n    - name: 'true'\n"
     ),
     "salt/tidy.sls": "only:\n  test.nop: []\n",
+    "salt/odd.sls": (
+        "a:\n  test.nop:\n    - require:\n      - sls: 'gone*'\nb:\n  test.nop:\n    - require_in:\n      - nowhere\n"
+        "c:\n  test.nop:\n    - listen:\n      - test: c\nd:\n  test.nop:\n    - watch:\n      - sls: 'no*'\n"
+    ),
+    "salt/itself.sls": "a:\n  test.nop: []\nb:\n  test.nop:\n    - require:\n      - test: b\n",
     "pillar/top.sls": "base:\n  '*': [p]\n",
     "pillar/p.sls": "port: 80\nforgotten: 1\ndeep: {er: 2}\n",
 }
@@ -47,7 +52,7 @@ def test_findings_have_places_and_only_strict_makes_them_an_error(run, tmp_path)
     done = run("lint")
     assert done.returncode == 0
     assert done.stdout.startswith(f"{tmp_path}/salt/web.sls:5: footprint-order: file.managed: conf")
-    assert "unused-pillar: no SLS file looks at pillar key 'forgotten'" in done.stdout
+    assert f"{tmp_path}/pillar/p.sls:2: unused-pillar: no SLS file looks at pillar key 'forgotten'" in done.stdout
     assert "'port'" not in done.stdout
     assert "'deep'" not in done.stdout
     assert done.stdout.endswith("4 findings in 3 states.\n")
@@ -58,9 +63,19 @@ def test_findings_have_places_and_only_strict_makes_them_an_error(run, tmp_path)
 
 def test_findings_as_data(run):
     expected = [("footprint-order", 5), ("definition-order", 9), ("unknown-effects", 9)]
-    assert rules(run("lint", "--out", "json")) == [*expected, ("unused-pillar", 0)]
+    assert rules(run("lint", "--out", "json")) == [*expected, ("unused-pillar", 2)]
     assert rules(run("lint", "web", "--out", "json")) == expected
     assert run("lint", "tidy", "--out", "yaml").stdout == "[]\n"
+
+
+@pytest.mark.feature("F164", "F049")
+def test_references_to_nothing_and_to_itself_have_places(run, tmp_path):
+    found = json.loads(run("lint", "odd", "--out", "json").stdout)
+    assert {(one["rule"], one["line"]) for one in found} == {("tree", 2), ("tree", 5), ("self", 10), ("tree", 14)}
+    assert {one["file"] for one in found} == {f"{tmp_path}/salt/odd.sls"}
+    done = run("lint", "itself")
+    assert done.returncode == 1
+    assert f"at {tmp_path}/salt/itself.sls:4" in done.stdout
 
 
 @pytest.mark.feature("F164")

@@ -89,11 +89,29 @@ f: {file.managed: [{name: /x/f}]}
 
 def test_warnings_of_the_compiler_and_unused_pillar_keys_are_findings():
     compiled = plan("a: {test.nop: [{require: [{sls: 'no*'}]}, {require_in: [b_]}]}\n", states=STATES)
-    findings = lint(compiled, ["z", "y"])
+    findings = lint(compiled, {"z": ("", 0), "y": ("/pillar/p.sls", 3)})
     assert [one.rule for one in findings] == ["tree"] * len(compiled.warnings) + ["unused-pillar"] * 2
     assert len(compiled.warnings) == 2
     assert "'y'" in findings[-2].message
+    assert findings[-2][2:4] == ("/pillar/p.sls", 3)
     assert {one.rule for one in findings} <= RULES.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("{listen: [{test: a}]}", "listens to itself"),
+        ("{listen: [a]}", "listens to itself"),
+        ("{listen_in: [{test: a}]}", "listens to itself"),
+        ("{use: [{test: a}]}", "uses its own arguments"),
+        ("{use: [{test: named}, {test: b}]}, {name: named}", "uses its own arguments"),
+        ("{use: [{test: b}]}, {listen: [{test: b}]}", ""),
+    ],
+)
+def test_a_state_that_refers_to_itself(words, told):
+    _, findings = lines_of(f"a: {{test.nop: [{words}]}}\nb: test.nop\n")
+    assert [one.rule for one in findings] == ["self"] * bool(told)
+    assert all(told in one.message and one.line == 1 for one in findings)
 
 
 def test_lines_name_the_place_and_count():

@@ -13,6 +13,7 @@ from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.lint import Finding
 
@@ -57,8 +58,8 @@ def command(console: Console, /, sls: tuple[str, ...], strict: bool, fix_diff: b
         )
         # A part of a tree looks at a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
-        unused = pillar.unused() if whole else ()
-    findings = lint(plan, unused)
+        unused = pillar.unused() if whole else []
+    findings = lint(plan, _places(settings, unused))
     if fix_diff:
         _fix(console, plan, findings)
     elif console.out == "human":
@@ -66,6 +67,22 @@ def command(console: Console, /, sls: tuple[str, ...], strict: bool, fix_diff: b
     else:
         console.data(lint_data(plan, findings))
     return 2 if strict and findings else 0
+
+
+def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
+    """Find where pillar files have a key at the left margin: file and line, "" and 0 where they do not."""
+    from asyncstate.sources.fileclient import LocalFileClient
+
+    found: dict[str, tuple[str, int]] = dict.fromkeys(keys, ("", 0))
+    client = LocalFileClient.from_opts(settings.opts(), "pillar_roots")
+    files = [(env, file) for env in client.envs() for file in client.list_files(env) if file.endswith(".sls")]
+    for env, file in files if keys else ():
+        path = client.find(file, env)
+        for number, line in enumerate(client.read(path).splitlines() if path else (), 1):
+            key = line.split(b":")[0].strip(b"'\"").decode(errors="replace")
+            if path and found.get(key) == ("", 0):
+                found[key] = (path, number)
+    return found
 
 
 def _fix(console: Console, plan: Plan, findings: list[Finding]) -> None:

@@ -14,7 +14,7 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -25,6 +25,7 @@ RULES = {
     "footprint-order": "only what both touch keeps these two in order",
     "definition-order": "nothing keeps this state behind the one above it, and what it does is not known",
     "unknown-effects": "nobody has declared what this state touches",
+    "self": "a state refers to itself",
     "tree": "the compiler takes it otherwise than it was probably meant",
     "unused-pillar": "no SLS file looks at this pillar key",
 }
@@ -43,8 +44,8 @@ class Finding(NamedTuple):
     missing: int = -1
 
 
-def lint(plan: Plan, unused_pillar: Iterable[str] = ()) -> list[Finding]:
-    """Return all findings by place; ``unused_pillar`` are top-level pillar keys that nothing looked at."""
+def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None) -> list[Finding]:
+    """Return all findings by place; ``unused_pillar``: pillar keys nothing looked at, with file and line ("", 0)."""
     found = [Finding("tree", issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
     found += _order_findings(plan)
     found += [
@@ -56,9 +57,12 @@ def lint(plan: Plan, unused_pillar: Iterable[str] = ()) -> list[Finding]:
         )
         for index in plan.unknown
     ]
+    found += _self_references(plan)
     found.sort(key=lambda finding: (finding.file, finding.line))
     message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
-    return found + [Finding("unused-pillar", message.format(key)) for key in sorted(unused_pillar)]
+    return found + [
+        Finding("unused-pillar", message.format(key), *place) for key, place in sorted((unused_pillar or {}).items())
+    ]
 
 
 def lint_lines(plan: Plan, findings: list[Finding], palette: Palette = PLAIN) -> Iterator[str]:
@@ -102,6 +106,20 @@ def lint_data(plan: Plan, findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = None, hint: str = "") -> Finding:
     message = f"{describe_tag(chunk.tag)}: {what}"
     return Finding(rule, message, chunk.file, chunk.line, hint, chunk.index, -1 if missing is None else missing.index)
+
+
+def _self_references(plan: Plan) -> Iterator[Finding]:
+    """Yield states that listen to or use themselves; any other requisite of that kind does not compile."""
+    listening = {listener.chunk for listener in plan.listeners if listener.chunk in listener.targets}
+    for chunk in plan.chunks:
+        if chunk.index in listening:
+            yield _at(chunk, "self", "it listens to itself: after a change of its own its mod_watch is called, too")
+        if any({chunk.state: target} in _references(chunk.args.get("use")) for target in (chunk.id, chunk.name)):
+            yield _at(chunk, "self", "it uses its own arguments, which changes nothing")
+
+
+def _references(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _order_findings(plan: Plan) -> Iterator[Finding]:
