@@ -8,8 +8,9 @@ from typing import Any
 
 from asyncstate.dunders import __context__, __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.interfaces.lowpkg import LowpkgInterface
 
-__virtualname__ = "lowpkg"
+__virtualname__ = LowpkgInterface(__name__)()
 
 _FIELDS = {
     "package": "${Package}",

@@ -7,6 +7,9 @@ from typing import Any
 from asyncstate.interfaces.base import Interface
 
 _APT = {"os_family": ["Debian"]}
+_LOCKING = {"os_family": ["Debian", "RedHat", "Suse"]}
+_MULTI_ARCH = {"os_family": ["Debian", "RedHat", "Suse"]}
+_REPOSITORIES = {"os_family": ["Debian", "RedHat", "Suse"]}
 
 
 class PkgInterface(Interface):
@@ -42,10 +45,11 @@ class PkgInterface(Interface):
         """Remove packages and their configuration and return what changed."""
         return {}
 
-    def upgrade(self, refresh: bool = True, **kwargs: Any) -> dict[str, Any]:
+    def upgrade(self, *, refresh: bool = True, **kwargs: Any) -> dict[str, Any]:
         """Upgrade all packages, or those of the list ``pkgs``, and return what changed."""
         return {}
 
+    @Interface.not_applicable(os_family=["Alpine"])
     def autoremove(self, list_only: bool = False, purge: bool = False) -> Any:
         """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
         return [] if list_only else {}
@@ -66,6 +70,7 @@ class PkgInterface(Interface):
         """Return the versions the sources have of each package, best first."""
         return {}
 
+    @Interface.supported(os_family=["Debian", "RedHat", "Suse", "Arch"])
     def list_downloaded(self, root: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Return the package files in the cache by package and version."""
         return {}
@@ -90,10 +95,12 @@ class PkgInterface(Interface):
         """Return -1, 0 or 1: whether the first version is older than, the same as or newer than the second."""
         return 0
 
+    @Interface.supported(**_MULTI_ARCH)
     def normalize_name(self, name: str) -> str:
         """Return the name without an architecture that is the machine's own."""
         return name
 
+    @Interface.supported(**_MULTI_ARCH)
     def parse_arch(self, name: str) -> dict[str, Any]:
         """Return ``name`` and ``arch`` of a package name that may carry an architecture."""
         return {}
@@ -114,36 +121,51 @@ class PkgInterface(Interface):
         """Return what is known of installed packages."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse", "Arch", "Alpine"])
+    @Interface.supported(**_LOCKING)
     def hold(
         self, name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
     ) -> dict[str, dict[str, Any]]:
         """Keep packages at their version; a row (name, result, changes, comment) for each."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse", "Arch", "Alpine"])
+    @Interface.supported(**_LOCKING)
     def unhold(
         self, name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
     ) -> dict[str, dict[str, Any]]:
         """Let packages be upgraded again; a row (name, result, changes, comment) for each."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse"])
+    @Interface.supported(os_family=["RedHat", "Suse"])
+    def list_holds(self, pattern: str | None = None, full: bool = True) -> list[str]:
+        """Return what is kept at its version: names, or with ``full`` names and versions."""
+        return []
+
+    @Interface.supported(os_family=["Suse"])
+    def list_locks(self, root: str | None = None) -> dict[str, Any]:
+        """Return what is kept at its version, by package."""
+        return {}
+
+    @Interface.supported(os_family=["Suse"])
+    def resolve_capabilities(self, pkgs: Any, refresh: bool = False, **kwargs: Any) -> list[Any]:
+        """Return a ``pkgs`` list in which names that packages only provide are replaced by the package that does."""
+        return []
+
+    @Interface.supported(**_REPOSITORIES)
     def list_repos(self, **kwargs: Any) -> dict[str, Any]:
         """Return the package sources."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse"])
+    @Interface.supported(**_REPOSITORIES)
     def get_repo(self, repo: str, **kwargs: Any) -> dict[str, Any]:
         """Return one package source, ``{}`` if there is none."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse"])
+    @Interface.supported(**_REPOSITORIES)
     def mod_repo(self, repo: str, **kwargs: Any) -> Any:
         """Add or change a package source and return it."""
         return {}
 
-    @Interface.supported(os_family=["Debian", "RedHat", "Suse"])
+    @Interface.supported(**_REPOSITORIES)
     def del_repo(self, repo: str, **kwargs: Any) -> Any:
         """Remove a package source."""
         return ""

@@ -1,0 +1,121 @@
+"""Changing packages: what changed and what went wrong, told together when all is done."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from ._package_listing import Listing
+
+Changes = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class Transaction:
+    """Commands that change packages, between two looks at what is installed.
+
+    ``call`` runs a command and returns what ``cmd.run_all`` does; ``fine`` are the exit statuses of success.
+    """
+
+    def __init__(self, listing: Listing, call: Callable[..., Answer], *, fine: Collection[int] = (0,)) -> None:
+        self._listing = listing
+        self._call = call
+        self._fine = fine
+        self.before = listing.get()
+        self.errors: list[str] = []
+        self.answer: Answer = {}
+
+    def run(self, *arguments: str) -> Answer:
+        """Run one command; that it failed is told by `finish`."""
+        self.answer = self._call([*arguments])
+        if self.answer["retcode"] not in self._fine:
+            self.errors.append(reason(self.answer))
+        return self.answer
+
+    def finish(self, problem: str, *, reinstalled: Iterable[str] = ()) -> Changes:
+        """Return what changed; ``reinstalled`` packages count as changed.
+
+        CommandExecutionError ``problem`` with ``errors`` and ``changes`` in its ``info`` if anything failed.
+        """
+        self._listing.forget()
+        after = self._listing.get()
+        done = changes(self.before, after)
+        for name in reinstalled:
+            done.setdefault(name, {"old": self.before.get(name, ""), "new": after.get(name, "")})
+        if self.errors:
+            raise CommandExecutionError(problem, {"errors": self.errors, "changes": done})
+        return done
+
+
+def changes(old: dict[str, str], new: dict[str, str]) -> Changes:
+    """Return what differs between two lists of packages, sorted by name."""
+    return {
+        name: {"old": old.get(name, ""), "new": new.get(name, "")}
+        for name in sorted({*old, *new})
+        if old.get(name, "") != new.get(name, "")
+    }
+
+
+def reason(answer: Answer) -> str:
+    """Return what a command that failed said."""
+    return str(answer["stderr"] or answer["stdout"] or f"the command ended with exit status {answer['retcode']}")
+
+
+def one_or_all(names: tuple[str, ...], found: dict[str, Any]) -> Any:
+    """Return the answer for a single name itself, those for several by name."""
+    return found[names[0]] if len(names) == 1 else found
+
+
+def to_remove(name: str | None, pkgs: Any, installed: dict[str, str]) -> dict[str, str | None]:
+    """Return those of the packages asked for that are installed, and the version that is meant (None: any)."""
+    wanted, _ = __salt__["pkg_resource.parse_targets"](name, pkgs)
+    found: dict[str, str | None] = {}
+    for package, version in (wanted or {}).items():
+        for match in fnmatch.filter(installed, package) if "*" in package else [package]:
+            if match in installed and (not version or version in installed[match].split(",")):
+                found[match] = version or None
+    return found
+
+
+def hold_rows(
+    names: Iterable[str],
+    held: Collection[str],
+    change: Callable[[str], bool],
+    *,
+    wanted: bool,
+    not_held: str = "is not being held",
+) -> dict[str, dict[str, Any]]:
+    """Hold packages (``wanted``) or let go of them with ``change``; a row (name, result, changes, comment) for each."""
+    rows = {}
+    for name in names:
+        row: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
+        if (name in held) == wanted:
+            row["comment"] = f"Package {name} {'is already set to be held' if wanted else not_held}."
+        elif __opts__["test"]:
+            row.update(result=None, comment=f"Package {name} is set to be {'' if wanted else 'un'}held.")
+        elif change(name):
+            row["changes"] = {"new": "hold" if wanted else "", "old": "" if wanted else "hold"}
+            row["comment"] = f"Package {name} is {'now being' if wanted else 'no longer'} held."
+        else:
+            row.update(result=False, comment=f"Package {name} was unable to be {'' if wanted else 'un'}held.")
+        rows[name] = row
+    return rows
+
+
+def named(name: str | None, pkgs: Any, sources: Any = None) -> dict[str, str | None]:
+    """Return the packages that a ``hold`` means, with the version given for each. InvocationError if unclear."""
+    if not name and not pkgs and not sources:
+        raise InvocationError("One of name, pkgs, or sources must be specified.")
+    if pkgs and sources:
+        raise InvocationError("Only one of pkgs or sources can be specified.")
+    found: dict[str, str | None] = {}
+    for each in pkgs or sources or [name]:
+        package, version = next(iter(each.items())) if isinstance(each, dict) else (each, None)
+        found[str(package)] = None if version is None or sources else str(version)
+    return found

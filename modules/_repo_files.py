@@ -1,0 +1,200 @@
+"""The repositories of dnf and zypper: ``.repo`` files, changed line by line so that comments stay."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import InvocationError
+
+from ._atomic_text import replace_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LINKS = ("baseurl", "mirrorlist", "metalink")
+"""Where the packages are: a repository has one of them."""
+
+_SECTION = re.compile(r"^\[(.+)\]\s*$")
+_NOT_SETTINGS = {"saltenv", "strict_config", "refresh", "key_url", "gpgautoimport", "root"}
+
+
+class RepoFile:
+    """One file: lines before the first repository, then each repository's lines."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.header: list[str] = []
+        self.sections: dict[str, list[str]] = {}
+        lines: list[str] = self.header
+        for line in _lines(path):
+            match = _SECTION.match(line)
+            if match:
+                lines = self.sections.setdefault(match[1], [])
+            else:
+                lines.append(line)
+
+    def settings(self, repo: str) -> dict[str, str]:
+        """Return what is set for a repository; lines that go on are joined by line breaks."""
+        found: dict[str, str] = {}
+        key = ""
+        for line in self.sections[repo]:
+            if line[:1] in {"#", ";"} or not line.strip():
+                continue
+            if line[:1].isspace():
+                if key:
+                    found[key] += f"\n{line.strip()}"
+            else:
+                name, _, value = line.partition("=")
+                key = name.strip().lower()
+                found[key] = value.strip()
+        return found
+
+    def set(self, repo: str, key: str, value: str) -> None:
+        """Set one thing for a repository, where it stands now or at its end."""
+        lines = self.sections[repo]
+        place = self._take(repo, key)
+        while place is None or place > len(lines):
+            place = len(lines)
+            while place and not lines[place - 1].strip():
+                place -= 1
+        lines[place:place] = [f"{key}={value}".replace("\n", "\n ")]
+
+    def unset(self, repo: str, key: str) -> None:
+        """Forget one setting of a repository."""
+        self._take(repo, key)
+
+    def save(self) -> None:
+        """Write the file; without any repository it is removed."""
+        if not self.sections:
+            os.unlink(self.path)
+            return
+        parts = ["\n".join(self.header)] if self.header else []
+        parts += ["\n".join([f"[{name}]", *lines]) for name, lines in self.sections.items()]
+        replace_text(self.path, "\n".join(part.rstrip("\n") + "\n" for part in parts))
+
+    def _take(self, repo: str, key: str) -> int | None:
+        """Remove the lines of a setting; returns where they stood."""
+        lines = self.sections[repo]
+        for place, line in enumerate(lines):
+            if line.partition("=")[0].strip().lower() == key and "=" in line and not line[:1].isspace():
+                end = place + 1
+                while end < len(lines) and lines[end][:1].isspace() and lines[end].strip():
+                    end += 1
+                del lines[place:end]
+                return place
+        return None
+
+
+def read(folders: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the repositories of all files in these folders, each with its settings and its ``file``."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in _paths(folders):
+        file = RepoFile(path)
+        found.update({name: {**file.settings(name), "file": path} for name in file.sections})
+    return found
+
+
+def change(folders: list[str], repo: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Add or change a repository; returns those of its file by the path of the file.
+
+    An empty value removes a setting. InvocationError if a new one lacks its name or where it is.
+    """
+    given = {key: value for key, value in arguments.items() if not key.startswith("__") and key not in _NOT_SETTINGS}
+    links = [key for key in LINKS if given.get(key)]
+    if len(links) > 1:
+        raise InvocationError(f"One and only one of {', '.join(LINKS)} can be used")
+    removed = [key for key, value in given.items() if value is None or value == ""]
+    if "name" in removed:
+        raise InvocationError("The repo name cannot be deleted")
+    known = read(folders)
+    if repo in known:
+        file = RepoFile(known[repo]["file"])
+    else:
+        file = RepoFile(_path_of_new(folders, repo, given, links))
+        file.sections[repo] = []
+    if links:
+        removed += [key for key in LINKS if key not in links]
+    elif any(key in removed for key in LINKS) and not any(
+        key in known.get(repo, {}) and key not in removed for key in LINKS
+    ):
+        raise InvocationError(f"A repo needs one of {', '.join(LINKS)}: the last one cannot be deleted")
+    for key in removed:
+        file.unset(repo, key)
+    for key, value in given.items():
+        if key not in removed:
+            file.set(repo, key, _text(value))
+    file.save()
+    return {file.path: {name: file.settings(name) for name in file.sections}}
+
+
+def remove(folders: list[str], repo: str) -> str:
+    """Remove a repository, and its file if nothing else stands in it; returns what was done."""
+    known = read(folders)
+    if repo not in known:
+        return f"Error: the {repo} repo does not exist in {folders}"
+    file = RepoFile(known[repo]["file"])
+    del file.sections[repo]
+    file.save()
+    if not file.sections:
+        return f"File {file.path} containing repo {repo} has been removed"
+    return f"Repo {repo} has been removed from {file.path}"
+
+
+def downloaded(top: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the package files below ``top`` by package and version."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for folder, _, files in os.walk(top):
+        for name in sorted(files):
+            if name.endswith(".rpm"):
+                path = os.path.join(folder, name)
+                about = __salt__["lowpkg.bin_pkg_info"](path)
+                status = os.stat(path)
+                found.setdefault(about["name"], {})[about["version"]] = {
+                    "path": path,
+                    "size": status.st_size,
+                    "creation_date_time_t": int(status.st_ctime),
+                    "creation_date_time": datetime.fromtimestamp(int(status.st_ctime)).isoformat(),  # noqa: DTZ006 - as Salt
+                }
+    return found
+
+
+def _paths(folders: Iterable[str]) -> list[str]:
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        if os.path.isdir(folder)
+        for name in sorted(os.listdir(folder))
+        if name.endswith(".repo")
+    ]
+
+
+def _path_of_new(folders: list[str], repo: str, given: Mapping[str, Any], links: list[str]) -> str:
+    folder = next(filter(os.path.isdir, folders), None)
+    start = "The repo does not exist and needs to be created, but"
+    if folder is None:
+        raise InvocationError(f"{start} none of the following basedir directories exist: {folders}")
+    if not given.get("name"):
+        raise InvocationError(f"{start} a name was not given")
+    if not links:
+        raise InvocationError(f"{start} none of {', '.join(LINKS)} was given")
+    if "/" in repo or repo in {"", ".", ".."}:
+        raise InvocationError(f"{repo!r} is no name of a repository")
+    return os.path.join(folder, f"{repo}.repo")
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

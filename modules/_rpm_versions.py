@@ -1,0 +1,62 @@
+"""The order of rpm's version numbers, ``epoch:version-release`` (rpm-version(7))."""
+
+from __future__ import annotations
+
+import re
+
+_SEGMENT = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
+
+
+def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
+    """Return -1, 0 or 1: whether ``first`` is older than, the same as or newer than ``second``.
+
+    Where one of them has no release, the other's does not count: ``1.2`` is ``1.2-3``.
+    """
+    left, right = split(first), split(second)
+    if not ignore_epoch and left[0] != right[0]:
+        return -1 if left[0] < right[0] else 1
+    order = compare_part(left[1], right[1])
+    if order or not (left[2] and right[2]):
+        return order
+    return compare_part(left[2], right[2])
+
+
+def split(version: str) -> tuple[int, str, str]:
+    """Return epoch, version and release; 0 and "" for what is not there."""
+    epoch, colon, rest = version.strip().partition(":")
+    if not colon or not epoch.isdigit():
+        epoch, rest = "0", version.strip()
+    number, _, release = rest.partition("-")
+    return int(epoch), number, release
+
+
+def compare_part(first: str, second: str) -> int:
+    """Compare two versions, or two releases, segment by segment.
+
+    ``~`` sorts before everything, even the end; ``^`` after the end but before anything else; numbers after letters.
+    """
+    left, right = _SEGMENT.findall(first), _SEGMENT.findall(second)
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            order = _compare_segment(one, other)
+            if order:
+                return order
+    if len(left) == len(right):
+        return 0
+    longer, sign = (left, 1) if len(left) > len(right) else (right, -1)
+    return -sign if longer[min(len(left), len(right))] == "~" else sign
+
+
+def _compare_segment(one: str, other: str) -> int:
+    for mark in "~^":
+        if mark in {one, other}:
+            return -1 if one == mark else 1
+    if one.isdigit() and other.isdigit():
+        return _sign(int(one), int(other))
+    if one.isdigit() or other.isdigit():
+        return 1 if one.isdigit() else -1
+    return _sign(one, other)
+
+
+def _sign(one: int | str, other: int | str) -> int:
+    return (one > other) - (one < other)  # type: ignore[operator]  # both are of one kind

@@ -1,0 +1,162 @@
+"""The ``pkg`` execution module of Red Hat and its relatives: dnf and rpm.
+
+Nothing asks a question; configuration files that were changed by hand are kept, the new ones lie beside them as
+``.rpmnew``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __grains__, __salt__
+from asyncstate.interfaces.pkg import PkgInterface as _PkgInterface
+
+from .. import _repo_files  # noqa: TID252 - as `modules` for type checkers
+from .._rpm_database import LISTING as _LISTING  # noqa: TID252 - as `modules` for type checkers
+from .._rpm_database import normalised as _normalised  # noqa: TID252 - as `modules` for type checkers
+from .._rpm_database import split_arch as _split_arch  # noqa: TID252 - as `modules` for type checkers
+from .._rpm_versions import compare as _compare  # noqa: TID252 - as `modules` for type checkers
+from ._candidates import latest_version, list_repo_pkgs, list_upgrades, refresh_db, upgrade_available
+from ._holds import hold, list_holds, unhold
+from ._programs import program as _program
+from ._transactions import autoremove, install, purge, remove, upgrade
+
+_REPOSITORIES = ("/etc/yum.repos.d", "/etc/yum/repos.d", "/etc/distro.repos.d")
+
+__virtualname__ = _PkgInterface(__name__)()
+
+__all__ = [
+    "autoremove",
+    "available_version",
+    "del_repo",
+    "file_dict",
+    "file_list",
+    "get_repo",
+    "hold",
+    "info_installed",
+    "install",
+    "latest_version",
+    "list_downloaded",
+    "list_holds",
+    "list_pkgs",
+    "list_repo_pkgs",
+    "list_repos",
+    "list_upgrades",
+    "mod_repo",
+    "normalize_name",
+    "owner",
+    "parse_arch",
+    "purge",
+    "refresh_db",
+    "remove",
+    "unhold",
+    "upgrade",
+    "upgrade_available",
+    "version",
+    "version_cmp",
+]
+
+
+def __virtual__() -> Any:
+    if __grains__.get("os_family") != "RedHat":
+        return False, "Module yumpkg: no yum based system detected"
+    if _program() is None:
+        return False, "DNF nor YUM found"
+    return __virtualname__
+
+
+def list_pkgs(versions_as_list: bool = False, removed: bool = False, **kwargs: Any) -> dict[str, Any]:
+    """Return the installed packages and their versions.
+
+    A package of another architecture has it in its name. rpm is asked again only after something changed
+    (``use_context: False`` always asks).
+    """
+    return _LISTING.get(versions_as_list, removed=removed, **kwargs)
+
+
+def version(*names: str, **kwargs: Any) -> Any:
+    """Return the installed version of each name, "" for none; of a single name the version itself."""
+    return __salt__["pkg_resource.version"](*names, **kwargs)
+
+
+def available_version(*names: str, **kwargs: Any) -> Any:
+    """The same as `latest_version`."""
+    return latest_version(*names, **kwargs)
+
+
+def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any) -> int:
+    """Return -1, 0 or 1: whether the first version is older than, the same as or newer than the second."""
+    return _compare(str(pkg1), str(pkg2), ignore_epoch=ignore_epoch)
+
+
+def normalize_name(name: str) -> str:
+    """Return ``name`` without an architecture that is the machine's own."""
+    return _normalised(name)
+
+
+def parse_arch(name: str) -> dict[str, str | None]:
+    """Return the name and the architecture of ``name.architecture``."""
+    package, architecture = _split_arch(name)
+    return {"name": package, "arch": architecture}
+
+
+def owner(*paths: str, **kwargs: Any) -> Any:
+    """Return the package each path belongs to, "" for none; of a single path the package itself."""
+    return __salt__["lowpkg.owner"](*paths)
+
+
+def file_list(*packages: str, **kwargs: Any) -> Any:
+    """Return the files of packages, ``{"errors": […], "files": […]}``."""
+    return __salt__["lowpkg.file_list"](*packages)
+
+
+def file_dict(*packages: str, **kwargs: Any) -> Any:
+    """Return the files of packages by package, ``{"errors": […], "packages": {…}}``."""
+    return __salt__["lowpkg.file_dict"](*packages)
+
+
+def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Return what is known of installed packages. ``attr`` lists the fields that are wanted, separated by commas."""
+    about: dict[str, dict[str, Any]] = __salt__["lowpkg.info"](
+        *names, attr=kwargs.get("attr"), failhard=kwargs.get("failhard", False)
+    )
+    return {
+        name: {"source" if key == "source_rpm" else key: value for key, value in facts.items()}
+        for name, facts in about.items()
+    }
+
+
+def list_downloaded(root: str | None = None, **kwargs: Any) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the package files in dnf's cache by package and version: ``path``, ``size`` and when they were fetched."""
+    top = os.path.join(root or "/", "var/cache", _program() or "dnf")
+    return _repo_files.downloaded(top)
+
+
+def list_repos(basedir: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Return the repositories by name, each with its settings and the ``file`` it stands in."""
+    return _repo_files.read(_folders(basedir))
+
+
+def get_repo(repo: str, basedir: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """Return the settings of one repository, {} if there is none."""
+    return {key: value for key, value in list_repos(basedir).get(repo, {}).items() if key != "file"}
+
+
+def mod_repo(repo: str, basedir: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """Add or change a repository; returns the repositories of its file. An empty value removes a setting.
+
+    A new one needs a ``name``, and one of ``baseurl``, ``mirrorlist`` and ``metalink``; InvocationError otherwise.
+    """
+    return _repo_files.change(_folders(basedir), repo, kwargs)
+
+
+def del_repo(repo: str, basedir: Any = None, **kwargs: Any) -> str:
+    """Remove a repository, and its file if nothing else stands in it; returns what was done."""
+    return _repo_files.remove(_folders(basedir), repo)
+
+
+def _folders(basedir: Any) -> list[str]:
+    if basedir:
+        return [basedir] if isinstance(basedir, str) else list(basedir)
+    return list(_REPOSITORIES)
