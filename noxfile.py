@@ -4,6 +4,7 @@ Sessions run in the environment nox itself runs in (``make test`` makes it, from
 of its own.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -49,6 +50,20 @@ def coverage(session: nox.Session) -> None:
     python(session, "coverage", "run", "-m", "pytest", *session.posargs)
     python(session, "coverage", "report", "--skip-covered")
     python(session, "coverage", "report", f"--include={','.join(CORE)}", "--fail-under=95", "--format=total")
+
+
+@nox.session(venv_backend="virtualenv")
+def mutation(session: nox.Session) -> None:
+    """Change what decides order and verdicts in every small way; tests notice all but what tests/mutation.md lists."""
+    for lock in ("runtime", "build", "dev", "mutation"):
+        session.install("--require-hashes", "--no-deps", "-r", f"requirements/{lock}.txt")
+    folder = Path(session.create_tmp())
+    for name in ("asyncstate", "states", "modules", "tests"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        shutil.copytree(name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(folder / "mutants", ignore_errors=True)
+    shutil.copy("pyproject.toml", folder)
+    session.run("python", "tests/mutation.py", str(folder))
 
 
 @nox.session
