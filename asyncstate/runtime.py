@@ -211,6 +211,7 @@ class StateRuntime:
             secrets=self.secrets,
             rendered_sls=rendered if rendered is not None else set(),
             ordered=client is self._pillar_client,
+            states=self.host.states,
         )
 
     def _render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:

@@ -31,7 +31,8 @@ class RenderContext:
     ``extra`` are the caller's own variables (``context`` and ``defaults`` of a managed file, an include's defaults);
     they win over ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values a decrypting
     renderer found. ``ordered`` asks for mappings that keep their order when a template prints them as YAML, as pillar
-    data does.
+    data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None where
+    they are not known.
     """
 
     salt: Mapping[str, Any]
@@ -47,6 +48,7 @@ class RenderContext:
     secrets: set[str] = field(default_factory=set)
     rendered_sls: set[str] = field(default_factory=set)
     ordered: bool = False
+    states: Any = None
 
     def for_file(self, file: SlsFile) -> RenderContext:
         """Return this context for another SLS; ``secrets`` and ``rendered_sls`` stay shared."""

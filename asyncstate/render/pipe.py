@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
-_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "stateconf", "text", "toml", "yaml")
+_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "pyobjects", "stateconf", "text", "toml", "yaml")
 
 
 class Stage(NamedTuple):
@@ -199,6 +199,10 @@ def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
         raise RenderError(f'the renderer "{stage.name}" needs text, but the one before it returned a {kind}')
     if stage.name == "text":
         return data
+    if stage.name == "pyobjects":
+        from asyncstate.render import pyobjects  # noqa: PLC0415
+
+        return pyobjects.render(data, context)
     if stage.name == "json":
         from asyncstate.render import json  # noqa: PLC0415
 

@@ -41,7 +41,7 @@ def render(text: str, context: RenderContext) -> Any:
     except RunCancelled:
         raise
     except (Exception, SystemExit) as error:
-        raise _render_error(error, text, path) from error
+        raise program_error(error, text, path) from error
     raise RenderError("the py renderer needs a function run() that returns the data", file=path, line=1)
 
 
@@ -59,7 +59,8 @@ def _names(context: RenderContext) -> dict[str, Any]:
     }
 
 
-def _render_error(error: BaseException, text: str, path: str) -> RenderError:
+def program_error(error: BaseException, text: str, path: str) -> RenderError:
+    """Return the RenderError for what the program in ``text`` raised, with the line of it that was running."""
     line = 0
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno or 0
@@ -67,6 +68,11 @@ def _render_error(error: BaseException, text: str, path: str) -> RenderError:
         for frame in traceback.extract_tb(error.__traceback__):
             if frame.filename == path:
                 line = frame.lineno or 0
+    return failed_at(line, error, text, path)
+
+
+def failed_at(line: int, error: BaseException, text: str, path: str) -> RenderError:
+    """Return the RenderError for an exception at a line of ``text``, or at an unknown one (0)."""
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     message = f"{what}; line {line}\n\n{excerpt_around(text, line)}" if line else what
     return RenderError(message, file=path, line=line)
