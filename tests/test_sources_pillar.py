@@ -58,10 +58,21 @@ def test_targets_globs_and_override():
     override = {"nested": {"b": 99}, "list": [2]}
     pillar = compiled(files, override)
     assert pillar == {"motd": "debian", "nested": {"a": 1, "b": 99, "c": 3}, "list": [2], "one": 1}
-    assert list(pillar["nested"]) == ["a", "b", "c"]
+    assert list(pillar["nested"]) == ["b", "a", "c"]
     pillar["nested"]["b"] = 0
     assert override == {"nested": {"b": 99}, "list": [2]}
-    assert compiled(files, override, pillar_merge_lists=True)["list"] == [1, 2]
+    assert compiled(files, override, pillar_merge_lists=True)["list"] == [2, 1]
+
+
+def test_an_include_of_two_names_is_the_first_and_dots_that_lead_nowhere_mean_the_root():
+    files = {
+        "top.sls": "base: {'*': [p.q]}",
+        "p/q.sls": "include: [{s: {}, t: {}}, ..u]",
+        "s.sls": "s: 1",
+        "t.sls": "t: 1",
+        "u.sls": "u: 1",
+    }
+    assert compiled(files) == {"s": 1, "u": 1}
 
 
 def test_the_order_of_targets():

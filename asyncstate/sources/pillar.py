@@ -99,7 +99,7 @@ class _Compiler:
         targets = self._merged_tops()
         names = self._matches(targets)
         top_issues, self.issues = self.issues, []
-        pillar: dict[str, Any] = {}
+        pillar = self._ground()
         for env in self._in_env_order(names):
             rendered: dict[str, dict[str, Any] | None] = {}
             for sls in self._expanded(names[env], env):
@@ -110,6 +110,12 @@ class _Compiler:
         if self._opts.get("pillar_opts"):
             pillar["master"] = {key: value for key, value in self._opts.items() if key != "pillar"}
         return self._merge(pillar, copy.deepcopy(self._override))
+
+    def _ground(self) -> dict[str, Any]:
+        """Return what the SLS are laid over: the override, whose keys and list items come first, as in Salt."""
+        if self._opts.get("pillar_source_merging_strategy") == "list":
+            return {}
+        return copy.deepcopy(self._override)
 
     def _merge(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
         return merge(
@@ -308,8 +314,11 @@ class _Compiler:
     def _include(self, item: Any, source: _Source) -> _Include | None:
         if isinstance(item, str):
             return _Include(item, {}, "")
-        if isinstance(item, dict) and len(item) == 1:
-            name, options = next(iter(item.items()))
+        if isinstance(item, dict) and item:
+            name, *ignored = item
+            if ignored:
+                log.warning("%s: only the first name counts in the include %r", source.file.path, item)
+            options = item[name]
             options = options or {}
             defaults = options.get("defaults") or {} if isinstance(options, dict) else None
             if isinstance(name, str) and isinstance(defaults, dict):
@@ -329,8 +338,9 @@ class _Compiler:
             package.pop()
         absolute = ".".join([*package, name[1:]])
         # Salt looks a relative name up from the root as well, and merges both
-        from_root = [found for found in self._fileclient.expand([dotted], env) if self._fileclient.sls_file(found, env)]
-        return list(dict.fromkeys([*from_root, *self._fileclient.expand([absolute], env)]))
+        candidates = self._fileclient.expand([dotted, absolute], env)
+        found = [candidate for candidate in candidates if self._fileclient.sls_file(candidate, env)]
+        return list(dict.fromkeys(found)) or [absolute]
 
 
 class _Include(NamedTuple):
