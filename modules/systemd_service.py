@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
@@ -25,7 +26,8 @@ _NOT_FOUND = 4
 
 
 def __virtual__() -> Any:
-    if __grains__.get("kernel") == "Linux" and _booted_with_systemd():
+    # without systemd as process 1, as in an image or a container, services can still be enabled
+    if __grains__.get("kernel") == "Linux" and (_booted_with_systemd() or shutil.which("systemctl")):
         return __virtualname__
     reason = "only available on Linux systems which have been booted with systemd."
     return False, f"The systemd execution module failed to load: {reason}"

@@ -111,16 +111,25 @@ def test_the_interface_is_kept_by_both_providers():
 
 
 @pytest.mark.parametrize(
-    ("family", "booted", "loads"), [("Debian", False, "sysv"), ("Debian", True, "systemd"), ("RedHat", False, None)]
+    ("machine", "load"),
+    [
+        (("Debian", False, None), {"sysv"}),
+        (("Debian", False, "/bin/systemctl"), {"sysv", "systemd"}),  # debian_service comes first
+        (("Debian", True, "/bin/systemctl"), {"systemd"}),
+        (("RedHat", False, "/bin/systemctl"), {"systemd"}),
+        (("RedHat", False, None), set()),
+    ],
 )
-def test_which_provider_loads(tmp_path, monkeypatch, family, booted, loads):
+def test_which_provider_loads(tmp_path, monkeypatch, machine, load):
+    family, booted, systemctl = machine
     for provider in (debian_service, systemd_service):
         monkeypatch.setattr(provider, "_booted_with_systemd", lambda: booted)
+    monkeypatch.setattr(shutil, "which", lambda _program: systemctl)
     harness = PluginHarness(tmp_path)
     harness.grains["os_family"] = family
     with harness.calling():
         verdicts = {"sysv": debian_service.__virtual__(), "systemd": systemd_service.__virtual__()}
-    assert {name for name, verdict in verdicts.items() if verdict == "service"} == ({loads} if loads else set())
+    assert {name for name, verdict in verdicts.items() if verdict == "service"} == load
 
 
 def test_a_script_that_cannot_be_executed_is_no_service(tmp_path):
