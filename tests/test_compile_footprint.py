@@ -1,5 +1,5 @@
 import pytest
-from trees import FakeStates, chunk_of, edges, ids, plan, warnings
+from trees import FakeStates, chunk_of, compiler, edges, ids, plan, warnings
 
 
 def path_footprint(low):
@@ -178,3 +178,45 @@ def test_what_stands_between_the_members_of_a_group_waits_for_the_work_of_all():
     compiled = footprints(tree, sls=["one", "two.conf", "two.pkg"], state_aggregate=True)
     assert ids(compiled) == ["p", "f", "q"]
     assert edges(compiled) >= {("p", "f"), ("f", "q")}
+
+
+def crowd(count, shape):
+    """High data of so many states: ``shape(number)`` gives module, name, formula and further arguments."""
+    high = {}
+    for number in range(count):
+        module, name, formula, *more = shape(number)
+        arguments = ["managed", {"order": 10000 + number}, {"name": name}, *more]
+        high[f"s{number}"] = {module: arguments, "__sls__": formula, "__env__": "base"}
+    return high
+
+
+CROWDS = {
+    "files of one folder, which comes and goes": lambda n: ("file", "/d" if n % 1000 == 0 else f"/d/{n}", "s"),
+    "files deep down": lambda n: ("file", f"/a/b/c/d/{n % 7}/{n % 100}", "s"),
+    "one file": lambda n: ("file", "/x", "s"),
+    "readers and writers of a tree": lambda n: (
+        "file",
+        f"/srv/{n}",
+        "s",
+        *([{"footprint": {"reads": ["path:/srv/**"]}}] if n % 2000 < 1000 else []),
+    ),
+    "readers of a name, now and then a writer": lambda n: (
+        "cmd",
+        "x",
+        "s",
+        {"footprint": {"writes": ["db:x"]} if n % 100 == 0 else {"reads": ["db:x"]}},
+    ),
+    "packages, files, a daemon": lambda n: (
+        "pkg" if n % 50 == 0 else "service" if n % 50 == 49 else "file",
+        f"/etc/{n}",
+        f"f{n // 500}",
+    ),
+}
+
+
+@pytest.mark.parametrize("crowd_of", CROWDS)
+def test_twenty_thousand_states_have_two_edges_each_at_most(crowd_of):
+    states = FakeStates("test.mod_watch", footprints=DECLARED)
+    compiled = compiler({}, states=states, implicit_order="footprint").plan_high(crowd(20_000, CROWDS[crowd_of]))
+    assert len(compiled.chunks) == 20_000
+    assert 20_000 - 700 <= sum(1 for _ in compiled.dag.edges()) < 2 * 20_000
