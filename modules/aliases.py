@@ -1,0 +1,111 @@
+"""The ``aliases`` execution module: mail aliases, in /etc/aliases or the file of the option ``aliases.file``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from typing import Any, NamedTuple
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from .file import atomic
+
+_ENTRY = re.compile(r"([^:#]*)\s*:?\s*([^#]*?)(\s+#.*|$)")
+
+_writing = threading.Lock()
+
+
+class _Line(NamedTuple):
+    """One line: an alias with its target, or whatever else stands in ``comment``."""
+
+    alias: str
+    target: str
+    comment: str
+
+    def __str__(self) -> str:
+        text = f"{self.alias}: {self.target}{self.comment}" if self.alias and self.target else self.comment
+        return f"{text}\n"
+
+
+def list_aliases() -> dict[str, str]:
+    """Return ``{alias: target}``; the last line of an alias counts."""
+    return {line.alias: line.target for line in _lines() if line.alias}
+
+
+def get_target(alias: str) -> str:
+    """Return where mail for an alias goes, "" for an unknown one."""
+    return list_aliases().get(alias, "")
+
+
+def has_target(alias: str, target: Any) -> bool:
+    """Return whether an alias has exactly this target, or these. InvocationError for an empty one."""
+    return list_aliases().get(alias) == _text(target)
+
+
+def set_target(alias: str, target: Any) -> bool:
+    """Give an alias this target, or these; further lines of the same alias go. InvocationError for empty arguments."""
+    if not alias:
+        raise InvocationError("alias can not be an empty string")
+    text = _text(target)
+    for each in (alias, text):
+        if "\n" in each or "\r" in each:
+            raise InvocationError(f"{each!r}: an alias is one line")
+    with _writing:
+        lines = _lines()
+        places = [index for index, line in enumerate(lines) if line.alias == alias]
+        if places and lines[places[-1]].target == text:
+            return True
+        rest = [line for line in lines if line.alias != alias]
+        first = places[0] if places else len(lines)
+        comment = lines[first].comment if places else ""
+        _write([*rest[:first], _Line(alias, text, comment), *rest[first:]])
+    return True
+
+
+def rm_alias(alias: str) -> bool:
+    """Remove an alias."""
+    with _writing:
+        lines = _lines()
+        rest = [line for line in lines if line.alias != alias]
+        if len(rest) < len(lines):
+            _write(rest)
+    return True
+
+
+def _text(target: Any) -> str:
+    text = ", ".join(map(str, target)) if isinstance(target, list) else str(target)
+    if not text:
+        raise InvocationError("target can not be an empty string")
+    return text
+
+
+def _path() -> str:
+    return atomic.edit_target(str(__salt__["config.option"]("aliases.file") or "/etc/aliases"))
+
+
+def _lines() -> list[_Line]:
+    try:
+        with open(_path(), encoding="utf-8", errors="surrogateescape") as file:
+            return [_parsed(line) for line in file.read().splitlines()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CommandExecutionError(f"Cannot read {_path()}: {error.strerror}") from error
+
+
+def _parsed(line: str) -> _Line:
+    """Split a line at its colon and its comment; a line that continues another is kept as it is."""
+    found = _ENTRY.match(line)
+    return _Line(*found.groups()) if found and not line[:1].isspace() else _Line("", "", line)
+
+
+def _write(lines: list[_Line]) -> None:
+    path = _path()
+    try:
+        atomic.replace_content(path, "".join(map(str, lines)).encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise CommandExecutionError(f"Cannot write {path}: {error.strerror}") from error
+    if shutil.which("newaliases"):
+        __salt__["cmd.run"](["newaliases"], python_shell=False)

@@ -1,0 +1,79 @@
+"""The form of public keys: lines of authorized_keys, and fingerprints."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from typing import Any, NamedTuple
+
+from asyncstate.errors import CommandExecutionError
+
+_LINE = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
+
+_SHORT_NAMES = {
+    **dict.fromkeys(("r", "rsa"), "ssh-rsa"),
+    **dict.fromkeys(("d", "dsa", "dss"), "ssh-dss"),
+    **dict.fromkeys(("e", "ecdsa"), "ecdsa-sha2-nistp256"),
+    "ed25519": "ssh-ed25519",
+}
+_PLAIN = {
+    "ssh-rsa",
+    "ssh-dss",
+    "ssh-ed25519",
+    "rsa-sha2-256",
+    "rsa-sha2-512",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+}
+_CERTIFIED = {f"{name}-cert-v01@openssh.com" for name in _PLAIN - {"ssh-dss"}}
+_IN_HARDWARE = {
+    f"sk-{name}{kind}@openssh.com" for name in ("ecdsa-sha2-nistp256", "ssh-ed25519") for kind in ("", "-cert-v01")
+}
+_TYPES = _PLAIN | _CERTIFIED | _IN_HARDWARE
+
+
+class Key(NamedTuple):
+    """One line of authorized_keys."""
+
+    enc: str
+    key: str
+    comment: str
+    options: list[str]
+
+    def __str__(self) -> str:
+        """Return the line, with its end."""
+        options = f"{','.join(self.options)} " if self.options else ""
+        return f"{options}{self.enc} {self.key} {self.comment}\n"
+
+
+def parse(line: str) -> Key | None:
+    """Return the key of a line, None for a comment or what is no key."""
+    line = line.strip()
+    found = None if line.startswith("#") else _LINE.search(line)
+    if found is None:
+        return None
+    enc, key, *comment = found[2].split()
+    return Key(enc, key, " ".join(comment), found[1].split(",") if found[1] else [])
+
+
+def key_type(enc: str) -> str:
+    """Return the full name of a type of keys. CommandExecutionError for an unknown one."""
+    name = _SHORT_NAMES.get(enc, enc)
+    if name not in _TYPES:
+        raise CommandExecutionError(f"Incorrect encryption key type '{enc}'.")
+    return name
+
+
+def fingerprint(key: str, hash_type: Any = None) -> str | None:
+    """Return ``xx:xx:…`` of a key in base64, None if it is not base64. The hash is SHA-256 unless given."""
+    name = str(hash_type or "sha256").lower()
+    if name not in hashlib.algorithms_available or name.startswith("shake"):
+        raise CommandExecutionError(f"The fingerprint_hash_type {name} is not supported.")
+    try:
+        raw = base64.b64decode(key, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return hashlib.new(name, raw, usedforsecurity=False).digest().hex(":")

@@ -1,0 +1,129 @@
+"""The ``kmod`` states: modules of the Linux kernel, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Row = dict[str, Any]
+
+
+def __virtual__() -> Any:
+    if "kmod.available" in __salt__:
+        return True
+    return False, "kmod module could not be loaded"
+
+
+def present(name: str, persist: bool = False, mods: Any = None) -> Row:
+    """Make sure that the kernel module ``name``, or each of ``mods`` in its place, is loaded.
+
+    With ``persist`` it is also in the list of what is loaded at the start of the system: ``/etc/modules``, under
+    systemd ``/etc/modules-load.d/salt_managed.conf``. ::
+
+        br_netfilter:
+          kmod.present:
+            - persist: True
+    """
+    wanted = _wanted(name, mods)
+    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
+    there = set(__salt__["kmod.mod_list"]())
+    if persist:
+        there &= set(__salt__["kmod.mod_list"](True))
+    fine = [mod for mod in wanted if mod in there]
+    comments = [_sentence(fine, "is already present", "are already present")]
+    missing = [mod for mod in wanted if mod not in there]
+    if not missing:
+        return {**row, "comment": _joined(comments)}
+    if __opts__["test"]:
+        comments.append(_sentence(missing, "is set to be loaded", "are set to be loaded"))
+        return {**row, "result": None, "comment": _joined(comments)}
+    known = set(__salt__["kmod.available"]())
+    unavailable = [mod for mod in missing if mod not in known]
+    comments.append(_sentence(unavailable, "is unavailable", "are unavailable"))
+    row["result"] = not unavailable
+    brought: set[str] = set()
+    outcome = _Outcome("Loaded kernel module", "Failed to load kernel module")
+    for mod in (each for each in missing if each in known):
+        done = [mod] if mod in brought else __salt__["kmod.load"](mod, persist)
+        outcome.note(row, mod, done, "loaded")
+        brought |= set(done) if not isinstance(done, str) else set()
+    return {**row, "comment": _joined([*comments, *outcome.sentences()])}
+
+
+def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Row:
+    """Make sure that the kernel module ``name``, or each of ``mods`` in its place, is not loaded.
+
+    With ``persist`` it is not loaded at the start of the system either; its line there becomes a comment, or goes if
+    ``comment`` is False. ::
+
+        pcspkr:
+          kmod.absent:
+            - persist: True
+    """
+    wanted = _wanted(name, mods)
+    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
+    there = set(__salt__["kmod.mod_list"]())
+    if persist:
+        there |= set(__salt__["kmod.mod_list"](True))
+    surplus = [mod for mod in wanted if mod in there]
+    if not surplus:
+        return {**row, "comment": _sentence(wanted, "is already removed", "are already removed")}
+    if __opts__["test"]:
+        sentence = _sentence(surplus, "is set to be removed", "are set to be removed")
+        return {**row, "result": None, "comment": sentence}
+    outcome = _Outcome("Removed kernel module", "Failed to remove kernel module")
+    for mod in surplus:
+        outcome.note(row, mod, __salt__["kmod.remove"](mod, persist, comment), "removed")
+    return {**row, "comment": _joined(outcome.sentences())}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which modules this is about; the list of what is loaded at the start is one for all."""
+    writes = [f"kmod:{mod}" for mod in _wanted(str(low.get("name", "")), low.get("mods"))]
+    return {"reads": [], "writes": [*writes, "kmod:list"] if low.get("persist") else writes}
+
+
+class _Outcome:
+    """What became of each module, told in at most one sentence a kind."""
+
+    def __init__(self, did: str, failed: str) -> None:
+        self._did, self._failed = did, failed
+        self._done: list[str] = []
+        self._nothing: list[str] = []
+        self._complaints: list[str] = []
+
+    def note(self, row: Row, mod: str, done: Any, verb: str) -> None:
+        """Take down what the execution module said: the names it changed, or a complaint."""
+        if isinstance(done, str):
+            self._complaints.append(f"{self._failed} {mod}: {done}")
+        elif done:
+            row["changes"].update(dict.fromkeys(done, verb))
+            self._done.append(mod)
+            return
+        else:
+            self._nothing.append(mod)
+        row["result"] = False
+
+    def sentences(self) -> Iterable[str]:
+        """Return what to say of it."""
+        for words, mods in ((self._did, self._done), (self._failed, self._nothing)):
+            yield f"{words}{'s' if len(mods) > 1 else ''} {', '.join(mods)}" if mods else ""
+        yield from self._complaints
+
+
+def _wanted(name: str, mods: Any) -> list[str]:
+    return list(dict.fromkeys(map(str, mods))) if isinstance(mods, (list, tuple)) else [name]
+
+
+def _sentence(mods: list[str], one: str, several: str) -> str:
+    if not mods:
+        return ""
+    return f"Kernel module {mods[0]} {one}" if len(mods) == 1 else f"Kernel modules {', '.join(mods)} {several}"
+
+
+def _joined(comments: Iterable[str]) -> str:
+    return "\n".join(comment.rstrip() for comment in comments if comment)

@@ -1,0 +1,230 @@
+"""The ``ssh_auth`` states: the keys that a user lets in, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_FULL_KEY = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
+_REASONS = {
+    "fail": "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?",
+    "invalid": "Invalid public ssh key, most likely has spaces or invalid syntax",
+}
+_REASONS["Invalid public key"] = _REASONS["invalid"]
+
+
+class _Wanted(NamedTuple):
+    """One key as the arguments, or the line given as a name, describe it."""
+
+    name: str
+    enc: str
+    comment: str
+    options: Any
+
+
+def present(
+    name: str,
+    user: str,
+    enc: str = "ssh-rsa",
+    comment: str = "",
+    source: str = "",
+    options: Any = None,
+    config: str = ".ssh/authorized_keys",
+    fingerprint_hash_type: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that ``user`` lets in a key: ``name``, or every one in the file ``source`` of the tree.
+
+    ``name`` is a whole line, with options, type and comment, or the key alone. ``options`` is a list, such as
+    ``[no-pty]``, and replaces those in a source. ``config`` is relative to the home directory; ``%h`` and ``%u`` stand
+    for it and the user's name. ::
+
+        ssh-ed25519 AAAAC3Nz… admin@example:
+          ssh_auth.present:
+            - user: deploy
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
+    key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
+    row["name"] = key.name if not source else name
+    if __opts__["test"]:
+        result, sentence = _foretold(user, key, source, where)
+        return {**row, "name": name, "result": result, "comment": sentence}
+    if not source:
+        done = __salt__["ssh.set_auth_key"](
+            user, key.name, enc=key.enc, comment=key.comment, options=key.options or [], **where
+        )
+    elif _fetch(source):
+        done = __salt__["ssh.set_auth_key_from_file"](user, source, saltenv=_env(), options=options, **where)
+    else:
+        done = "no key"
+    return _present_row({**row, "name": name}, key.name, user, source, done, where)
+
+
+def absent(
+    name: str,
+    user: str,
+    enc: str = "ssh-rsa",
+    comment: str = "",
+    source: str = "",
+    options: Any = None,
+    config: str = ".ssh/authorized_keys",
+    fingerprint_hash_type: str | None = None,
+) -> Row:
+    """Make sure that ``user`` does not let in the key ``name``, or any of the keys in the file ``source`` of the tree.
+
+    ::
+
+        AAAAB3NzaC1yc2E…:
+          ssh_auth.absent:
+            - user: deploy
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
+    key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
+    if __opts__["test"]:
+        result, sentence = _foretold_removal(user, key, source, where)
+        return {**row, "result": result, "comment": sentence}
+    if not source:
+        row["comment"] = __salt__["ssh.rm_auth_key"](user, key.name, **where)
+    elif _fetch(source):
+        row["comment"] = __salt__["ssh.rm_auth_key_from_file"](user, source, saltenv=_env(), **where)
+    if row["comment"] == "Key removed":
+        row["changes"] = {key.name: "Removed"}
+    return row
+
+
+def manage(
+    name: str,
+    ssh_keys: list[str],
+    user: str,
+    enc: str = "ssh-rsa",
+    comment: str = "",
+    source: str = "",
+    options: Any = None,
+    config: str = ".ssh/authorized_keys",
+    fingerprint_hash_type: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that ``user`` lets in the keys ``ssh_keys``, lines as for `present`, and no others.
+
+    ::
+
+        keys of deploy:
+          ssh_auth.manage:
+            - user: deploy
+            - ssh_keys:
+              - ssh-ed25519 AAAAC3Nz… admin@example
+    """
+    row: Row = {"name": "", "changes": {}, "result": True, "comment": ""}
+    about = {"enc": enc, "comment": comment, "source": source, "options": options, "config": config}
+    about["fingerprint_hash_type"] = fingerprint_hash_type
+    known = __salt__["ssh.auth_keys"](user=user, config=config, fingerprint_hash_type=fingerprint_hash_type)
+    wanted = {word for line in ssh_keys for word in line.split(" ")}
+    for key in known:
+        if key in wanted:
+            continue
+        if __opts__["test"]:
+            row.update(comment=f"{key} Key set for removal", result=None)
+        else:
+            row["changes"][key] = absent(key, user, **about)["comment"]
+    comments = [row["comment"]]
+    for line in ssh_keys:
+        one = present(line, user, **about)
+        row["changes"].update(one["changes"])
+        if not one["changes"]:
+            comments.append(one["comment"])
+        if one["result"] is None or not one["result"]:
+            row["result"] = one["result"]
+    return {**row, "comment": "\n".join(comments).strip()}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say whose file this is about: states of one user come one after the other, and after the user."""
+    user = str(low.get("user", ""))
+    config = str(low.get("config") or "")
+    writes = [f"ssh_auth:{user}"]
+    if os.path.isabs(config) and "%" not in config:
+        writes.append(f"path:{os.path.normpath(config)}")
+    source = str(low.get("source") or "")
+    reads = [f"user:{user}", *([f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else [])]
+    return {"reads": reads, "writes": writes}
+
+
+def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:
+    """Take a line apart: ``[options] type key [comment]``, or ``key [comment]``."""
+    full = _FULL_KEY.search(name)
+    if full:
+        enc, key, *rest = full[2].split(None, 2)
+        options = full[1].split(",") if full[1] else options
+    else:
+        key, *rest = name.split(None, 1) or [name]
+    return _Wanted(key, enc, rest[0] if rest else comment, options)
+
+
+def _foretold(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
+    if source:
+        found = __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where)
+        steps = [f"Set to {status}: {each}\n" for each, status in found.items() if status != "exists"]
+        return _source_answer(steps, found, source, "present")
+    status = __salt__["ssh.check_key"](user, key.name, key.enc, key.comment, key.options or [], **where)
+    if status == "exists":
+        return True, f"The authorized host key {key.name} is already present for user {user}"
+    verb = "updated" if status == "update" else "added"
+    return None, f"Key {key.name} for user {user} is set to be {verb}"
+
+
+def _foretold_removal(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
+    if source:
+        found = __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where)
+        steps = [f"Set to remove: {each}\n" for each, status in found.items() if status != "add"]
+        return _source_answer(steps, found, source, "absent")
+    status = __salt__["ssh.check_key"](user, key.name, key.enc, key.comment, key.options or [], **where)
+    if status == "add":
+        return True, "Key is already absent"
+    return None, f"Key {key.name} for user {user} is set for removal"
+
+
+def _source_answer(steps: list[str], found: dict[str, str], source: str, state: str) -> tuple[bool | None, str]:
+    if steps:
+        return None, "".join(steps)
+    if not found and _fetch(source):
+        return False, _without_keys(source)
+    return True, f"All host keys in file {source} are already {state}"
+
+
+def _present_row(row: Row, key: str, user: str, source: str, done: str, where: dict[str, Any]) -> Row:
+    subject = f"The authorized host key {key}"
+    if done == "replace":
+        return {**row, "changes": {key: "Updated"}, "comment": f"{subject} for user {user} was updated"}
+    if done == "new":
+        return {**row, "changes": {key: "New"}, "comment": f"{subject} for user {user} was added"}
+    if done == "no change":
+        return {**row, "comment": f"{subject} is already present for user {user}"}
+    if done == "no key":
+        comment = f"Failed to add the ssh key. Source file {source} is missing"
+    elif source and not __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where):
+        comment = _without_keys(source)
+    else:
+        comment = _REASONS.get(done, done)
+    return {**row, "result": False, "comment": comment}
+
+
+def _without_keys(source: str) -> str:
+    return f"No keys detected in {source}. Is file properly formatted?"
+
+
+def _fetch(source: str) -> Any:
+    return __salt__["cp.cache_file"](source, _env())
+
+
+def _env() -> str:
+    return str(__env__)
