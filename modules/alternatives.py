@@ -1,4 +1,4 @@
-"""The ``alternatives`` execution module: reading the links that update-alternatives keeps."""
+"""The ``alternatives`` execution module: the links that update-alternatives keeps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import shutil
 from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
+
+__func_alias__ = {"set_": "set"}
 
 _LINKS = "/etc/alternatives"
 
@@ -52,6 +54,31 @@ def check_exists(name: str, path: str) -> bool:
 def check_installed(name: str, path: str) -> bool:
     """Return whether a name stands for a path now."""
     return bool(show_current(name) == path)
+
+
+def install(name: str, link: str, path: str, priority: Any) -> str:
+    """Make a path one of the alternatives of a name, to which ``link`` leads; returns what the program says."""
+    answer = _run("--install", link, name, path, str(priority))
+    return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
+
+
+def remove(name: str, path: str) -> str:
+    """Take a path from the alternatives of a name; returns what the program says."""
+    return _said(_run("--remove", name, path))
+
+
+def auto(name: str) -> str:
+    """Let a name stand for its alternative with the highest priority; returns what the program says."""
+    return _said(_run("--auto", name))
+
+
+def set_(name: str, path: str) -> str:
+    """Let a name stand for one of its alternatives; returns what the program says."""
+    return _said(_run("--set", name, path))
+
+
+def _said(answer: dict[str, Any]) -> str:
+    return str(answer["stderr"] if answer["retcode"] > 0 else answer["stdout"])
 
 
 def _program() -> str:
