@@ -1,16 +1,15 @@
-"""The repositories of dnf and zypper: ``.repo`` files, changed line by line so that comments stay."""
+"""The repositories of dnf and zypper: ``.repo`` files."""
 
 from __future__ import annotations
 
 import os
-import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import InvocationError
 
-from ._atomic_text import replace_text
+from ._ini_lines import IniFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,82 +17,14 @@ if TYPE_CHECKING:
 LINKS = ("baseurl", "mirrorlist", "metalink")
 """Where the packages are: a repository has one of them."""
 
-_SECTION = re.compile(r"^\[(.+)\]\s*$")
 _NOT_SETTINGS = {"saltenv", "strict_config", "refresh", "key_url", "gpgautoimport", "root"}
-
-
-class RepoFile:
-    """One file: lines before the first repository, then each repository's lines."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.header: list[str] = []
-        self.sections: dict[str, list[str]] = {}
-        lines: list[str] = self.header
-        for line in _lines(path):
-            match = _SECTION.match(line)
-            if match:
-                lines = self.sections.setdefault(match[1], [])
-            else:
-                lines.append(line)
-
-    def settings(self, repo: str) -> dict[str, str]:
-        """Return what is set for a repository; lines that go on are joined by line breaks."""
-        found: dict[str, str] = {}
-        key = ""
-        for line in self.sections[repo]:
-            if line[:1] in {"#", ";"} or not line.strip():
-                continue
-            if line[:1].isspace():
-                if key:
-                    found[key] += f"\n{line.strip()}"
-            else:
-                name, _, value = line.partition("=")
-                key = name.strip().lower()
-                found[key] = value.strip()
-        return found
-
-    def set(self, repo: str, key: str, value: str) -> None:
-        """Set one thing for a repository, where it stands now or at its end."""
-        lines = self.sections[repo]
-        place = self._take(repo, key)
-        while place is None or place > len(lines):
-            place = len(lines)
-            while place and not lines[place - 1].strip():
-                place -= 1
-        lines[place:place] = [f"{key}={value}".replace("\n", "\n ")]
-
-    def unset(self, repo: str, key: str) -> None:
-        """Forget one setting of a repository."""
-        self._take(repo, key)
-
-    def save(self) -> None:
-        """Write the file; without any repository it is removed."""
-        if not self.sections:
-            os.unlink(self.path)
-            return
-        parts = ["\n".join(self.header)] if self.header else []
-        parts += ["\n".join([f"[{name}]", *lines]) for name, lines in self.sections.items()]
-        replace_text(self.path, "\n".join(part.rstrip("\n") + "\n" for part in parts))
-
-    def _take(self, repo: str, key: str) -> int | None:
-        """Remove the lines of a setting; returns where they stood."""
-        lines = self.sections[repo]
-        for place, line in enumerate(lines):
-            if line.partition("=")[0].strip().lower() == key and "=" in line and not line[:1].isspace():
-                end = place + 1
-                while end < len(lines) and lines[end][:1].isspace() and lines[end].strip():
-                    end += 1
-                del lines[place:end]
-                return place
-        return None
 
 
 def read(folders: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the repositories of all files in these folders, each with its settings and its ``file``."""
     found: dict[str, dict[str, Any]] = {}
     for path in _paths(folders):
-        file = RepoFile(path)
+        file = IniFile(path)
         found.update({name: {**file.settings(name), "file": path} for name in file.sections})
     return found
 
@@ -112,9 +43,9 @@ def change(folders: list[str], repo: str, arguments: Mapping[str, Any]) -> dict[
         raise InvocationError("The repo name cannot be deleted")
     known = read(folders)
     if repo in known:
-        file = RepoFile(known[repo]["file"])
+        file = IniFile(known[repo]["file"])
     else:
-        file = RepoFile(_path_of_new(folders, repo, given, links))
+        file = IniFile(_path_of_new(folders, repo, given, links))
         file.sections[repo] = []
     if links:
         removed += [key for key in LINKS if key not in links]
@@ -136,7 +67,7 @@ def remove(folders: list[str], repo: str) -> str:
     known = read(folders)
     if repo not in known:
         return f"Error: the {repo} repo does not exist in {folders}"
-    file = RepoFile(known[repo]["file"])
+    file = IniFile(known[repo]["file"])
     del file.sections[repo]
     file.save()
     if not file.sections:
@@ -184,14 +115,6 @@ def _path_of_new(folders: list[str], repo: str, given: Mapping[str, Any], links:
     if "/" in repo or repo in {"", ".", ".."}:
         raise InvocationError(f"{repo!r} is no name of a repository")
     return os.path.join(folder, f"{repo}.repo")
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read().splitlines()
-    except FileNotFoundError:
-        return []
 
 
 def _text(value: Any) -> str:

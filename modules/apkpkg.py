@@ -20,6 +20,7 @@ from ._package_transactions import Transaction, changes, one_or_all, reason, to_
 from ._version_conditions import is_condition, newest_match
 
 __virtualname__ = PkgInterface(__name__)()
+__smi_grains__ = {"os": "Alpine", "os_family": "Alpine"}
 
 _LOCK_TIMEOUT = 600
 _NAME_AND_VERSION = re.compile(r"^(?P<name>\S+?)-(?P<version>\d[^-\s]*(?:-r\d+)?)$")

@@ -17,7 +17,7 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.cron import CronInterface
 
-from . import _crontab
+from . import _busybox, _crontab
 from ._crontab import FIELDS, needs_change
 
 __virtualname__ = CronInterface(__name__)()
@@ -30,8 +30,8 @@ _LAST_DAYS = {**dict.fromkeys("1 3 5 7 8 10 12".split(), 31), **dict.fromkeys("4
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the program is."""
-    if shutil.which("crontab"):
+    """Load where the program is, and is not BusyBox's."""
+    if shutil.which("crontab") and not _busybox.has_applet("crontab"):
         return True
     return False, "Cannot load cron module: crontab command not found"
 

@@ -16,15 +16,18 @@ from ._init_system import booted_with_systemd as _booted_with_systemd
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
+__smi_grains__ = {"os": "Debian", "os_family": "Debian", "init": "sysvinit"}
 __func_alias__ = {"reload_": "reload"}
 
 _ETC = "/etc"
 _STARTED = re.compile(r"S\d{2}(.+)")
 _USUAL_RUNLEVEL = "2"
+_OTHER_INITS = {"openrc", "runit"}
 
 
 def __virtual__() -> Any:
-    if __grains__.get("os_family") == "Debian" and not _booted_with_systemd():
+    others = _booted_with_systemd() or __grains__.get("init") in _OTHER_INITS
+    if __grains__.get("os_family") == "Debian" and not others:
         return __virtualname__
     return False, "The debian_service module could not be loaded: unsupported OS family and/or systemd running."
 

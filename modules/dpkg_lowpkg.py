@@ -11,6 +11,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.lowpkg import LowpkgInterface
 
 __virtualname__ = LowpkgInterface(__name__)()
+__smi_grains__ = {"os": "Debian", "os_family": "Debian"}
 
 _FIELDS = {
     "package": "${Package}",

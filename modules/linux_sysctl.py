@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from typing import Any
 
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.sysctl import SysctlInterface
 
-from . import _atomic_text
+from . import _busybox, _sysctl_files
 
 log = logging.getLogger(__name__)
 
@@ -19,16 +18,13 @@ __virtualname__ = SysctlInterface(__name__)()
 
 _PROC = "/proc/sys"
 _SYSTEMD = "/run/systemd/system"
-_HEADER = "#\n# Kernel sysctl configuration\n#\n"
-
-_changing = threading.Lock()
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load on Linux."""
-    if __grains__.get("kernel") == "Linux":
+    """Load on Linux, unless sysctl is BusyBox's."""
+    if __grains__.get("kernel") == "Linux" and not _busybox.has_applet("sysctl"):
         return True
-    return False, "The linux_sysctl execution module cannot be loaded: only available on Linux systems."
+    return False, "The linux_sysctl execution module cannot be loaded: only available on Linux systems without BusyBox."
 
 
 def default_config() -> str:
@@ -41,7 +37,7 @@ def show(config_file: Any = False) -> Any:
     if not config_file:
         return _in_force()
     try:
-        return {name: value for name, value in map(_setting, _lines(config_file)) if name}
+        return _sysctl_files.settings_of(str(config_file))
     except CommandExecutionError as error:
         log.error("%s", error)  # noqa: TRY400 - the caller says what follows from it
         return None
@@ -74,54 +70,7 @@ def persist(name: str, value: Any, config: str | None = None) -> str:
 
     The kernel is asked first, so that a value it refuses does not get into the file.
     """
-    config = config or default_config()
-    wanted = _words(value)
-    with _changing:
-        lines = _lines(config)
-        set_in_file = [_words(found) for found_name, found in map(_setting, lines) if found_name == name]
-        right_in_file = bool(set_in_file) and all(each == wanted for each in set_in_file)
-        right_in_force = _words(get(name)) == wanted
-        if right_in_file and right_in_force:
-            return "Already set"
-        if not right_in_force:
-            assign(name, value)
-        if not right_in_file:
-            _write(config, lines, name, value)
-    return "Updated"
-
-
-def _write(config: str, lines: list[str], name: str, value: Any) -> None:
-    entry = f"{name} = {value}"
-    changed = [entry if _setting(line)[0] == name else line for line in lines]
-    if entry not in changed:
-        changed.append(entry)
-    header = "" if os.path.isfile(config) else _HEADER
-    try:
-        os.makedirs(os.path.dirname(config) or ".", exist_ok=True)
-        _atomic_text.replace_text(config, header + "".join(f"{line}\n" for line in changed))
-    except OSError as error:
-        raise CommandExecutionError(f"Could not write to file: {config}: {error.strerror}") from error
-
-
-def _lines(config: str) -> list[str]:
-    try:
-        with open(config, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise CommandExecutionError(f"Could not read from file: {config}: {error.strerror}") from error
-
-
-def _setting(line: str) -> tuple[str, str]:
-    """Return name and value of a line, two empty texts for one that sets nothing."""
-    name, equals, value = line.partition("=")
-    name = name.strip()
-    return (name, value.strip()) if equals and name and not name.startswith(("#", ";")) else ("", "")
-
-
-def _words(value: Any) -> list[str]:
-    return str(value).split()
+    return _sysctl_files.persist(config or default_config(), name, value, get, assign)
 
 
 def _path(name: str) -> str:

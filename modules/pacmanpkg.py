@@ -23,6 +23,7 @@ from ._package_transactions import Transaction, changes, one_or_all, reason, to_
 from ._version_conditions import is_condition, newest_first, newest_match
 
 __virtualname__ = PkgInterface(__name__)()
+__smi_grains__ = {"os": "Arch", "os_family": "Arch"}
 
 _LOCKED = "unable to lock database"
 _LOCK_TIMEOUT = 600

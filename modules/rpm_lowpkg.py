@@ -15,6 +15,7 @@ from . import _rpm_versions
 from ._rpm_database import QUERY_FORMAT, parsed
 
 __virtualname__ = LowpkgInterface(__name__)()
+__smi_grains__ = {"os": "Fedora", "os_family": "RedHat"}
 
 __all__ = [
     "bin_pkg_info",

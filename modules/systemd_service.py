@@ -17,6 +17,7 @@ from ._init_system import booted_with_systemd as _booted_with_systemd
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
+__smi_grains__ = {"init": "systemd"}
 __func_alias__ = {"reload_": "reload"}
 
 _UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer")

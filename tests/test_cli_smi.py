@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from asyncstate.interfaces import Interface, functions_of
 from asyncstate.interfaces.skeleton import interface_text
 from asyncstate.interfaces.survey import bundled_interfaces, survey, unknown_grains
 from asyncstate.load.folders import bundled_folder, scan
+from asyncstate.load.virtual import claims_of
 from tests.plugin_trees import PluginTree
 
 GRAINS = {"os": "Debian", "os_family": "Debian", "kernel": "Linux"}
@@ -32,6 +34,10 @@ INTERFACE = """
 """
 
 
+def _text_of(path):
+    return Path(path).read_text()
+
+
 @pytest.fixture
 def tree(tmp_path):
     return PluginTree(tmp_path / "salt")
@@ -51,23 +57,58 @@ def smi(run_cli, tree):
 def test_every_bundled_provider_fits_its_interface():
     found = survey(scan(bundled_folder("modules")), GRAINS)
     assert found.troubles == {}
-    assert {"user", "group", "cron"} <= set(found.providers)
+    assert found.legacy == {}
     bad = {
         f"{provider.name}.{finding.function}": finding.details or finding.status
         for group in found.providers.values()
         for provider in group
         for finding in provider.findings
-        if finding.status in {"incompatible", "deprecated"}
+        if finding.status not in {"ok", "unsupported", "not applicable"}
     }
     assert bad == {}
 
 
-def test_user_and_group_have_two_complete_providers():
+def test_every_interface_has_two_bundled_providers():
     found = survey(scan(bundled_folder("modules")), GRAINS)
-    for name in ("user", "group"):
-        assert len(found.providers[name]) >= 2
-        for provider in found.providers[name]:
-            assert {str(f.status) for f in provider.findings} <= {"ok", "unsupported"}
+    assert {name: len(found.providers.get(name, ())) for name in bundled_interfaces()} == {
+        name: max(2, len(found.providers.get(name, ()))) for name in bundled_interfaces()
+    }
+    names = {name: {provider.name for provider in group} for name, group in found.providers.items()}
+    assert names["pkg"] == {"aptpkg", "yumpkg", "zypperpkg", "pacmanpkg", "apkpkg"}
+    assert names["service"] == {
+        "systemd_service", "debian_service", "gentoo_service", "runit", "supervisord_service",
+    }  # fmt: skip
+
+
+def test_every_bundled_virtual_module_follows_an_interface():
+    plain = {
+        plugin.name
+        for plugin in scan(bundled_folder("modules")).values()
+        if (claims := claims_of(plugin)).renames and not claims.opaque and claims.literals - {plugin.name}
+        and "__virtualname__" in _text_of(plugin.source)
+    }  # fmt: skip
+    assert plain == set()
+
+
+def test_the_check_that_ends_with_an_error_is_what_the_gate_runs(smi):
+    done = smi("check", "--out", "json")
+    assert done.returncode == 0, done.stdout
+    statuses = {
+        function["status"]
+        for group in json.loads(done.stdout).values()
+        for provider in group.values()
+        for function in provider["functions"].values()
+    }
+    assert statuses == {"ok", "unsupported", "not applicable"}
+
+
+def test_a_provider_is_looked_at_on_the_machine_it_is_for(smi, tree):
+    home = "__smi_grains__ = {'weather': 'fine'}\n"
+    tree.add("_modules/abroad.py", INTERFACE + "\n    " + home + "    def info(name): ...\n")
+    tree.add("_modules/here.py", INTERFACE + "\n    def info(name): ...\n")
+    data = json.loads(smi("check", "virt", "--out", "json").stdout)["virt"]
+    statuses = {name: provider["functions"]["lock"]["status"] for name, provider in data.items()}
+    assert statuses == {"abroad": "missing", "here": "unsupported"}
 
 
 def test_bundled_interfaces_declare_a_return_for_every_function():

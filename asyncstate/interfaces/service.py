@@ -114,3 +114,18 @@ class ServiceInterface(Interface):
     def execs(self, root: str | None = None) -> dict[str, str]:
         """Return the program of each service."""
         return {}
+
+    @Interface.supported(init=["runit", "upstart"])
+    def full_restart(self, name: str) -> bool:
+        """Stop a service for good and start it, so that it also reads what it was started with anew."""
+        return True
+
+    @Interface.supported(init=["runit"])
+    def remove(self, name: str) -> bool:
+        """Stop a service and let the init system know nothing of it."""
+        return True
+
+    @Interface.supported(init=["openrc"])
+    def zap(self, name: str) -> bool:
+        """Make the init system forget that a service was started."""
+        return True

@@ -67,7 +67,10 @@ def namespace_of(plugin: PluginFile) -> ModuleType:
 
 
 def survey(files: Mapping[str, PluginFile], grains: Mapping[str, Any]) -> Survey:
-    """Compare every provider among ``files`` with its interface. Imports what computes its virtual name."""
+    """Compare every provider among ``files`` with its interface. Imports what computes its virtual name.
+
+    ``grains`` are this machine's; a provider for another kind of machine says of which in ``__smi_grains__``.
+    """
     known = set(bundled_interfaces())
     found = Survey({}, {}, {})
     for plugin in files.values():
@@ -104,7 +107,8 @@ def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any]) -> None:
         return
     provider = Provider(plugin.name, plugin.source, interface)
     try:
-        findings = examine(interface, exported_functions(namespace), grains)
+        home_grains = {**grains, **getattr(namespace, "__smi_grains__", {})}
+        findings = examine(interface, exported_functions(namespace), home_grains)
     except LoaderError as error:
         provider = provider._replace(trouble=str(error))
     else:

@@ -55,6 +55,7 @@ class PluginHost:
                 plugin_folders(kind, opts, file_client),
                 self.context,
                 disabled=opts.get(f"disable_{kind}") or (),
+                providers=opts.get("providers") if kind == "modules" else None,
             )
             for kind in _DIRECTORY_OPTION
         }

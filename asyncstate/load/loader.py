@@ -14,7 +14,7 @@ from asyncstate.errors import FunctionNotFound, LoaderError
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
 from asyncstate.load.imports import EXTERNAL, import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
-from asyncstate.load.virtual import claims_of, evaluate
+from asyncstate.load.virtual import Verdict, claims_of, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +50,7 @@ class _Contents:
         self.loaded: dict[str, tuple[LoadedModule, ...] | _Refusal] = {}
         self.found: dict[str, LoadedFunction] = {}
         self.missing: set[str] = set()
+        self.chosen: dict[str, tuple[LoadedModule, ...] | _Refusal] = {}
 
 
 class LazyLoader:
@@ -58,6 +59,8 @@ class LazyLoader:
     ``folders`` come before entry points and bundled plugins; the first folder that has a file of some name hides all
     later files of that name. A file is imported when a function of it, or of a name it may claim, is first asked for.
     ``context`` gives the context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
+    ``providers`` says by virtual name which file provides it, whatever its ``__virtual__`` thinks; what that file lacks
+    comes from whoever else provides the name.
 
     All methods may be called from any thread.
     """
@@ -69,12 +72,14 @@ class LazyLoader:
         context: Callable[[], CallContext],
         *,
         disabled: Iterable[str] = (),
+        providers: Mapping[str, str] | None = None,
         installed: bool = True,
     ) -> None:
         self.kind = kind
         self._folders = tuple(folders)
         self._context = context
         self._disabled = tuple(disabled)
+        self._providers = dict(providers or {})
         self._installed = installed
         self._registered: dict[str, LoadedFunction] = {}
         self._contents = _Contents()
@@ -104,7 +109,10 @@ class LazyLoader:
         return function is not None and not function.hidden
 
     def module(self, name: str) -> LoadedModule | None:
-        """Return the first plugin that is called ``name`` here."""
+        """Return the plugin that was chosen to be ``name``, else the first that is called so here."""
+        chosen = self._chosen(self._contents, name)
+        if chosen is not None:
+            return chosen
         for plugin in self._candidates(self._contents, name):
             for module in self._modules_of(self._contents, plugin):
                 if module.name == name:
@@ -129,6 +137,8 @@ class LazyLoader:
         for plugin in self._files(contents).values():
             for module in self._modules_of(contents, plugin):
                 names.update(function.name for function in module.functions.values() if not function.hidden)
+        for module in filter(None, (self._chosen(contents, name) for name in self._providers)):
+            names.update(function.name for function in module.functions.values() if not function.hidden)
         return sorted(names)
 
     def modules(self) -> list[LoadedModule]:
@@ -169,6 +179,10 @@ class LazyLoader:
         module_name, _, function_name = name.partition(".")
         if not function_name:
             return None
+        chosen = self._chosen(contents, module_name)
+        if chosen is not None and function_name in chosen.functions and not chosen.functions[function_name].hidden:
+            contents.found[name] = chosen.functions[function_name]
+            return contents.found[name]
         complete = True
         stub: LoadedFunction | None = None
         for plugin in self._candidates(contents, module_name):
@@ -185,6 +199,24 @@ class LazyLoader:
         if complete:
             contents.missing.add(name)
         return None
+
+    def _chosen(self, contents: _Contents, module_name: str) -> LoadedModule | None:
+        """Return the module that the options choose for a virtual name. LoaderError if it cannot be had."""
+        file = self._providers.get(module_name)
+        if file is None:
+            return None
+        plugin = self._files(contents).get(file)
+        if plugin is None:
+            raise LoaderError(f"providers: {{{module_name}: {file}}}: there is no execution module file {file!r}")
+        with plugin_lock(plugin.source) as mine:
+            if not mine:
+                return None
+            record = contents.chosen.get(module_name)
+            if record is None:
+                record = contents.chosen[module_name] = self._load(plugin, as_name=module_name)
+        if isinstance(record, _Refusal):
+            raise LoaderError(f"providers: {{{module_name}: {file}}}: {record.reason}")
+        return record[0]
 
     def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
         """Yield the files that may provide ``module_name``, likeliest first.
@@ -229,8 +261,11 @@ class LazyLoader:
                     record = contents.loaded[plugin.name] = self._load(plugin)
         return () if isinstance(record, _Refusal) else record
 
-    def _load(self, plugin: PluginFile) -> tuple[LoadedModule, ...] | _Refusal:
-        """Import ``plugin`` if need be and ask it whether, and as what, it loads in this runtime."""
+    def _load(self, plugin: PluginFile, *, as_name: str = "") -> tuple[LoadedModule, ...] | _Refusal:
+        """Import ``plugin`` if need be and ask it whether, and as what, it loads in this runtime.
+
+        It is not asked if it was chosen to be ``as_name``.
+        """
         context_token = current.set(self._context())
         loading_token = loading.set(True)
         names = [plugin.name]
@@ -238,7 +273,7 @@ class LazyLoader:
             namespace = import_plugin(plugin, self.kind)
             if not self._initialised(namespace, plugin):
                 return _Refusal("__init__ failed", plugin.name)
-            verdict = evaluate(namespace, plugin, self.kind)
+            verdict = Verdict(accepted=True, name=as_name) if as_name else evaluate(namespace, plugin, self.kind)
             names.append(verdict.name)
             if not verdict.accepted:
                 return _Refusal(verdict.reason, *names)

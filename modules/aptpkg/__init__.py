@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 _ARCHIVES = "/var/cache/apt"
 
 __virtualname__ = _PkgInterface(__name__)()
+__smi_grains__ = {"os": "Debian", "os_family": "Debian"}
 
 __all__ = [
     "add_repo_key",

@@ -25,6 +25,7 @@ from ._transactions import autoremove, install, purge, remove, upgrade
 _REPOSITORIES = ("/etc/yum.repos.d", "/etc/yum/repos.d", "/etc/distro.repos.d")
 
 __virtualname__ = _PkgInterface(__name__)()
+__smi_grains__ = {"os": "Fedora", "os_family": "RedHat"}
 
 __all__ = [
     "autoremove",

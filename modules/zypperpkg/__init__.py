@@ -34,6 +34,7 @@ _REPOSITORIES = ["/etc/zypp/repos.d"]
 _ZYPPER_WORDS = {"refresh": "autorefresh", "cache": "keeppackages", "url": "baseurl", "humanname": "name"}
 
 __virtualname__ = _PkgInterface(__name__)()
+__smi_grains__ = {"os": "SUSE", "os_family": "Suse"}
 
 __all__ = [
     "autoremove",

@@ -1,0 +1,77 @@
+"""The files from which kernel settings are read at the start of the system."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import CommandExecutionError
+
+from . import _atomic_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HEADER = "#\n# Kernel sysctl configuration\n#\n"
+
+_changing = threading.Lock()
+
+
+def settings_of(config: str) -> dict[str, str]:
+    """Return the settings of a file, {} if it does not exist. CommandExecutionError if it cannot be read."""
+    return {name: value for name, value in map(_setting, _lines(config)) if name}
+
+
+def persist(config: str, name: str, value: Any, get: Callable[[str], str], assign: Callable[[str, Any], Any]) -> str:
+    """Put a value in force with ``assign``, unless ``get`` has it, and into ``config``: "Updated" or "Already set".
+
+    The kernel is asked first, so that a value it refuses does not get into the file.
+    """
+    wanted = _words(value)
+    with _changing:
+        lines = _lines(config)
+        set_in_file = [_words(found) for found_name, found in map(_setting, lines) if found_name == name]
+        right_in_file = bool(set_in_file) and all(each == wanted for each in set_in_file)
+        right_in_force = _words(get(name)) == wanted
+        if right_in_file and right_in_force:
+            return "Already set"
+        if not right_in_force:
+            assign(name, value)
+        if not right_in_file:
+            _write(config, lines, name, value)
+    return "Updated"
+
+
+def _write(config: str, lines: list[str], name: str, value: Any) -> None:
+    entry = f"{name} = {value}"
+    changed = [entry if _setting(line)[0] == name else line for line in lines]
+    if entry not in changed:
+        changed.append(entry)
+    header = "" if os.path.isfile(config) else _HEADER
+    try:
+        os.makedirs(os.path.dirname(config) or ".", exist_ok=True)
+        _atomic_text.replace_text(config, header + "".join(f"{line}\n" for line in changed))
+    except OSError as error:
+        raise CommandExecutionError(f"Could not write to file: {config}: {error.strerror}") from error
+
+
+def _lines(config: str) -> list[str]:
+    try:
+        with open(config, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CommandExecutionError(f"Could not read from file: {config}: {error.strerror}") from error
+
+
+def _setting(line: str) -> tuple[str, str]:
+    """Return name and value of a line, two empty texts for one that sets nothing."""
+    name, equals, value = line.partition("=")
+    name = name.strip()
+    return (name, value.strip()) if equals and name and not name.startswith(("#", ";")) else ("", "")
+
+
+def _words(value: Any) -> list[str]:
+    return str(value).split()
