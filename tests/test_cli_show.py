@@ -136,6 +136,11 @@ def test_doc_of_a_function(run):
         "",
         "    With ``upper``, in capitals.",
         "",
+        "  Example",
+        "    asyncstate call probe.echo VALUE",
+        "",
+        "  Platforms: all",
+        "",
     ]
     entry = answer(run("doc", "probe.echo", "--out", "json"))["modules"]["probe.echo"]
     assert entry["signature"] == "(value, *, upper=False)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.report.reference import TITLES, Function, call_lines, platforms
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.load.loader import LazyLoader, LoadedFunction
     from asyncstate.report.terminal import Palette
-
-_TITLES = {"states": "State", "modules": "Execution module"}
 
 
 @click.command(
@@ -38,7 +36,7 @@ _TITLES = {"states": "State", "modules": "Execution module"}
 @option(
     "--kind",
     section="Selection",
-    type=click.Choice(list(_TITLES)),
+    type=click.Choice(list(TITLES)),
     help="Only state modules, or only execution modules. Default: both.",
 )
 @option(
@@ -60,7 +58,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     settings = settings_from(console, options)
     from asyncstate.runtime import StateRuntime
 
-    kinds = [kind] if kind else list(_TITLES)
+    kinds = [kind] if kind else list(TITLES)
     with StateRuntime(settings).open_sync() as runtime:
         loaders: dict[str, LazyLoader] = {each: runtime.host.loaders[each] for each in kinds}
         if why:
@@ -77,24 +75,23 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
 
 
 def _entries(loader: LazyLoader, name: str | None) -> dict[str, Any]:
-    """``{function: {signature, doc, file, async}}`` of what ``name`` stands for; all functions if it is None."""
+    """Return what is known of each function ``name`` stands for; of all if it is None."""
     if name and "." in name:
         function = loader.find(name)
-        return {name: _entry(function)} if function else {}
+        return {name: _entry(loader.kind, name, function)} if function else {}
     names = [each for each in loader.names() if name is None or each.partition(".")[0] == name]
-    return {each: _entry(loader.get(each)) for each in sorted(names)}
+    return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names)}
 
 
-def _entry(function: LoadedFunction) -> dict[str, Any]:
-    try:
-        signature = str(inspect.signature(function.func))
-    except (ValueError, TypeError):
-        signature = "(...)"
+def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
+    function = Function(kind, name, loaded.func)
     return {
-        "signature": signature.partition(" -> ")[0],
+        "signature": function.signature,
         "doc": function.doc,
-        "file": function.module.file,
-        "async": function.is_async,
+        "example": function.example,
+        "platforms": platforms(loaded.module.file),
+        "file": loaded.module.file,
+        "async": loaded.is_async,
     }
 
 
@@ -114,11 +111,11 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
 def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:
     for kind, entries in found.items():
         if name is None:
-            yield from _module_list(_TITLES[kind], entries, palette)
+            yield from _module_list(TITLES[kind], entries, palette)
         elif "." in name:
-            yield from _function_page(_TITLES[kind], name, entries[name], palette)
+            yield from _function_page(TITLES[kind], name, entries[name], palette)
         else:
-            yield from _function_list(_TITLES[kind], name, entries, palette)
+            yield from _function_list(TITLES[kind], name, entries, palette)
 
 
 def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
@@ -145,20 +142,14 @@ def _function_list(title: str, name: str, entries: dict[str, Any], palette: Pale
 
 def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palette) -> Iterator[str]:
     yield palette.paint(palette.bold, f"{title} {name}") + f"  ({entry['file']})"
-    yield from (f"  {line}" for line in _signature_lines(name, entry["signature"]))
+    yield from (f"  {line}" for line in call_lines(name, entry["signature"]))
     yield ""
     yield from (f"    {line}".rstrip() for line in (entry["doc"] or "(no documentation)").splitlines())
+    if entry["example"]:
+        yield from ("", "  Example", *(f"    {line}" for line in entry["example"].splitlines()))
+    if entry["platforms"]:
+        yield from ("", f"  Platforms: {entry['platforms']}")
     yield ""
-
-
-def _signature_lines(name: str, signature: str) -> list[str]:
-    """Break a long signature at its commas."""
-    if len(name) + len(signature) <= 96:
-        return [name + signature]
-    import textwrap
-
-    indent = " " * (len(name) + 1)
-    return textwrap.wrap(name + signature, 96, subsequent_indent=indent, break_long_words=False)
 
 
 def _refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
@@ -174,5 +165,5 @@ def _refusal_text(found: dict[str, dict[str, str]]) -> Iterator[str]:
         yield "Every plugin file was loaded."
     for kind, refused in found.items():
         for file, reason in refused.items():
-            yield f"{_TITLES[kind]} {file}"
+            yield f"{TITLES[kind]} {file}"
             yield f"    {reason}"

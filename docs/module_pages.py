@@ -1,0 +1,36 @@
+"""Hook of mkdocs: a page for each bundled module, made from its docstrings when the site is built.
+
+``asyncstate doc`` prints the same text. Nothing of it is kept in the repository.
+"""
+# ruff: noqa: INP001 - a script beside the pages it makes
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the site is built from a checkout
+
+from mkdocs.structure.files import File
+
+from asyncstate.report.reference import bundled_modules, page
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+SECTIONS = {"states": "States", "modules": "Execution modules"}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages, and a section of the navigation for each kind."""
+    navigation = config.nav if isinstance(config.nav, list) else []
+    for kind, title in SECTIONS.items():
+        section = []
+        for name, providers in bundled_modules(kind).items():
+            path = f"{kind}/{name}.md"
+            files.append(File.generated(config, path, content=page(kind, name, providers)))
+            section.append({name: path})
+        navigation.append({title: section})
+    return files
