@@ -1,0 +1,119 @@
+"""The ``ssh_known_hosts`` states: the machines that a user, or everybody, knows, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_NO_TYPE = 'Required argument "enc" if using "key" argument.'
+_NOT_ABSOLUTE = 'If not specifying a "user", specify an absolute "config".'
+
+
+def present(
+    name: str,
+    user: str | None = None,
+    fingerprint: str | None = None,
+    key: str | None = None,
+    port: Any = None,
+    enc: str | None = None,
+    config: str | None = None,
+    hash_known_hosts: bool = True,
+    timeout: Any = 5,
+    fingerprint_hash_type: str | None = None,
+) -> Row:
+    """Make sure that the machine ``name`` is known to ``user``, or to all if none is given.
+
+    With ``key`` and its type ``enc`` no network is needed. Without, the machine is asked for its keys, and with
+    ``fingerprint`` (``xx:xx:…``, by default of SHA-256) refused if none of them has it. ::
+
+        github.com:
+          ssh_known_hosts.present:
+            - user: deploy
+            - fingerprint: 9d:38:5b:83:…
+    """
+    config = config or _default(user)
+    row: Row = {"name": name, "changes": {}, "result": None if __opts__["test"] else True, "comment": ""}
+    if not user and not os.path.isabs(config):
+        return {**row, "result": False, "comment": _NOT_ABSOLUTE}
+    about = {"fingerprint": fingerprint, "key": key, "port": port, "config": config}
+    about["fingerprint_hash_type"] = fingerprint_hash_type
+    if __opts__["test"]:
+        result, comment = _foretold(name, user, enc, about)
+        return {**row, "result": result, "comment": comment}
+    if key and not enc:  # Salt writes a line nobody can use, and one more in every run
+        return {**row, "result": False, "comment": _NO_TYPE}
+    done = __salt__["ssh.set_known_host"](
+        user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
+    )
+    if done["status"] == "exists":
+        return {**row, "comment": f"{name} already exists in {config}"}
+    if done["status"] == "error":
+        return {**row, "result": False, "comment": done["error"]}
+    first = done["new"][0]
+    if key:
+        comment = f"{name}'s key saved to {config} (key: {first['key']})"
+    elif fingerprint:
+        comment = f"{name}'s key saved to {config} (fingerprint: {first['fingerprint']})"
+    elif enc:
+        comment = f"{name}'s {enc} key saved to {config} (key: {first['key']})"
+    else:
+        comment = f"{name}'s key(s) saved to {config}"
+    return {**row, "changes": {"old": done["old"], "new": done["new"]}, "comment": comment}
+
+
+def absent(name: str, user: str | None = None, config: str | None = None) -> Row:
+    """Make sure that the machine ``name`` is not known to ``user``, or to all if none is given.
+
+    ::
+
+        old.example.org:
+          ssh_known_hosts.absent:
+            - user: deploy
+    """
+    config = config or _default(user)
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    if not user and not os.path.isabs(config):
+        return {**row, "result": False, "comment": _NOT_ABSOLUTE}
+    known = __salt__["ssh.get_known_host_entries"](user=user, hostname=name, config=config)
+    if not known:
+        return {**row, "comment": "Host is already absent"}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"Key for {name} is set to be removed from {config}"}
+    done = __salt__["ssh.rm_known_host"](user=user, hostname=name, config=config)
+    if done["status"] == "error":
+        return {**row, "result": False, "comment": done["error"]}
+    return {**row, "changes": {"old": known, "new": None}, "comment": done["comment"]}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say whose file this is about: states of one user come one after the other, and after the user."""
+    user = str(low.get("user") or "")
+    config = str(low.get("config") or _default(user))
+    if os.path.isabs(config):
+        return {"reads": [f"user:{user}"] if user else [], "writes": [f"path:{os.path.normpath(config)}"]}
+    return {"reads": [f"user:{user}"], "writes": [f"ssh_known_hosts:{user}"]}
+
+
+def _default(user: str | None) -> str:
+    return ".ssh/known_hosts" if user else "/etc/ssh/ssh_known_hosts"
+
+
+def _foretold(name: str, user: str | None, enc: str | None, about: dict[str, Any]) -> tuple[bool | None, str]:
+    if about["key"] and about["fingerprint"]:
+        return False, 'Specify either "key" or "fingerprint", not both.'
+    if about["key"] and not enc:
+        return False, _NO_TYPE
+    status = __salt__["ssh.check_known_host"](user, name, **about)
+    if isinstance(status, dict):
+        return False, status["error"]
+    if status == "exists":
+        return True, f"Host {name} is already in {about['config']}"
+    step = "added to" if status == "add" else "updated in"
+    return None, f"Key for {name} is set to be {step} {about['config']}"
