@@ -6,6 +6,9 @@ import importlib.util
 import json
 import os
 import pwd
+import shutil
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -222,3 +225,57 @@ async def test_a_mistake_is_an_ordinary_answer(service, body, status, words):
         issues = (await response.json())["issues"]
     assert issues
     assert words in " ".join(issue["message"] for issue in issues)
+
+
+@pytest.fixture(scope="session")
+def installed_package(pytestconfig, tmp_path_factory):
+    """examples/plugin-package, built and installed into a folder of its own; returns that folder."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = shutil.copytree(pytestconfig.rootpath / "examples/plugin-package", folder / "source")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder / "site"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, source], check=True, capture_output=True)
+    return folder
+
+
+def with_package(folder):
+    return {**os.environ, "PYTHONPATH": str(folder / "site")}
+
+
+def test_the_package_of_states_keeps_the_contract(installed_package):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=installed_package / "source", env=with_package(installed_package), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 passed" in done.stdout
+
+
+def test_the_package_of_states_in_a_tree(installed_package, tmp_path):
+    places = {name: tmp_path / name for name in ("one", "two")}
+    (tmp_path / "a.sls").write_text(
+        f"one: {{greeting.present: [{{name: {places['one']}}}, {{text: hi}}]}}\n"
+        f"two: {{greeting.present: [{{name: {places['two']}}}, {{text: ho}}]}}\n"
+        f"seen: {{test.nop: [{{onchanges: [{{greeting: two}}]}}]}}\n"
+        f"heard: {{greeting.heard: [{{name: {places['one']}}}, {{require: [{{greeting: one}}]}}]}}\n"
+    )
+    config = tmp_path / "minion"
+    config.write_text(f"state_aggregate: true\nstate_dir: {tmp_path}/state\ncachedir: {tmp_path}/cache\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "asyncstate", "apply", "a", "--file-root", tmp_path, "--config", config, "--out", "json"],
+        env=with_package(installed_package), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["__id__"]: row for row in json.loads(done.stdout).values()}
+    assert [rows[name]["changes"] for name in places] == [
+        {str(places["one"]): {"old": None, "new": "hi"}}, {str(places["two"]): {"old": None, "new": "ho"}},
+    ]  # fmt: skip
+    assert rows["seen"]["comment"] == "Success!"
+    assert rows["heard"]["comment"] == "It is: hi"
+
+
+def test_the_package_of_states_is_documented_by_the_command(installed_package):
+    done = subprocess.run(
+        [sys.executable, "-m", "asyncstate", "doc", "greeting.present"],
+        env=with_package(installed_package), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "The greeting is in the file." in done.stdout, done.stdout + done.stderr

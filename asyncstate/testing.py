@@ -1,0 +1,223 @@
+"""A pytest plugin for authors of states: it sees whether a state keeps what requisites and dry runs rest on.
+
+Switch it on in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]``; then
+
+    def test_motd(states):
+        states.tree("_states/motd.py", MOTD)
+        proof = states.prove("motd.present", name=states.path("motd"), text="hello")
+        assert proof.changes == {"motd": {"old": None, "new": "hello"}}
+
+`States.prove` applies one state four times and fails with every broken promise at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path  # noqa: TC003 - pytest reads the annotations of fixtures
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from asyncstate.config import Settings
+from asyncstate.model.result import Row
+from asyncstate.runtime import StateRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    _Footprint = dict[str, Any] | None
+
+__all__ = ["BrokenContract", "Proof", "States", "states"]
+
+
+class BrokenContract(AssertionError):
+    """A state did not keep the contract; the message lists every broken promise."""
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """The rows of a proof: the dry run before, the real run, the real run after it, and the dry run at the end."""
+
+    foretold: Row
+    row: Row
+    again: Row
+    settled: Row
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What the real run changed."""
+        changes: dict[str, Any] = self.row["changes"]
+        return changes
+
+
+class States:
+    """Runs states of a tree in a scratch folder.
+
+    ``base`` holds the tree in ``salt`` and a root for files in ``root``. ``settings`` are options as in a
+    configuration file (``pillar``, ``grains_override``, ``states_dirs`` …) and may be changed between runs.
+    """
+
+    def __init__(self, base: Path, **settings: Any) -> None:
+        self.root = base / "root"
+        self._tree = base / "salt"
+        pillar = base / "pillar"
+        for folder in (self.root, self._tree, pillar):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.settings = {
+            "file_roots": {"base": [str(self._tree)]},
+            "pillar_roots": {"base": [str(pillar)]},
+            "cachedir": str(base / "cache"),
+            "state_dir": str(base / "state"),
+            **settings,
+        }
+
+    def tree(self, path: str, text: str) -> Path:
+        """Write a file of the tree: ``_states/x.py``, ``_modules/x.py``, or what ``salt://`` is to find."""
+        file = self._tree / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        return file
+
+    def path(self, name: str = "") -> str:
+        """Return the absolute path of a file below the root that proofs keep an eye on."""
+        return str(self.root / name) if name else str(self.root)
+
+    def run(self, function: str, *, test: bool = False, **arguments: Any) -> Row:
+        """Run one state function; return its row. Raises CompileError if there is no such function."""
+        row, _ = self._run(function, arguments, test=test)
+        return row
+
+    def prove(self, function: str, *, changes: bool = True, result: bool = True, **arguments: Any) -> Proof:
+        """Apply a state to the end, and check what it promises. Raises BrokenContract.
+
+        A dry run says None where the real run changes something, and touches no file. Every row is complete and can be
+        written as JSON. A second run changes nothing, and a dry run after it says True. Files that change below the
+        root are within the footprint, if there is one. ``changes=False`` for a state that has nothing to do;
+        ``result=False`` for one that is to fail, whose dry run may say None or False.
+        """
+        before = _listing(self.root)
+        foretold, declared = self._run(function, arguments, test=True)
+        looked = _listing(self.root)
+        row, _ = self._run(function, arguments, test=False)
+        after = _listing(self.root)
+        again, _ = self._run(function, arguments, test=False)
+        ended = _listing(self.root)
+        settled, _ = self._run(function, arguments, test=True)
+        proof = Proof(foretold, row, again, settled)
+        broken = [
+            *(f"the dry run touched {path}" for path in _differences(before, looked)),
+            *_of_rows(proof),
+            *_of_results(proof, changes=changes, result=result),
+            *(f"the second run touched {path}" for path in _differences(after, ended)),
+            *(
+                f"{path} changed, and the footprint does not have it among what is written: {declared}"
+                for path in _differences(looked, after)
+                if declared is not None and not _written(os.path.join(self.root, path), declared)
+            ),
+        ]
+        if broken:
+            told = json.dumps(msgspec.to_builtins(proof), indent=2, default=repr)
+            raise BrokenContract(f"{function}:\n" + "".join(f"  - {what}\n" for what in broken) + told)
+        return proof
+
+    def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> tuple[Row, _Footprint]:
+        with ThreadPoolExecutor(1) as apart:  # the test may be async itself, and a thread has but one running loop
+            return apart.submit(asyncio.run, self._apply(function, arguments, test=test)).result()
+
+    async def _apply(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> tuple[Row, _Footprint]:
+        async with StateRuntime(Settings(**self.settings)) as runtime:
+            report = await runtime.single(function, arguments, test=test)
+            return next(iter(report.rows.values())), _footprint(runtime, function, arguments)
+
+
+def _footprint(runtime: StateRuntime, function: str, arguments: Mapping[str, Any]) -> _Footprint:
+    """Return what the module declares for this state; None where it declares nothing."""
+    declare = runtime.host.loaders["states"].find(f"{function.partition('.')[0]}.mod_footprint")
+    if declare is None:
+        return None
+    (chunk,) = runtime.single_plan(function, arguments).chunks
+    with runtime.host.enter():
+        declared: dict[str, Any] = declare.func(chunk.as_low())
+    return declared
+
+
+def _listing(root: Path) -> dict[str, tuple[int, str]]:
+    """Return mode and content of everything below a folder, by relative path."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink():
+            content = f"-> {os.readlink(path)}"
+        elif path.is_file():
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            content = ""
+        found[str(path.relative_to(root))] = (path.lstat().st_mode, content)
+    return found
+
+
+def _differences(before: dict[str, tuple[int, str]], after: dict[str, tuple[int, str]]) -> list[str]:
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+def _of_rows(proof: Proof) -> Iterator[str]:
+    for when, row in _named(proof):
+        if not isinstance(row["changes"], dict):
+            yield f"{when}: changes is no dictionary: {row['changes']!r}"
+        if not isinstance(row["comment"], str) or not row["comment"]:
+            yield f"{when}: the comment says nothing: {row['comment']!r}"
+        try:
+            json.dumps(row)
+        except (TypeError, ValueError) as error:
+            yield f"{when}: the row cannot be written as JSON: {error}"
+
+
+def _of_results(proof: Proof, *, changes: bool, result: bool) -> Iterator[str]:
+    if proof.row["result"] is not result:
+        yield f"the real run: the result is {proof.row['result']!r}, not {result!r}: {proof.row['comment']}"
+    if not result:
+        if proof.foretold["result"] is True:
+            yield "the dry run says that all is well, and the real run fails"
+        return
+    if bool(proof.row["changes"]) is not changes:
+        yield f"the real run: changes are {proof.row['changes']!r}"
+    expected = None if changes else True
+    if proof.foretold["result"] is not expected:
+        yield f"the dry run: the result is {proof.foretold['result']!r}, not {expected!r}"
+    if proof.foretold["changes"] and not proof.row["changes"]:
+        yield f"the dry run foretold changes that did not come: {proof.foretold['changes']!r}"
+    if proof.again["result"] is not True or proof.again["changes"]:
+        yield f"the second run: {proof.again['result']!r} with changes {proof.again['changes']!r}"
+    if proof.settled["result"] is not True or proof.settled["changes"]:
+        yield f"the dry run at the end: {proof.settled['result']!r} with changes {proof.settled['changes']!r}"
+
+
+def _named(proof: Proof) -> Iterator[tuple[str, Row]]:
+    yield "the dry run", proof.foretold
+    yield "the real run", proof.row
+    yield "the second run", proof.again
+    yield "the dry run at the end", proof.settled
+
+
+def _written(path: str, declared: Mapping[str, Any]) -> bool:
+    """Whether a footprint lets a state write a path: by name, as a part of a tree, or as a folder on the way to one."""
+    if declared.get("unknown"):
+        return True
+    for name in declared.get("writes") or ():
+        kind, _, place = str(name).partition(":")
+        if kind != "path":
+            continue
+        tree = place.removesuffix("/**")
+        if path == tree or tree.startswith(f"{path}/") or (tree != place and path.startswith(f"{tree}/")):
+            return True
+    return False
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> States:
+    """States in a scratch folder of this test: write modules with ``tree``, check them with ``prove``."""
+    return States(tmp_path / "asyncstate")

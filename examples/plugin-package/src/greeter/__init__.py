@@ -1,0 +1,1 @@
+"""Greetings in files: states and execution functions for asyncstate."""

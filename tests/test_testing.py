@@ -1,0 +1,137 @@
+"""The plugin for authors of states: it passes a state that keeps the contract, and names each promise another breaks."""
+
+import json
+import re
+
+import pytest
+
+from asyncstate.testing import BrokenContract, States
+
+pytest_plugins = ["pytester"]
+
+GOOD = """
+from pathlib import Path
+
+def present(name, text="here", fail=False):
+    ret = {"name": name, "result": True, "changes": {}, "comment": "In place"}
+    now = Path(name).read_text() if Path(name).exists() else None
+    if now == text:
+        return ret
+    ret["changes"] = {"text": {"old": now, "new": text}}
+    if __opts__["test"]:
+        return ret | {"result": None, "comment": "Would be written"}
+    if fail:
+        return ret | {"result": False, "changes": {}, "comment": "No luck"}
+    Path(name).write_text(text)
+    return ret | {"comment": "Written"}
+
+def mod_footprint(low):
+    return {"reads": [], "writes": ["path:" + low["name"]]}
+"""
+
+
+@pytest.fixture
+def states(tmp_path):
+    runner = States(tmp_path / "states")
+    runner.tree("_states/marker.py", GOOD)
+    return runner
+
+
+def test_a_state_that_keeps_the_contract(states):
+    proof = states.prove("marker.present", name=states.path("marker"), text="new")
+    assert proof.changes == {"text": {"old": None, "new": "new"}}
+    assert [row["result"] for row in (proof.foretold, proof.row, proof.again, proof.settled)] == [
+        None,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_one_with_nothing_to_do_and_one_that_fails(states):
+    (states.root / "marker").write_text("here")
+    assert states.prove("marker.present", changes=False, name=states.path("marker")).changes == {}
+    states.prove("marker.present", result=False, name=states.path("other"), fail=True)
+
+
+async def test_from_an_async_test(states):
+    assert states.run("marker.present", test=True, name=states.path("marker"))["result"] is None
+
+
+def test_bundled_states_and_settings(states):
+    states.tree("greeting.jinja", "hello {{ pillar['who'] }}\n")
+    states.settings["pillar"] = {"who": "you"}
+    states.prove("file.managed", name=states.path("x"), source="salt://greeting.jinja", template="jinja")
+    assert (states.root / "x").read_text() == "hello you\n"
+
+
+BROKEN = [
+    pytest.param('if __opts__["test"]:', "if False:", "the dry run touched marker", id="the dry run writes"),
+    pytest.param('"result": None', '"result": True', "the dry run: the result is True, not None", id="no None"),
+    pytest.param("if now == text:", "if False:", "the second run: True with changes", id="not idempotent"),
+    pytest.param('"comment": "Written"', '"comment": ""', "the comment says nothing", id="no comment"),
+    pytest.param(
+        "Path(name).write_text", "Path(name + '.more').write_text",
+        "marker.more changed, and the footprint does not have it", id="footprint too small",
+    ),
+    pytest.param(
+        'ret | {"comment": "Written"}', 'ret | {"changes": {}, "comment": "Written"}',
+        "the dry run foretold changes that did not come", id="foretells too much",
+    ),
+    pytest.param(
+        '"changes": {}, "comment": "In place"', '"changes": {}, "comment": "In place", "set": {1}',
+        "cannot be written as JSON", id="no JSON",
+    ),
+    pytest.param('"result": True, "changes": {}', '"result": False, "changes": {}', "the result is False, not True", id="fails"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), BROKEN)
+def test_each_broken_promise_is_named(states, right, wrong, message):
+    assert right in GOOD
+    states.tree("_states/marker.py", GOOD.replace(right, wrong))
+    with pytest.raises(BrokenContract) as error:
+        states.prove("marker.present", name=states.path("marker"))
+    assert message in str(error.value)
+    assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"foretold", "row", "again", "settled"}
+
+
+def test_the_plugin_as_an_author_uses_it(pytester):
+    pytester.makeconftest('pytest_plugins = ["asyncstate.testing"]')
+    pytester.makepyfile(f"""
+MODULE = '''{GOOD}'''
+
+def test_marker(states):
+    states.tree("_states/marker.py", MODULE)
+    states.prove("marker.present", name=states.path("marker"))
+
+def test_it_shows(states):
+    states.tree("_states/marker.py", MODULE.replace("now == text", "False"))
+    states.prove("marker.present", name=states.path("marker"))
+""")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1)
+    assert "the second run: True with changes" in result.stdout.str()
+
+
+def test_the_example_of_the_guide(checkout, pytester):
+    guide = (checkout / "docs/writing-states.md").read_text()
+    module, *others = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    (example,) = [block for block in others if "pytest_plugins" in block]
+    plugins, _, test = example.partition("\n\n\n")
+    pytester.makeconftest(plugins)
+    pytester.makepyfile(test)
+    for folder, text in (("_states", module), ("_modules", EXECUTION)):
+        pytester.mkdir(folder).joinpath("marker.py").write_text(text)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+EXECUTION = """
+from pathlib import Path
+
+def read(name):
+    return Path(name).read_text() if Path(name).exists() else ""
+
+def write(name, text):
+    Path(name).write_text(text)
+"""
