@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -35,6 +36,7 @@ def plan():
     dag.add(5, 2, "stage")
     dag.add(3, 0, "prereq")
     dag.add(4, 2, "set")
+    dag.add(6, 0, "group")
     return Plan(chunks, nodes, ((), (), ()), (0, 1, 2), dag, digest="d")
 
 
@@ -45,7 +47,8 @@ def test_a_requisite_decides_how_an_edge_is_drawn(plan):
         (1, 2): "footprint",
         (5, 2): "stage",
         (3, 0): "requisite",
-        (4, 2): "other",
+        (4, 2): "set",
+        (6, 0): "group",
     }
 
 
@@ -66,6 +69,18 @@ def test_mermaid(plan):
     assert "  n0 -->|require| n1" in lines
     assert "  n1 -.-> n2" in lines
     assert "  n5 ==> n2" in lines
+
+
+def test_every_reason_is_drawn_in_its_own_way(plan):
+    lines = [line for line in to_dot(plan).splitlines() if "->" in line and "label=" not in line]
+    drawn = {line.split("[", 1)[1] for line in lines} | {"the solid line of requisites"}
+    assert len(drawn) == 5
+    arrows = {
+        line.split()[1].partition("|")[0] for line in to_mermaid(plan).splitlines() if re.match(r"  n\d+ [-=]", line)
+    }
+    assert arrows == {"-->", "==>", "-.->", "--o", "---"}
+    svg = to_svg(plan)
+    assert all(colour in svg for colour in ("#1f2933", "#9aa5b1", "#2b6cb0", "#c05621", "#718096"))
 
 
 def test_json(plan):

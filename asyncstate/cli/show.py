@@ -153,7 +153,7 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     """Show what waits for what.
 
     Solid lines are requisites, thick grey ones stages of explicit orders, dashed ones states that touch the same
-    file, service …, dotted ones the rest.
+    file, service …, dotted ones groups that one call does the work of, and several targets taken as one.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.report.graph import FORMATS

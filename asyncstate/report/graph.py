@@ -31,13 +31,13 @@ _LINES = {
     "requisite": Line("solid", "#1f2933"),
     "stage": Line("bold", "#9aa5b1"),
     "footprint": Line("dashed", "#2b6cb0"),
-    "exclusive": Line("dotted", "#c05621"),
-    "other": Line("dotted", "#718096"),
+    "group": Line("dotted", "#c05621"),
+    "set": Line("dotted", "#718096"),
 }
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
-    """An edge with all its reasons. ``family`` is requisite, stage, footprint, exclusive or other."""
+    """An edge with all its reasons. ``family`` is requisite, stage, footprint, group (aggregation) or set (all of)."""
 
     before: int
     after: int
@@ -62,7 +62,7 @@ def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
 def _family(sources: list[str]) -> str:
     if any(source in _REQUISITES for source in sources):
         return "requisite"
-    return next((source for source in sources if source in _LINES), "other")
+    return next((source for source in sources if source in _LINES), "set")
 
 
 def node_label(plan: Plan, node: Node) -> str:
@@ -112,14 +112,14 @@ def to_mermaid(plan: Plan) -> str:
         NodeKind.STAGE: ("{{", "}}"),
         NodeKind.GROUP: ("[[", "]]"),
     }
-    arrows = {"requisite": "-->", "stage": "==>"}
+    arrows = {"requisite": "-->", "stage": "==>", "footprint": "-.->", "group": "--o", "set": "---"}
     lines = ["flowchart LR"]
     for number, node in enumerate(plan.nodes):
         left, right = brackets[node.kind]
         lines.append(f'  n{number}{left}"{_mermaid_text(node_label(plan, node))}"{right}')
     for edge in graph_edges(plan):
         label = f"|{edge.label}|" if edge.label else ""
-        lines.append(f"  n{edge.before} {arrows.get(edge.family, '-.->')}{label} n{edge.after}")
+        lines.append(f"  n{edge.before} {arrows[edge.family]}{label} n{edge.after}")
     return "\n".join([*lines, ""])
 
 
@@ -155,7 +155,7 @@ def to_svg(plan: Plan) -> str:
             (edge.before, edge.after, _LINES[edge.family].pattern, _LINES[edge.family].colour, ", ".join(edge.sources))
             for edge in graph_edges(plan)
         ],
-        legend=[(name, line.pattern, line.colour) for name, line in _LINES.items() if name != "other"],
+        legend=[(name, line.pattern, line.colour) for name, line in _LINES.items() if name != "set"],
     )
     return draw(drawing)
 
