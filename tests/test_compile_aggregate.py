@@ -151,13 +151,18 @@ def test_only_ids_keeps_the_groups_of_what_is_left():
 
 
 @given(high_data(max_size=9))
-def test_aggregation_never_makes_a_cycle_nor_loses_a_state(high):
+def test_aggregation_makes_no_cycle_and_loses_no_state_nor_any_order(high):
     states = FakeStates("test.mod_aggregate", "pkg.mod_aggregate", "cmd.mod_aggregate")
     alone = compiler({}, states=states).plan_high(copy.deepcopy(high))
     together = compiler({}, states=states, state_aggregate=True).plan_high(high)
     assert {chunk.tag for chunk in together.chunks} == {chunk.tag for chunk in alone.chunks}
     assert len(together.dag.topological_order(lambda node: node)) == len(together.nodes)
     place = {chunk.tag: chunk.index for chunk in alone.chunks}
+    number = {chunk.tag: chunk.index for chunk in together.chunks}
+    for chunk in alone.chunks:
+        after = {alone.chunks[node].tag for node in alone.dag.reach([chunk.index]) if node < len(alone.chunks)}
+        reached = together.dag.reach([number[chunk.tag]])
+        assert {number[tag] for tag in after} <= reached, "what waited for a state still does"
     for members in (node.members for node in together.nodes if node.kind is NodeKind.GROUP):
         for one in members:
             for other in members:

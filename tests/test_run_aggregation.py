@@ -1,7 +1,10 @@
+import json
+
 import pytest
 from fake_host import FakeHost, row
 from plans import PlanBuilder
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.chunk import LowChunk
@@ -244,3 +247,69 @@ async def test_a_split_of_another_shape_says_what_it_must_be():
     assert own["changes"] == {"all": "new"}
     said = "it must return the changes of each member by state tag"
     assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}"]
+
+
+PACKAGE_STORE = """
+import json
+
+def _store():
+    with open(__grains__["store"]) as file:
+        return json.load(file)
+
+
+def list_pkgs(**kwargs):
+    return dict.fromkeys(_store()["installed"], "1.0")
+
+
+def version(*names, **kwargs):
+    found = {name: "1.0" if name in _store()["installed"] else "" for name in names}
+    return found[names[0]] if len(names) == 1 else found
+
+
+def install(name=None, pkgs=None, **kwargs):
+    store = _store()
+    wanted = [next(iter(each)) if isinstance(each, dict) else each for each in pkgs or [name]]
+    new = [each for each in wanted if each not in store["installed"]]
+    store["calls"].append(sorted(wanted))
+    store["installed"] += new
+    with open(__grains__["store"], "w") as file:
+        json.dump(store, file)
+    return {each: {"old": "", "new": "1.0"} for each in new}
+"""
+PACKAGES = """
+bad: test.fail_without_changes
+one: pkg.installed
+two: pkg.installed
+three: {pkg.installed: [{require: [bad]}]}
+four: {pkg.installed: [{onlyif: "false"}]}
+there: pkg.installed
+watcher: {test.nop: [{watch: [{pkg: two}]}]}
+follower: {test.nop: [{onchanges: [{pkg: there}]}]}
+"""
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+async def test_bundled_packages_are_installed_in_one_call_and_each_watcher_sees_its_own(tmp_path, concurrency):
+    (tmp_path / "salt/_modules").mkdir(parents=True)
+    (tmp_path / "salt/_modules/pkg.py").write_text(PACKAGE_STORE)
+    (tmp_path / "salt/t.sls").write_text(PACKAGES)
+    store = tmp_path / "store"
+    store.write_text(json.dumps({"installed": ["there"], "calls": []}))
+    settings = Settings(
+        file_roots={"base": [str(tmp_path / "salt")]},
+        pillar_roots={},
+        cachedir=str(tmp_path / "cache"),
+        state_dir=str(tmp_path / "state"),
+        grains={"store": str(store)},
+        state_aggregate=True,
+    )
+    async with StateRuntime(settings) as runtime:
+        report = await runtime.apply(["t"], concurrency=concurrency)
+    rows = {tag.split("_|-")[1]: (row["result"], row["changes"]) for tag, row in report.rows.items()}
+    new = {"old": "", "new": "1.0"}
+    assert rows["one"] == (True, {"one": new})
+    assert rows["two"] == (True, {"two": new})
+    assert (rows["three"], rows["four"], rows["there"]) == ((False, {}), (True, {}), (True, {}))
+    assert rows["watcher"][1], "what watches a member that another installed sees its change"
+    assert rows["follower"] == (True, {}), "what was there already did not change, whoever else did"
+    assert json.loads(store.read_text())["calls"] == [["one", "two"]]
