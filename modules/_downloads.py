@@ -52,9 +52,13 @@ def opened(
     headers: Mapping[str, str] | None = None,
     verify_ssl: bool = True,
     ca_bundle: str | None = None,
+    cert: Any = None,
     timeout: float = CONNECT_TIMEOUT,
 ) -> Iterator[Any]:
-    """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors."""
+    """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors.
+
+    ``cert`` is a client certificate, or a list of its file and that of its key.
+    """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"}:
         raise CommandExecutionError(f"Only http and https can be fetched: {redacted(url)}")
@@ -69,6 +73,8 @@ def opened(
         if not verify_ssl:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        if cert:
+            context.load_cert_chain(*([cert] if isinstance(cert, str) else cert))
     request = urllib.request.Request(url, data=data, headers=sent, method=method)  # noqa: S310 - the scheme was checked
     with urllib.request.urlopen(request, timeout=timeout, context=context) as response:  # noqa: S310 - likewise
         yield response

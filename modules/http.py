@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import time
 import urllib.error
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from asyncstate import dunders
 from asyncstate.errors import CommandExecutionError
 
 from . import _downloads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def query(
@@ -32,6 +36,10 @@ def query(
     decode_type: str = "auto",
     verify_ssl: bool = True,
     ca_bundle: str | None = None,
+    cert: Any = None,
+    agent: str | None = None,
+    test: bool = False,
+    test_url: str | None = None,
     timeout: float = _downloads.CONNECT_TIMEOUT,
     raise_error: bool = True,
     **kwargs: Any,
@@ -39,17 +47,31 @@ def query(
     """Send a request and return ``body``.
 
     ``status``, ``headers``, ``text`` ask for these as well; ``decode`` for the data of a JSON or YAML answer as
-    ``dict``. An answer that says error has ``error`` and ``status``. A server that cannot be reached gives ``error``,
-    and ``status`` 0 if it was asked for; with ``backend: requests`` and no ``raise_error: False`` it raises
-    CommandExecutionError, as that library does.
+    ``dict``. ``cert`` is a client certificate, or the list of its file and that of its key. With ``test`` nothing is
+    sent, unless there is a ``test_url`` to send it to. An answer that says error has ``error`` and ``status``. A server
+    that cannot be reached gives ``error``, and ``status`` 0 if it was asked for; with ``backend: requests`` and no
+    ``raise_error: False`` it raises CommandExecutionError, as that library does.
     """
+    if test:
+        if not test_url:
+            return {}
+        url = test_url
     sent = _headers(header_dict, header_list, username, password)
+    if agent:
+        sent["User-Agent"] = agent
     body = _body(data, data_file)
     full = f"{url}{'&' if '?' in url else '?'}{urlencode(params)}" if params else url
     result: dict[str, Any] = {}
     try:
         with _downloads.opened(
-            full, method=method, data=body, headers=sent, verify_ssl=verify_ssl, ca_bundle=ca_bundle, timeout=timeout
+            full,
+            method=method,
+            data=body,
+            headers=sent,
+            verify_ssl=verify_ssl,
+            ca_bundle=ca_bundle,
+            cert=cert,
+            timeout=timeout,
         ) as response:
             code, answered, raw = response.status, response.headers, response.read()
     except urllib.error.HTTPError as error:
@@ -73,8 +95,14 @@ def query(
     return result
 
 
-def wait_for_successful_query(url: str, wait_for: float = 300, **kwargs: Any) -> dict[str, Any]:
-    """Send a request again and again, every ``request_interval`` seconds, until it succeeds or the time is over."""
+def wait_for_successful_query(
+    url: str, wait_for: float = 300, accept: Callable[[dict[str, Any]], bool] | None = None, **kwargs: Any
+) -> dict[str, Any]:
+    """Send a request again and again, every ``request_interval`` seconds, until it succeeds or the time is over.
+
+    It has succeeded when there is no ``error``, or when ``accept`` says so of the answer. Returns the last answer.
+    """
+    accept = accept or _has_no_error
     interval = float(kwargs.pop("request_interval", 1))
     until = time.monotonic() + wait_for
     while True:
@@ -85,13 +113,28 @@ def wait_for_successful_query(url: str, wait_for: float = 300, **kwargs: Any) ->
             result = query(url, **kwargs)
         except CommandExecutionError as error:
             failure = error
-        if failure is None and not result.get("error"):
+        if failure is None and accept(result):
             return result
         if time.monotonic() > until:
             if failure is not None:
                 raise failure
             return result
-        time.sleep(interval)
+        _pause(interval)
+
+
+def _has_no_error(answer: dict[str, Any]) -> bool:
+    return not answer.get("error")
+
+
+def _pause(seconds: float) -> None:
+    """Wait, but no longer once the call is cancelled."""
+    call = dunders.current.get(None)
+    token = call.cancel if call is not None else None
+    woken = threading.Event()
+    release = token.on_cancel(woken.set) if token is not None else None
+    woken.wait(seconds)
+    if release is not None:
+        release()
 
 
 def _headers(

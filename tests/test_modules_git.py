@@ -32,7 +32,7 @@ def test_current_branch(plugins, tmp_path):
     subprocess.run([*git_, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     assert plugins.call("git.current_branch", str(tmp_path / "repo")) == "trunk"
     subprocess.run([*git_, "checkout", "-q", "--detach"], check=True)
-    assert plugins.call("git.current_branch", str(tmp_path / "repo")) == ""
+    assert plugins.call("git.current_branch", str(tmp_path / "repo")) == "HEAD"
     with pytest.raises(CommandExecutionError, match="rev-parse"):
         plugins.call("git.current_branch", str(tmp_path))
 

@@ -1,0 +1,158 @@
+"""Running git: identities for ssh, options, and no password in a message or a log."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlparse, urlunparse
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CREDENTIALS = re.compile(r"(https?)://\S*@", re.IGNORECASE)
+_UNATTENDED = {"GIT_TERMINAL_PROMPT": "0"}
+"""Nobody is there to answer: a remote that wants a password is an error, not a run that hangs."""
+_SSH = (
+    "ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no "
+    "-oChallengeResponseAuthentication=no"
+)
+
+
+def redacted(text: str) -> str:
+    """Return ``text`` with the user and password of every http(s) URL hidden."""
+    return _CREDENTIALS.sub(r"\1://<redacted>@", text)
+
+
+def with_credentials(url: str, user: str | None, password: str | None) -> str:
+    """Return ``url`` with user and password in it. InvocationError unless it is an https URL."""
+    if user is None and password is None:
+        return url
+    parts = urlparse(url)
+    if parts.scheme != "https":
+        raise InvocationError("Basic Auth only supported for HTTPS")
+    login = quote(user or "", safe="")
+    if password is not None:
+        login += ":" + quote(password, safe="")
+    return urlunparse(parts._replace(netloc=f"{login}@{parts.netloc}"))
+
+
+def expanded(cwd: Any, user: str | None) -> str:
+    """Return ``cwd``, taken from the home of ``user`` if it is no absolute path."""
+    return os.path.join(os.path.expanduser(f"~{user}" if user else "~"), str(cwd))
+
+
+def split_options(options: Any) -> list[str]:
+    """Return command line options, given as text or as a list, as a list; a last ``--`` is dropped."""
+    if options is None:
+        return []
+    if isinstance(options, (list, tuple)):
+        return [str(option) for option in options]
+    words = shlex.split(options) if isinstance(options, str) else [str(options)]
+    return words[:-1] if words and words[-1] == "--" else words
+
+
+def comma_separated(value: Any) -> list[str]:
+    """Return ``value`` as a list of texts: a list as it is, text split at its commas."""
+    return [str(item) for item in (value if isinstance(value, (list, tuple)) else str(value).split(","))]
+
+
+def refuse_unknown(arguments: dict[str, Any]) -> None:
+    """Raise InvocationError, in Salt's words, for keyword arguments a function does not have."""
+    unknown = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("__")]
+    if unknown:
+        raise InvocationError(f"The following keyword arguments are not valid: {', '.join(unknown)}")
+
+
+def run(
+    arguments: list[str],
+    cwd: str | None = None,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    identity: Any = None,
+    git_opts: Any = None,
+    ignore_retcode: bool = False,
+    failhard: bool = True,
+    redirect_stderr: bool = False,
+    saltenv: str = "base",
+    output_encoding: str | None = None,
+) -> dict[str, Any]:
+    """Run git and return what ``cmd.run_all`` does. With ``failhard``, CommandExecutionError if git fails.
+
+    ``identity`` is a private key for ssh, or several of them, tried one after the other; ``salt://`` keys are copied to
+    a private file for the time of the command. ``git_opts`` stand before the subcommand.
+    """
+    command = ["git", *split_options(git_opts), *arguments]
+    options = {
+        "cwd": cwd,
+        "runas": user,
+        "password": password,
+        "python_shell": False,
+        "log_callback": redacted,
+        "ignore_retcode": ignore_retcode,
+        "redirect_stderr": redirect_stderr,
+        "output_encoding": output_encoding,
+    }
+    if identity:
+        return _run_with_keys(command, identity, options, user=user, saltenv=saltenv, failhard=failhard)
+    result: dict[str, Any] = __salt__["cmd.run_all"](command, env=dict(_UNATTENDED), **options)
+    if result["retcode"] and failhard:
+        said = result["stdout" if redirect_stderr else "stderr"]
+        message = f"Command '{redacted(' '.join(command))}' failed"
+        raise CommandExecutionError(f"{message}: {redacted(said)}" if said else message)
+    return result
+
+
+def _run_with_keys(
+    command: list[str], identity: Any, options: dict[str, Any], *, user: str | None, saltenv: str, failhard: bool
+) -> dict[str, Any]:
+    complaints: list[str] = []
+    missing: list[str] = []
+    result: dict[str, Any] = {"retcode": 1, "stdout": "", "stderr": ""}
+    for key in identity if isinstance(identity, (list, tuple)) else [identity]:
+        with _key_file(str(key), user, saltenv) as path:
+            if path is None:
+                missing.append(str(key))
+                continue
+            env = {**_UNATTENDED, "GIT_SSH_COMMAND": f"{_SSH} -i {shlex.quote(path)}", "GIT_SSH_VARIANT": "ssh"}
+            result = __salt__["cmd.run_all"](command, env=env, **options)
+        if not result["retcode"]:
+            return result
+        said = result["stdout" if options["redirect_stderr"] else "stderr"]
+        if said:
+            complaints.append(redacted(said))
+    if not failhard:
+        return result
+    message = "Unable to authenticate using identity file:\n\n" + "\n".join(complaints)
+    if missing:
+        gap = "\n\n" if complaints else ""
+        message += f"{gap}The following identity file(s) were not found: {', '.join(missing)}"
+    raise CommandExecutionError(message)
+
+
+@contextmanager
+def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
+    """Give the path of a private key, None if there is none."""
+    if not key.startswith("salt://"):
+        yield key if os.path.isfile(key) else None
+        return
+    cached = __salt__["cp.cache_file"](key, saltenv)
+    if not cached:
+        yield None
+        return
+    descriptor, path = tempfile.mkstemp(prefix="asyncstate-git-")
+    try:
+        with os.fdopen(descriptor, "wb") as copy, open(cached, "rb") as original:
+            copy.write(original.read())
+        if user:
+            os.chown(path, int(__salt__["file.user_to_uid"](user)), -1)
+        yield path
+    finally:
+        os.unlink(path)

@@ -1,0 +1,159 @@
+"""What a line given to pip asks for, and the files such lines may stand in."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import InvocationError
+
+from .versions import SpecList, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lzma")
+_REQUIREMENT = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
+    r"\(?(?P<specs>[^;)]*)\)?\s*(?:;.*)?"
+)
+_AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*(\S+://\S+)")
+_SPEC = re.compile(r"\s*(~=|===|==|!=|<=|>=|<|>)\s*(\S+)\s*")
+_INCLUDED = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)", re.MULTILINE)
+
+
+class Requirement(NamedTuple):
+    """A package: its normalized ``name`` ("" if only fetching tells it) and ``specs``, ``[(operator, version), …]``."""
+
+    name: str
+    specs: SpecList
+
+
+def normalize(name: str) -> str:
+    """Return the one form of a package's name: ``Foo.Bar_x`` is ``foo-bar-x``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def requirement(text: str) -> Requirement:
+    """Return what a line such as ``name[extra]>=1,<2``, a path or a URL asks for. InvocationError for nonsense."""
+    plain = text.strip()
+    named = _AT_URL.match(plain)
+    if named:
+        # The wheel's name tells its version, too.
+        return Requirement(normalize(named[1]), _of_url(named[2]).specs)
+    if "://" in plain:
+        return _of_url(plain)
+    if plain.startswith(".") or os.sep in plain or plain.lower().endswith(_ARCHIVES):
+        return _of_file(plain)
+    match = _REQUIREMENT.fullmatch(plain)
+    specs = _specs(match["specs"] or "") if match else []
+    if match is None or specs is None:
+        if "=" in plain and "==" not in plain:
+            raise InvocationError(
+                f"Invalid version specification in package {text}. '=' is not supported, use '==' instead."
+            )
+        raise InvocationError(f"pip raised an exception while parsing '{text}': Invalid requirement: {text!r}")
+    return Requirement(normalize(match["name"]), specs)
+
+
+@contextmanager
+def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iterator[list[str]]:
+    """Give the paths of requirements files; those of the tree (``salt://``) are copied where ``user`` may read them.
+
+    InvocationError for one that is not in the tree.
+    """
+    names = [name.strip() for name in requirements.split(",")] if isinstance(requirements, str) else requirements
+    if not isinstance(names, (list, tuple)):
+        raise InvocationError("requirements must be a string or list")
+    folder = None
+    try:
+        paths = []
+        for name in names:
+            path = str(name)
+            if path.startswith("salt://"):
+                path = __salt__["cp.cache_file"](path, saltenv)
+                if not path:
+                    raise InvocationError(f"pip requirements file '{name}' not found")
+                if user:
+                    folder = folder or tempfile.mkdtemp(prefix="asyncstate-pip-")
+                    path = _copied(path, folder, int(__salt__["file.user_to_uid"](user)))
+            paths.append(path)
+        yield paths
+    finally:
+        if folder:
+            shutil.rmtree(folder)
+
+
+def lines_of(path: str) -> list[str]:
+    """Return the requirements a file lists itself, without comments and options."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read().replace("\\\n", "")
+    except OSError as error:
+        raise InvocationError(f"Could not open requirements file: {error}") from error
+    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("-")]
+
+
+def _copied(path: str, folder: str, owner: int) -> str:
+    """Copy a requirements file and those it includes into a folder of one user's."""
+    os.chown(folder, owner, -1)
+    copies: dict[str, str] = {}
+    waiting = [path]
+    while waiting:
+        source = waiting.pop()
+        if source in copies or not os.path.isfile(source):
+            continue
+        copies[source] = copy = os.path.join(folder, os.path.basename(source))
+        shutil.copyfile(source, copy)
+        os.chown(copy, owner, -1)
+        with open(source, encoding="utf-8") as file:
+            included = _INCLUDED.findall(file.read())
+        waiting += [os.path.join(os.path.dirname(source), name) for name in included if "://" not in name]
+    return copies[path]
+
+
+def _of_url(text: str) -> Requirement:
+    parts = urlsplit(text)
+    egg = parse_qs(parts.fragment).get("egg")
+    if egg:
+        return requirement(egg[0])
+    if "+" in parts.scheme:
+        return Requirement("", [])
+    return _of_archive(unquote(parts.path))
+
+
+def _of_file(text: str) -> Requirement:
+    path = re.sub(r"\[[^\]]*\]$", "", text)
+    if path.lower().endswith(_ARCHIVES) or os.path.isdir(path):
+        return _of_archive(path)
+    raise InvocationError(
+        f"pip raised an exception while parsing '{text}': Invalid requirement: {text!r}: Expected package name at the "
+        "start of dependency specifier"
+    )
+
+
+def _of_archive(path: str) -> Requirement:
+    """Return what the name of a wheel says; another archive would have to be opened."""
+    parts = os.path.basename(path).removesuffix(".whl").split("-")
+    if path.endswith(".whl") and len(parts) >= 5:
+        return Requirement(normalize(parts[0]), [("==", parts[1])])
+    return Requirement("", [])
+
+
+def _specs(text: str) -> SpecList | None:
+    if not text.strip():
+        return []
+    found = []
+    for part in text.split(","):
+        match = _SPEC.fullmatch(part)
+        if match is None or (match[1] != "===" and parsed(match[2].removesuffix(".*")) is None):
+            return None
+        found.append((match[1], match[2]))
+    return found

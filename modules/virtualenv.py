@@ -1,0 +1,158 @@
+"""The ``virtualenv`` execution module: making virtual environments of Python, and looking into them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from typing import Any
+
+from asyncstate.dunders import __opts__, __pillar__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+_KNOWN = (f"virtualenv-{sys.version_info[0]}.{sys.version_info[1]}", f"virtualenv{sys.version_info[0]}", "virtualenv")
+
+
+def create(
+    path: str,
+    venv_bin: str | None = None,
+    system_site_packages: bool = False,
+    distribute: bool = False,
+    clear: bool = False,
+    python: str | None = None,
+    extra_search_dir: Any = None,
+    never_download: bool | None = None,
+    prompt: str | None = None,
+    pip: bool = False,
+    symlinks: bool | None = None,
+    upgrade: bool | None = None,
+    user: str | None = None,
+    use_vt: bool = False,
+    saltenv: str = "base",
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Make a virtual environment at ``path``; returns what ``cmd.run_all`` does.
+
+    ``venv_bin`` is a virtualenv program, a Python whose ``venv`` is used, or ``venv`` for that of ``python`` (or of the
+    Python this runs in). It is virtualenv if that is installed, and ``venv`` otherwise. An environment that could not
+    be made whole leaves nothing behind.
+
+    CLI Example::
+
+        asyncstate call virtualenv.create /srv/app/venv
+    """
+    program = str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
+    arguments: dict[str, Any] = {"extra_search_dir": _listed(extra_search_dir), "never_download": never_download}
+    arguments |= {"upgrade": upgrade, "symlinks": symlinks, "prompt": (prompt or "").strip() or None}
+    python = (python or "").strip() or None
+    if program == "venv" or _is_python(program) or "venv" in program:
+        command = [*_venv_command(program, python), *_venv_options(program, arguments)]
+    else:
+        command = [program, *_virtualenv_options(program, python, user, arguments)]
+    command += ["--clear"] if clear else []
+    command += ["--system-site-packages"] if system_site_packages else []
+    was_there = os.path.lexists(path)
+    result: dict[str, Any] = __salt__["cmd.run_all"]([*command, path], runas=user, python_shell=False)
+    if result["retcode"]:
+        if not was_there and os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        return result
+    if pip and not os.path.exists(os.path.join(path, "bin", "pip")):
+        made: dict[str, Any] = __salt__["cmd.run_all"](
+            [os.path.join(path, "bin", "python"), "-m", "ensurepip"], runas=user, python_shell=False
+        )
+        return made
+    return result
+
+
+def virtualenv_ver(venv_bin: str, user: str | None = None, **kwargs: Any) -> tuple[int, ...]:
+    """Return the version of a virtualenv program as numbers. CommandExecutionError if it has no answer."""
+    command = [venv_bin, "--version"]
+    result = __salt__["cmd.run_all"](command, runas=user, python_shell=False, redirect_stderr=True)
+    match = re.search(r"(?:^|\s)(\d+(?:\.\d+)+)", result["stdout"])
+    if result["retcode"] or match is None:
+        raise CommandExecutionError(
+            f"Unable to get the virtualenv version output using '{command}'. Returned data: {result}"
+        )
+    return tuple(int(part) for part in match[1].split("."))
+
+
+def get_site_packages(venv: str) -> str:
+    """Return the folder an environment's packages are in. CommandExecutionError if there is no environment."""
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return _printed(venv, [code])
+
+
+def get_distribution_path(venv: str, distribution: str) -> str:
+    """Return the folder an installed distribution is in. CommandExecutionError if it is not installed."""
+    code = "import sys, importlib.metadata as m; print(m.distribution(sys.argv[1]).locate_file(''))"
+    return _printed(venv, [code, distribution]).rstrip("/")
+
+
+def _installed_program() -> str:
+    found = (shutil.which(name) for name in _KNOWN)
+    return next(filter(None, found), "venv")
+
+
+def _is_python(program: str) -> bool:
+    return bool(re.fullmatch(r"(python|pypy)[0-9.]*", os.path.basename(program), re.IGNORECASE))
+
+
+def _venv_command(program: str, python: str | None) -> list[str]:
+    if program == "venv":
+        return [_existing(python) if python else sys.executable, "-m", "venv"]
+    if not _is_python(program):
+        if python:
+            raise CommandExecutionError(f"The `python`(`--python`) option is not supported by '{program}'")
+        return [program]
+    if python:
+        raise CommandExecutionError("Pass the target interpreter either as `venv_bin` or as `python`, not both.")
+    return [_existing(program), "-m", "venv"]
+
+
+def _venv_options(program: str, arguments: dict[str, Any]) -> list[str]:
+    if arguments["extra_search_dir"]:
+        raise CommandExecutionError(
+            f"The `extra_search_dir`(`--extra-search-dir`) option is not supported by '{program}'"
+        )
+    if arguments["never_download"] is not None:
+        raise CommandExecutionError(f"The `never_download`(`--never-download`) option is not supported by '{program}'")
+    options = [f"--{name}" for name in ("upgrade", "symlinks") if arguments[name] is True]
+    return [*options, *(["--prompt", arguments["prompt"]] if arguments["prompt"] else [])]
+
+
+def _virtualenv_options(program: str, python: str | None, user: str | None, arguments: dict[str, Any]) -> list[str]:
+    for name in ("upgrade", "symlinks"):
+        if arguments[name] is not None:
+            raise CommandExecutionError(f"The `{name}`(`--{name}`) option is not supported by '{program}'")
+    version = virtualenv_ver(program, user=user)
+    options = [f"--python={_existing(python)}"] if python else []
+    options += [f"--extra-search-dir={folder}" for folder in arguments["extra_search_dir"]]
+    if arguments["never_download"] is True:
+        options.append("--never-download")
+    elif arguments["never_download"] is False and version >= (20,):
+        options.append("--download")
+    return [*options, *([f"--prompt={arguments['prompt']}"] if arguments["prompt"] else [])]
+
+
+def _existing(python: str) -> str:
+    if not shutil.which(python):
+        raise CommandExecutionError(f"Cannot find requested python ({python}).")
+    return python
+
+
+def _listed(folders: Any) -> list[str]:
+    if not folders:
+        return []
+    return [str(folder).strip() for folder in (folders.split(",") if isinstance(folders, str) else folders)]
+
+
+def _printed(venv: str, arguments: list[str]) -> str:
+    python = os.path.join(venv, "bin", "python")
+    if not os.path.exists(python):
+        raise CommandExecutionError(f"Path '{venv}' does not appear to be a virtualenv: '{python}' not found.")
+    result = __salt__["cmd.run_all"]([python, "-c", *arguments], python_shell=False)
+    if result["retcode"]:
+        raise CommandExecutionError(f"{result['stdout']}\n{result['stderr']}")
+    return str(result["stdout"])

@@ -1,0 +1,297 @@
+"""The ``git`` states: repositories and their settings, with Salt's arguments and rows.
+
+A password in a URL, or ``https_pass``, shows up neither in rows nor in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+from .cloning import clone_latest as _clone_latest
+from .cloning import clone_once as _clone_once
+from .detached import Detachment as _Detachment
+from .repository import Repository as _Repository
+from .request import Request as _Request
+from .request import address as _address
+from .request import resolve as _resolve
+from .rows import Outcome as _Outcome
+from .rows import Row
+from .rows import fail as _fail
+from .rows import finished as _finished
+from .rows import foretell as _foretell
+from .rows import key_paths as _key_paths
+from .rows import redacted as _redacted
+from .rows import sentences as _sentences
+from .rows import text_or_none as _text_or_none
+from .rows import unknown_arguments as _unknown_arguments
+from .settings import config_set, config_unset
+from .update import bring_up_to_date as _bring_up_to_date
+
+__all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "present"]
+
+
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the execution module is there."""
+    return "git.version" in __salt__ or (False, "git module could not be loaded")
+
+
+def latest(
+    name: str,
+    target: str,
+    rev: Any = "HEAD",
+    branch: Any = None,
+    user: str | None = None,
+    password: str | None = None,
+    update_head: bool = True,
+    force_checkout: bool = False,
+    force_clone: bool = False,
+    force_fetch: bool = False,
+    force_reset: bool | str = False,
+    submodules: bool = False,
+    bare: bool = False,
+    mirror: bool = False,
+    remote: str = "origin",
+    fetch_tags: bool = True,
+    sync_tags: bool = True,
+    depth: int | None = None,
+    identity: Any = None,
+    https_user: str | None = None,
+    https_pass: str | None = None,
+    refspec_branch: str = "*",
+    refspec_tag: str = "*",
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that ``target`` is a clone of the repository at ``name``, and at its commit ``rev``.
+
+    ``rev`` is a branch, tag or commit there; ``branch`` the local branch to be on, that of the clone if none is given.
+    An update that is no fast-forward, or would lose local changes, needs ``force_reset`` (``remote-changes``: only if
+    there is something new) or, for another branch, ``force_checkout``. ``force_clone`` empties a target that is no
+    repository. With ``update_head`` False the commit is fetched and HEAD stays. ``sync_tags`` deletes tags the remote
+    does not have. ``identity`` is a private key for ssh, or several; ``user`` runs git.
+
+    Example::
+
+        the application:
+          git.latest:
+            - name: https://example.com/app.git
+            - target: /srv/app
+            - rev: v1.2
+            - user: www
+    """
+    row: Row = {"name": _redacted(name), "result": True, "comment": "", "changes": {}}
+    request = _Request(
+        name=name,
+        target=target,
+        rev=rev,
+        branch=branch,
+        user=user,
+        password=password,
+        update_head=update_head,
+        force_checkout=force_checkout,
+        force_clone=force_clone,
+        force_fetch=force_fetch,
+        force_reset=force_reset,
+        submodules=submodules,
+        bare=bare,
+        mirror=mirror,
+        remote=remote,
+        fetch_tags=fetch_tags,
+        sync_tags=sync_tags,
+        depth=depth,
+        identity=identity,
+        https_user=https_user,
+        https_pass=https_pass,
+        refspec_branch=refspec_branch,
+        refspec_tag=refspec_tag,
+        output_encoding=output_encoding,
+    )
+
+    def work() -> None:
+        _unknown_arguments(kwargs)
+        request.check()
+        wanted = _resolve(request)
+        known = request.repository.exists("refs" if request.bare else ".git")
+        (_bring_up_to_date if known else _clone_latest)(request, wanted, row)
+
+    return _finished(row, work)
+
+
+def cloned(
+    name: str,
+    target: str | None = None,
+    branch: Any = None,
+    user: str | None = None,
+    password: str | None = None,
+    identity: Any = None,
+    https_user: str | None = None,
+    https_pass: str | None = None,
+    output_encoding: str | None = None,
+) -> Row:
+    """Make sure that ``target`` is a repository: clone it from ``name`` if nothing is there, and never fetch again.
+
+    ``branch`` is then checked out, if it is known here.
+    """
+    row: Row = {"name": _redacted(name), "result": False, "comment": "", "changes": {}}
+
+    def work() -> None:
+        if target is None:
+            raise _fail("'target' argument is required")
+        if not os.path.isabs(str(target)):
+            raise _fail("'target' path must be absolute")
+        if branch is not None and not str(branch):
+            raise _fail("Invalid 'branch' argument")
+        repository = _Repository(str(target), user, password, _key_paths(identity, "identity"), output_encoding)
+        credentials = {"https_user": https_user, "https_pass": https_pass}
+        _clone_once(row, repository, name, _text_or_none(branch), credentials)
+
+    return _finished(row, work)
+
+
+def detached(
+    name: str,
+    rev: Any,
+    target: str,
+    remote: str = "origin",
+    user: str | None = None,
+    password: str | None = None,
+    force_clone: bool = False,
+    force_checkout: bool = False,
+    fetch_remote: bool = True,
+    hard_reset: bool = False,
+    submodules: bool = False,
+    identity: Any = None,
+    https_user: str | None = None,
+    https_pass: str | None = None,
+    output_encoding: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that ``target`` is a clone of ``name`` with the commit ``rev`` checked out, on no branch.
+
+    ``fetch_remote`` False takes only what is here already. ``hard_reset`` throws local changes away first,
+    ``force_checkout`` while checking out, ``force_clone`` empties a target that is no repository.
+    """
+    row: Row = {"name": _redacted(name), "result": True, "comment": "", "changes": {}}
+
+    def work() -> None:
+        _unknown_arguments(kwargs)
+        if not rev:
+            raise _fail(f"'{rev}' is not a valid value for the 'rev' argument")
+        if not target:
+            raise _fail(f"'{target}' is not a valid value for the 'target' argument")
+        if not os.path.isabs(str(target)):
+            raise _fail(f"Target '{target}' is not an absolute path")
+        keys = _key_paths(identity, "Identity")
+        credentials = {"https_user": _text_or_none(https_user), "https_pass": _text_or_none(https_pass)}
+        _address(name, credentials["https_user"], credentials["https_pass"])
+        _Detachment(
+            row=row,
+            name=name,
+            rev=str(rev),
+            remote=str(remote),
+            repository=_Repository(str(target), _text_or_none(user), password, keys, output_encoding),
+            credentials=credentials,
+            force_clone=force_clone,
+            force_checkout=force_checkout,
+            fetch_remote=fetch_remote,
+            hard_reset=hard_reset,
+            submodules=submodules,
+        ).make()
+
+    return _finished(row, work)
+
+
+def present(
+    name: str,
+    force: bool = False,
+    bare: bool = True,
+    template: str | None = None,
+    separate_git_dir: str | None = None,
+    shared: Any = None,
+    user: str | None = None,
+    password: str | None = None,
+    output_encoding: str | None = None,
+) -> Row:
+    """Make sure that there is a repository at ``name``, an empty one if none is there.
+
+    It is a ``bare`` one unless that is False. ``force`` removes what else is there. ``template``, ``separate_git_dir``
+    and ``shared`` are those of ``git init``.
+    """
+    row: Row = {"name": name, "result": True, "comment": "", "changes": {}}
+    kind = "bare repository" if bare else "repository"
+
+    def work() -> None:
+        if os.path.isdir(name):
+            if _is_repository(name, bare, _Repository(name, user, password, None, output_encoding)):
+                return
+            _clear_for_init(row, name, kind, force=force)
+        if __opts__["test"]:
+            row["changes"]["new"] = name
+            raise _foretell(f"New {kind} would be created")
+        __salt__["git.init"](
+            cwd=name,
+            bare=bare,
+            template=template,
+            separate_git_dir=separate_git_dir,
+            shared=shared,
+            user=user,
+            password=password,
+            output_encoding=output_encoding,
+        )
+        done = [f"Initialized {kind} in {name}"]
+        if template:
+            done.append(f"Template directory set to {template}")
+        if separate_git_dir:
+            done.append(f"Gitdir set to {separate_git_dir}")
+        row["changes"]["new"] = name
+        row["comment"] = _sentences(done)
+
+    return _finished(row, work)
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what a git state reads and writes: the tree it is about, and a local repository it takes from."""
+    user = low.get("user")
+    reads = [f"user:{user}"] if isinstance(user, str) and user else []
+    if low.get("fun") in {"config_set", "config_unset"}:
+        if low.get("global"):
+            return {"reads": reads, "writes": [f"git-config:{user or ''}"]}
+        path = os.path.normpath(str(low.get("repo", "")))
+        return {"reads": [*reads, f"path:{path}"], "writes": [f"path:{path}/.git/config"]}
+    name = str(low.get("name", ""))
+    path = os.path.normpath(name if low.get("fun") == "present" else str(low.get("target", "")))
+    source = name.removeprefix("file://")
+    if low.get("fun") != "present" and os.path.isabs(source):
+        reads.append(f"path:{os.path.normpath(source)}/**")
+    keys = low.get("identity")
+    reads += [f"path:{key}" for key in (keys if isinstance(keys, list) else [keys]) if str(key).startswith("/")]
+    reads += [f"path:{os.path.dirname(path)}", f"git-config:{user or ''}"]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"]}
+
+
+def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
+    return os.path.isfile(os.path.join(path, "HEAD")) if bare else repository.exists()
+
+
+def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:
+    if force:
+        if __opts__["test"]:
+            row["changes"] = {"new": path, "forced init": True}
+            raise _foretell(
+                f"Target directory {path} exists. Since force=True, the contents of {path} would be deleted, and a "
+                f"{kind} would be initialized in its place."
+            )
+        try:
+            os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
+        except OSError as error:
+            raise _Outcome(f"Unable to remove {path}: {error}", result=False) from error
+        row["changes"]["forced init"] = True
+    elif os.listdir(path):
+        raise _fail(
+            f"Target '{path}' exists, is non-empty, and is not a git repository. Set the 'force' option to True to "
+            "remove this directory's contents and proceed with initializing a repository"
+        )

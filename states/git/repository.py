@@ -1,0 +1,71 @@
+"""The repository at a state's target, as one user sees it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __env__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+
+class Repository:
+    """Calls the git module for one target, user, key and encoding."""
+
+    def __init__(
+        self,
+        target: str,
+        user: str | None = None,
+        password: str | None = None,
+        identity: list[str] | None = None,
+        output_encoding: str | None = None,
+    ) -> None:
+        self.target = target
+        self.as_user = {"user": user, "password": password, "output_encoding": output_encoding}
+        self.over_ssh = {**self.as_user, "identity": identity, "saltenv": str(__env__)}
+
+    def do(self, function: str, *arguments: Any, **options: Any) -> Any:
+        """Call ``git.<function>`` on the target. Raises CommandExecutionError."""
+        return __salt__[f"git.{function}"](self.target, *arguments, **self.as_user, **options)
+
+    def do_remotely(self, function: str, *arguments: Any, **options: Any) -> Any:
+        """Call ``git.<function>`` on the target, with the private key."""
+        return __salt__[f"git.{function}"](self.target, *arguments, **self.over_ssh, **options)
+
+    def exists(self, folder: str = ".git") -> bool:
+        """Tell whether the target is a repository (``folder`` of it says so) or a worktree of one."""
+        return os.path.isdir(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
+
+    def commit(self, rev: str) -> str | None:
+        """Return the commit ``rev`` names here, None if it names none."""
+        return self._known("rev_parse", rev + "^{commit}")
+
+    def reference(self, name: str) -> str | None:
+        """Return what ``name`` stands for here, None if it stands for nothing."""
+        return self._known("rev_parse", name)
+
+    def head(self) -> str | None:
+        """Return the commit that is checked out."""
+        return self._known("revision")
+
+    def branch(self) -> str | None:
+        """Return the branch that is checked out, ``HEAD`` for none, None before the first commit."""
+        return self._known("current_branch")
+
+    def upstream(self, branch: str) -> str | None:
+        """Return the branch that ``branch`` tracks."""
+        return self._known("rev_parse", branch + "@{upstream}", opts=["--abbrev-ref"])
+
+    def leads_to(self, old: str, new: str) -> bool:
+        """Tell whether getting from one commit to another is a fast-forward."""
+        return bool(self.do("merge_base", refs=[old, new], is_ancestor=True, ignore_retcode=True))
+
+    def update_submodules(self) -> None:
+        """Bring the submodules, and theirs, to the commits that are recorded."""
+        self.do_remotely("submodule", "update", opts=["--init", "--recursive"])
+
+    def _known(self, function: str, *arguments: Any, **options: Any) -> str | None:
+        try:
+            return str(self.do(function, *arguments, ignore_retcode=True, **options))
+        except CommandExecutionError:
+            return None

@@ -1,0 +1,128 @@
+"""The words of the git states' rows, and how a state ends early."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import AsyncStateError, RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = dict[str, Any]
+
+_CREDENTIALS = re.compile(r"(https?)://\S*@", re.IGNORECASE)
+
+
+class Outcome(Exception):
+    """Ends a state with this result and comment."""
+
+    def __init__(self, comment: str, *, result: bool | None) -> None:
+        super().__init__(comment)
+        self.comment = comment
+        self.result = result
+
+
+def fail(comment: str, done: list[str] | None = None) -> Outcome:
+    """Return the outcome of a failure; ``done`` says what was changed before it."""
+    if done:
+        comment += "\n\nChanges already made: " + sentences(done)
+    return Outcome(comment, result=False)
+
+
+def foretell(comment: str) -> Outcome:
+    """Return the outcome of a dry run that found something to do."""
+    return Outcome(comment, result=None)
+
+
+def up_to_date(target: str, done: list[str], *, local_changes: bool = False) -> Outcome:
+    """Return the outcome for a repository that is as it should be, but for what ``done`` says."""
+    comment = f"Repository {target} is up-to-date"
+    if local_changes:
+        comment += ", but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes."
+    if done:
+        comment += f"\n\nChanges {'that would be ' if __opts__['test'] else ''}made: {sentences(done)}"
+    return Outcome(comment, result=True)
+
+
+def finished(row: Row, work: Callable[[], None]) -> Row:
+    """Do the ``work`` on ``row`` and return it, with what an `Outcome` or an error says."""
+    try:
+        work()
+    except Outcome as outcome:
+        row["result"], row["comment"] = outcome.result, outcome.comment
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        row["result"], row["comment"] = False, bare_message(error)
+    return row
+
+
+def sentences(parts: list[str]) -> str:
+    """Return one comment made of many; more than one end with a full stop."""
+    return ". ".join(parts) + ("." if len(parts) > 1 else "")
+
+
+def bare_message(error: Exception) -> str:
+    """Return what git said, without the command it was said to."""
+    return re.sub(r"^Command ['\"].+['\"] failed: ", "", str(error))
+
+
+def short(commit: str | None) -> str | None:
+    """Return the first seven digits of a commit."""
+    return None if commit is None else commit[:7]
+
+
+def redacted(url: str) -> str:
+    """Return a URL without its password."""
+    return _CREDENTIALS.sub(r"\1://<redacted>@", url)
+
+
+def unknown_arguments(arguments: dict[str, Any]) -> None:
+    """End the state if there are arguments it does not have."""
+    unknown = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("__")]
+    if unknown:
+        raise fail(f"The following keyword arguments are not valid: {', '.join(unknown)}")
+
+
+def text_or_none(value: Any) -> str | None:
+    """Return ``value`` as text, unless there is none."""
+    return None if value is None else str(value)
+
+
+def key_paths(identity: Any, word: str) -> list[str] | None:
+    """Return the private keys as a list of absolute paths and ``salt://`` URLs; end the state for anything else."""
+    if identity is None:
+        return None
+    if not isinstance(identity, (str, list)):
+        raise fail(f"{word} must be either a list or a string")
+    keys = [os.path.expanduser(str(key)) for key in ([identity] if isinstance(identity, str) else identity)]
+    for key in keys:
+        path = __salt__["cp.cache_file"](key, str(__env__)) if key.startswith("salt://") else key
+        if not path:
+            raise fail(f"{word} '{key}' does not exist.")
+        if not os.path.isabs(str(path)):
+            raise fail(f"{word} '{key}' is not an absolute path")
+    return keys
+
+
+def clear_folder(path: str) -> None:
+    """Remove what is in a folder, but not the folder; links are removed, not followed."""
+    complaints = []
+    for name in os.listdir(path):
+        inside = os.path.join(path, name)
+        try:
+            if os.path.isdir(inside) and not os.path.islink(inside):
+                shutil.rmtree(inside)
+            else:
+                os.unlink(inside)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            complaints.append(f"  {inside}\n    {error}")
+    if complaints:
+        raise fail("Unable to remove\n" + "\n".join(complaints))

@@ -1,0 +1,140 @@
+"""The ``http`` states: what a web server answers. They change nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError, RunCancelled
+
+Row = dict[str, Any]
+
+_LOGIN = re.compile(r"(https?)://[^/\s]*@", re.IGNORECASE)
+
+
+def query(
+    name: str,
+    match: Any = None,
+    match_type: str = "string",
+    status: Any = None,
+    status_type: str = "string",
+    wait_for: float | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Send a request to the URL ``name``; the answer must have the text ``match``, the ``status``, or both.
+
+    ``match_type: pcre`` makes ``match`` a regular expression; ``status_type`` is ``string``, ``pcre`` or ``list``.
+    ``wait_for`` is how many seconds to try until there is an answer. The other arguments are those of ``http.query``.
+    A dry run sends nothing, unless there is a ``test_url``.
+
+    Example::
+
+        the application answers:
+          http.query:
+            - name: http://localhost:8080/health
+            - status: 200
+    """
+    row: Row = {"name": _LOGIN.sub(r"\1://<redacted>@", name), "result": None, "comment": "", "changes": {}, "data": {}}
+    if match is None and status is None:
+        comment = "Either match text (match) or a status code (status) is required."
+        return {**row, "result": False, "comment": comment}
+    asked = _asked(kwargs)
+    try:
+        if wait_for:
+            row["data"] = __salt__["http.wait_for_successful_query"](name, wait_for=wait_for, **asked)
+        else:
+            row["data"] = __salt__["http.query"](name, **asked)
+        result, comments = _judged(row["data"], match, match_type, status, status_type)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError, re.error) as error:
+        return {**row, "result": False, "comment": str(error)}
+    return _concluded(row, result, comments, kwargs)
+
+
+def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -> Row:
+    """Send a request again and again until the answer is as ``http.query`` wants it, for ``wait_for`` seconds at most.
+
+    ``request_interval`` are the seconds between two requests, 1 if it is not given. The other arguments are those of
+    ``http.query``. A dry run does not wait.
+    """
+    wanted = {key: kwargs.pop(key, default) for key, default in _EXPECTATIONS.items()}
+    if __opts__["test"] or (wanted["match"] is None and wanted["status"] is None):
+        kwargs.pop("request_interval", None)
+        return query(name, **wanted, **kwargs)
+    row: Row = {"name": _LOGIN.sub(r"\1://<redacted>@", name), "result": None, "comment": "", "changes": {}, "data": {}}
+    try:
+        row["data"] = __salt__["http.wait_for_successful_query"](
+            name,
+            wait_for=wait_for,
+            accept=lambda answer: _judged(answer, **wanted)[0] is True,
+            **_asked(kwargs),
+        )
+        result, comments = _judged(row["data"], **wanted)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError, re.error) as error:
+        return {**row, "result": False, "comment": str(error)}
+    return _concluded(row, result, comments, kwargs)
+
+
+_EXPECTATIONS: dict[str, Any] = {"match": None, "match_type": "string", "status": None, "status_type": "string"}
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what a request reads and writes: a certificate it shows, a file it sends."""
+    cert = low.get("cert")
+    paths = [low.get("ca_bundle"), low.get("data_file"), *(cert if isinstance(cert, list) else [cert])]
+    return {"reads": [f"path:{path}" for path in paths if isinstance(path, str)], "writes": []}
+
+
+def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
+    asked = {key: value for key, value in arguments.items() if not key.startswith("__")}
+    asked.setdefault("decode", False)
+    asked |= {"text": True, "status": True}
+    return {**asked, "test": True} if __opts__["test"] else asked
+
+
+def _judged(
+    answer: dict[str, Any], match: Any, match_type: str, status: Any, status_type: str
+) -> tuple[bool | None, list[str]]:
+    """Return whether an answer is as it should be, and what to say of it."""
+    verdicts: list[tuple[bool, str]] = []
+    if match is not None:
+        verdicts += _matched(str(answer.get("text", "")), str(match), match_type)
+    if status is not None:
+        verdicts += _status_found(str(answer.get("status", "")), status, status_type)
+    if not verdicts:
+        return None, []
+    return all(fine for fine, _ in verdicts), [comment for _, comment in verdicts]
+
+
+def _matched(text: str, match: str, kind: str) -> list[tuple[bool, str]]:
+    if kind not in {"string", "pcre"}:
+        return []
+    fine = match in text if kind == "string" else bool(re.search(match, text))
+    what = "text" if kind == "string" else "pattern"
+    return [(fine, f'Match {what} "{match}" was {"" if fine else "not "}found.')]
+
+
+def _status_found(code: str, status: Any, kind: str) -> list[tuple[bool, str]]:
+    if kind == "list":
+        wanted = status if isinstance(status, list) else [status]
+        found = [each for each in wanted if str(each) == code]
+        return [(True, f"Status {found[0]} was found.")] if found else [(False, f"Statuses {status} were not found.")]
+    if kind == "pcre":
+        fine = bool(re.search(str(status), code))
+        return [(fine, f'Status pattern "{status}" was {"" if fine else "not "}found.')]
+    if kind == "string":
+        fine = code == str(status)
+        return [(fine, f"Status {status} was {'' if fine else 'not '}found.")]
+    return []
+
+
+def _concluded(row: Row, result: bool | None, comments: list[str], arguments: dict[str, Any]) -> Row:
+    comment = " ".join(comments)
+    if not __opts__["test"]:
+        return {**row, "result": result, "comment": comment}
+    sent = f", TEST URL WAS: {arguments['test_url']}" if "test_url" in arguments else ""
+    return {**row, "result": None, "comment": f"{comment} (TEST MODE{sent})"}

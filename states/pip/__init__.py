@@ -1,0 +1,213 @@
+"""The ``pip`` states: Python packages, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError, RunCancelled
+
+from .installation import Installation as _Installation
+
+Row = dict[str, Any]
+
+__all__ = ["installed", "mod_footprint", "removed", "uptodate"]
+
+
+def installed(
+    name: str,
+    pkgs: list[Any] | None = None,
+    pip_bin: str | None = None,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    use_wheel: bool = False,
+    no_use_wheel: bool = False,
+    log: str | None = None,
+    proxy: Any = None,
+    timeout: Any = None,
+    repo: str | None = None,
+    editable: Any = None,
+    find_links: Any = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+    no_index: bool = False,
+    mirrors: Any = None,
+    build: str | None = None,
+    target: str | None = None,
+    download: str | None = None,
+    download_cache: str | None = None,
+    source: str | None = None,
+    upgrade: bool = False,
+    force_reinstall: bool = False,
+    ignore_installed: bool = False,
+    exists_action: str | None = None,
+    no_deps: bool = False,
+    no_install: bool = False,
+    no_download: bool = False,
+    install_options: Any = None,
+    global_options: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    pre_releases: bool = False,
+    cert: str | None = None,
+    allow_all_external: bool = False,
+    allow_external: Any = None,
+    allow_unverified: Any = None,
+    process_dependency_links: bool = False,
+    env_vars: dict[str, Any] | None = None,
+    use_vt: bool = False,
+    trusted_host: str | None = None,
+    no_cache_dir: bool = False,
+    cache_dir: str | None = None,
+    no_binary: Any = None,
+    extra_args: list[Any] | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that the package ``name`` (``name >= 1.2``), or those in ``pkgs``, is installed.
+
+    ``bin_env`` is a virtual environment, or a pip; without it, it is the Python this runs in. ``requirements`` (files,
+    also ``salt://``) and ``editable`` (source folders) are handed to pip every time. ``upgrade`` takes the newest
+    version that is allowed. The other arguments are options of pip's.
+
+    Example::
+
+        packages of the application:
+          pip.installed:
+            - pkgs:
+              - django >= 4, < 5
+              - gunicorn
+            - bin_env: /srv/app/venv
+    """
+    options = {
+        "use_wheel": use_wheel,
+        "no_use_wheel": no_use_wheel,
+        "log": log,
+        "proxy": proxy,
+        "timeout": timeout,
+        "find_links": find_links,
+        "index_url": index_url,
+        "extra_index_url": extra_index_url,
+        "no_index": no_index,
+        "build": build,
+        "target": target,
+        "download": download,
+        "download_cache": download_cache,
+        "source": source,
+        "upgrade": upgrade,
+        "force_reinstall": force_reinstall,
+        "ignore_installed": ignore_installed,
+        "exists_action": exists_action,
+        "no_deps": no_deps,
+        "no_install": no_install,
+        "no_download": no_download,
+        "install_options": install_options,
+        "global_options": global_options,
+        "pre_releases": pre_releases,
+        "cert": cert,
+        "allow_all_external": allow_all_external,
+        "allow_external": allow_external,
+        "allow_unverified": allow_unverified,
+        "process_dependency_links": process_dependency_links,
+        "trusted_host": trusted_host,
+        "no_cache_dir": no_cache_dir,
+        "cache_dir": cache_dir,
+        "no_binary": no_binary,
+        "extra_args": extra_args,
+    }
+    if pkgs and not isinstance(pkgs, list):
+        return {"name": name, "result": False, "changes": {}, "comment": "pkgs argument must be formatted as a list"}
+    wanted = [_as_text(package) for package in pkgs or [name]]
+    row: Row = {"name": ";".join(wanted), "result": None, "comment": "", "changes": {}}
+    where = {"bin_env": bin_env or pip_bin, "user": user, "cwd": cwd, "env_vars": env_vars}
+    installation = _Installation(row, wanted, requirements, editable, where, options)
+    try:
+        installation.run(name)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        row["result"], row["comment"] = False, str(error)
+    return row
+
+
+def removed(
+    name: str,
+    requirements: Any = None,
+    bin_env: str | None = None,
+    log: str | None = None,
+    proxy: Any = None,
+    timeout: Any = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    use_vt: bool = False,
+) -> Row:
+    """Make sure that the package ``name`` is not installed in the environment ``bin_env``."""
+    row: Row = {"name": name, "result": None, "comment": "", "changes": {}}
+    key = __salt__["pip.normalize"](name)
+    try:
+        if key not in __salt__["pip.list"](bin_env=bin_env, user=user, cwd=cwd):
+            return {**row, "result": True, "comment": "Package is not installed."}
+        if __opts__["test"]:
+            return {**row, "comment": f"Package {name} is set to be removed"}
+        done = __salt__["pip.uninstall"](
+            pkgs=name,
+            requirements=requirements,
+            bin_env=bin_env,
+            log=log,
+            proxy=proxy,
+            timeout=timeout,
+            user=user,
+            cwd=cwd,
+        )
+        gone = key not in __salt__["pip.list"](bin_env=bin_env, user=user, cwd=cwd)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        return {**row, "result": False, "comment": f"Error uninstalling '{name}': {error}"}
+    if done["retcode"] or not gone:
+        return {**row, "result": False, "comment": "Could not remove package."}
+    return {**row, "result": True, "changes": {name: "Removed"}, "comment": "Package was successfully removed."}
+
+
+def uptodate(
+    name: str, bin_env: str | None = None, user: str | None = None, cwd: str | None = None, use_vt: bool = False
+) -> Row:
+    """Make sure that every package of the environment ``bin_env`` has its newest version. ``name`` means nothing."""
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": "Failed to update."}
+    where = {"bin_env": bin_env, "user": user, "cwd": cwd}
+    try:
+        if not __salt__["pip.list_upgrades"](**where):
+            return {**row, "result": True, "comment": "System is already up-to-date."}
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": "System update will be performed"}
+        done = __salt__["pip.upgrade"](**where)
+    except RunCancelled:
+        raise
+    except (AsyncStateError, OSError) as error:
+        return {**row, "comment": str(error)}
+    if not done["result"]:
+        return {**row, **done}
+    return {**row, "changes": done, "result": True, "comment": "Upgrade successful."}
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what a pip state reads and writes: the whole environment, or the packages of this Python."""
+    reads = [f"user:{low['user']}"] if isinstance(low.get("user"), str) else []
+    for key in ("requirements", "find_links", "editable"):
+        value = low.get(key)
+        items = value if isinstance(value, list) else str(value or "").split(",")
+        reads += [f"path:{os.path.normpath(item)}/**" for item in map(str, items) if item.startswith("/")]
+    environment = low.get("bin_env") or low.get("pip_bin")
+    writes = [f"path:{_tree(str(path))}/**" for path in (environment, low.get("target")) if path]
+    return {"reads": reads, "writes": writes or ["pip"]}
+
+
+def _tree(path: str) -> str:
+    """Return the environment a path means: the directory itself, or that of the program in its ``bin``."""
+    path = os.path.normpath(path)
+    folder, program = os.path.split(path)
+    return os.path.dirname(folder) if program.startswith(("pip", "python")) else path
+
+
+def _as_text(package: Any) -> str:
+    return " ".join(map(str, next(iter(package.items())))) if isinstance(package, dict) and package else str(package)

@@ -1,0 +1,217 @@
+"""What ``pip.installed`` finds, does and says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+Row = dict[str, Any]
+
+_NO_CHANGE = (
+    "Requirement already satisfied",
+    "Requirement already up-to-date",
+    "Requirement not upgraded",
+    "Collecting",
+    "Cloning",
+    "Cleaning up...",
+    "Looking in indexes",
+)
+"""How the lines of pip's begin that say nothing about a change."""
+_ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
+_CREDENTIALS = re.compile(r"(\w+)://\S*@")
+
+
+class Wanted(NamedTuple):
+    """One package: its normalized name ("" if only pip knows), how it was asked for, what versions are allowed."""
+
+    name: str
+    text: str
+    specs: list[tuple[str, str]]
+
+
+@dataclass
+class Installation:
+    """One ``pip.installed``. ``where`` says whose pip runs; ``options`` are those of ``pip.install``."""
+
+    row: Row
+    texts: list[str]
+    requirements: Any
+    editable: Any
+    where: dict[str, Any]
+    options: dict[str, Any]
+    already: list[str] = field(default_factory=list)
+    """Comments on packages that are there."""
+
+    def run(self, name: str) -> None:
+        """Do the work and fill the row in. Raises what the execution module raises."""
+        try:
+            version = __salt__["pip.version"](self.where["bin_env"])
+        except CommandExecutionError as error:
+            self._end(False, f"Error installing '{name}': {error}")
+            return
+        for option in ("use_wheel", "no_use_wheel"):
+            if self.options[option]:
+                self._end(
+                    False,
+                    f"The '{option}' option is only supported in pip between 1.4 and 9.0.3. The version of pip "
+                    f"detected was {version}.",
+                )
+                return
+        user = self.where["user"]
+        wanted = [] if self._is_by_file() else self._parsed()
+        if wanted is None:
+            return
+        if user and not __salt__["user.info"](user):
+            self._end(False, f"User {user} does not exist")
+        elif self._is_by_file():
+            self._process_files()
+        else:
+            self._process_packages(wanted)
+
+    def _is_by_file(self) -> bool:
+        return bool(self.requirements or self.editable)
+
+    def _parsed(self) -> list[Wanted] | None:
+        found, complaints = [], []
+        for text in self.texts:
+            try:
+                name, specs = __salt__["pip.requirement"](text)
+                found.append(Wanted(name, text, specs))
+            except InvocationError as error:
+                complaints.append(str(error))
+        if complaints:
+            self._end(False, "\n".join(complaints))
+            return None
+        return found
+
+    def _process_files(self) -> None:
+        if __opts__["test"]:
+            comments = []
+            if self.requirements:
+                comments.append(f"Requirements file '{self.requirements}' will be processed.")
+            if self.editable:
+                comments.append(
+                    f'Package will be installed in editable mode (i.e. setuptools "develop mode") from {self.editable}.'
+                )
+            self._end(None, " ".join(comments))
+            return
+        done = self._install("")
+        if done["retcode"]:
+            failures = []
+            if self.requirements:
+                failures.append(f'Unable to process requirements file "{self.requirements}"')
+            if self.editable:
+                failures.append(f"Unable to install from VCS checkout {self.editable}.")
+            self._end(False, " ".join([*failures, self._error(done)]))
+            return
+        comments = []
+        if self.requirements:
+            if all(line.strip().startswith(_NO_CHANGE) for line in done["stdout"].split("\n")):
+                comments.append("Requirements were already installed.")
+            else:
+                self.row["changes"]["requirements"] = True
+                comments.append(f"Successfully processed requirements file {self.requirements}.")
+        if self.editable:
+            self.row["changes"]["editable"] = True
+            comments.append(f"Package successfully installed from VCS checkout {self.editable}.")
+        self._end(True, " ".join(comments))
+
+    def _process_packages(self, wanted: list[Wanted]) -> None:
+        there = __salt__["pip.list"](**self.where)
+        missing = [package for package in wanted if not self._is_fine(package, there)]
+        if not missing:
+            also = " and up-to-date" if self.options["upgrade"] else ""
+            self._end(True, "\n".join([*self.already, f"All specified packages are already installed{also}"]))
+            return
+        if __opts__["test"]:
+            if len(wanted) > 1:
+                comment = "\n".join(["Python package(s) set to be installed:", *(package.text for package in wanted)])
+            else:
+                comment = f"Python package {missing[0].text} is set to be installed"
+            self._end(None, comment)
+            return
+        done = self._install(",".join(package.text.replace(",", ";") for package in missing))
+        if done["retcode"]:
+            names = ", ".join(package.text.replace(",", ";") for package in missing)
+            self._end(False, "\n".join([*self.already, f"Failed to install packages: {names}. {self._error(done)}"]))
+            return
+        self._report(missing, there, done["stdout"])
+
+    def _is_fine(self, package: Wanted, there: dict[str, str]) -> bool:
+        """Tell whether nothing is to be done for a package, and note what to say of it."""
+        options = self.options
+        if options["ignore_installed"] or options["force_reinstall"] or package.name not in there:
+            return False
+        have = there[package.name]
+        if not options["upgrade"]:
+            fine: bool = __salt__["pip.satisfies"](have, package.specs)
+            if fine:
+                self.already.append(f"Python package {package.text} was already installed")
+            return fine
+        best = self._best(package)
+        if best is None:
+            self.already.append(
+                f"Python package {package.name} was already installed and\n"
+                "the available upgrade doesn't fulfills the version requirements"
+            )
+            return True
+        if __salt__["pip.satisfies"](have, [("==", best)]):
+            self.already.append(f"Python package {package.text} was already installed")
+            return True
+        return False
+
+    def _best(self, package: Wanted) -> str | None:
+        """Return the newest version that can be had and is allowed."""
+        asked = "".join(version for _, version in package.specs)
+        versions = __salt__["pip.list_all_versions"](
+            package.name,
+            include_alpha="a" in asked,
+            include_beta="b" in asked,
+            include_rc="rc" in asked,
+            **self.where,
+            **{key: self.options[key] for key in ("index_url", "extra_index_url", "find_links", "no_index")},
+        )
+        allowed = [version for version in versions or [] if __salt__["pip.satisfies"](version, package.specs)]
+        return allowed[-1] if allowed else None
+
+    def _install(self, packages: str) -> dict[str, Any]:
+        done: dict[str, Any] = __salt__["pip.install"](
+            pkgs=packages,
+            requirements=self.requirements,
+            editable=self.editable,
+            saltenv=str(__env__),
+            disable_version_check=True,
+            **self.where,
+            **self.options,
+        )
+        return done
+
+    def _report(self, asked: list[Wanted], before: dict[str, str], output: str) -> None:
+        # pip also calls a package "already satisfied" that it then replaces by a newer version.
+        lines = [line for line in output.split("\n") if line.startswith(_ALREADY)]
+        unchanged = {
+            __salt__["pip.normalize"](re.split(r"[=!<>~@\[]", line.partition(":")[2].split()[0])[0]) for line in lines
+        }
+        there = __salt__["pip.list"](**self.where)
+        unseen = []
+        for package in asked:
+            if not package.name:
+                self.row["changes"][f"{package.text.replace(',', ';')}==???"] = "Installed"
+            elif package.name not in there:
+                unseen.append(
+                    f"There was no error installing package '{package.text}' although it does not show when calling "
+                    "'pip.freeze'."
+                )
+            elif package.name not in unchanged or there[package.name] != before.get(package.name):
+                self.row["changes"][f"{package.name}=={there[package.name]}"] = "Installed"
+        self._end(True, "\n".join([*self.already, *(unseen or ["All packages were successfully installed"])]))
+
+    def _error(self, done: dict[str, Any]) -> str:
+        return _CREDENTIALS.sub(r"\1://<redacted>@", f"Error: {done['stdout']} {done['stderr']}")
+
+    def _end(self, result: bool | None, comment: str) -> None:
+        self.row["result"], self.row["comment"] = result, comment

@@ -1,0 +1,188 @@
+"""The ``virtualenv`` state: a virtual environment of Python and the packages in it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
+
+Row = dict[str, Any]
+
+
+class _Failed(Exception):
+    """Ends the state; its text is the comment."""
+
+
+def managed(
+    name: str,
+    venv_bin: str | None = None,
+    requirements: Any = None,
+    system_site_packages: bool = False,
+    distribute: bool = False,
+    use_wheel: bool = False,
+    clear: bool = False,
+    python: str | None = None,
+    extra_search_dir: Any = None,
+    never_download: bool | None = None,
+    prompt: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    index_url: str | None = None,
+    extra_index_url: str | None = None,
+    pre_releases: bool = False,
+    no_deps: bool = False,
+    pip_download: str | None = None,
+    pip_download_cache: str | None = None,
+    pip_exists_action: str | None = None,
+    pip_ignore_installed: bool = False,
+    proxy: Any = None,
+    use_vt: bool = False,
+    env_vars: dict[str, Any] | None = None,
+    no_use_wheel: bool = False,
+    pip_upgrade: bool = False,
+    pip_pkgs: Any = None,
+    pip_no_cache_dir: bool = False,
+    pip_cache_dir: str | None = None,
+    process_dependency_links: bool = False,
+    no_binary: Any = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that there is a virtual environment at ``name``, with ``pip_pkgs`` and ``requirements`` in it.
+
+    ``venv_bin`` and ``python`` say what makes it, ``clear`` makes it anew every time. ``requirements`` is a file, also
+    a ``salt://`` one. Arguments of ``pip.install`` that are not named here (``find_links``, ``no_index`` …) may be
+    given, too.
+
+    Example::
+
+        /srv/app/venv:
+          virtualenv.managed:
+            - python: python3
+            - requirements: salt://app/requirements.txt
+            - user: www
+    """
+    row: Row = {"name": name, "result": True, "comment": "", "changes": {}}
+    making = {
+        "venv_bin": venv_bin,
+        "system_site_packages": system_site_packages,
+        "distribute": distribute,
+        "clear": clear,
+        "python": python,
+        "extra_search_dir": extra_search_dir,
+        "never_download": never_download,
+        "prompt": prompt,
+        "user": user,
+    }
+    making |= {key: kwargs.pop(key) for key in ("symlinks", "upgrade", "pip") if key in kwargs}
+    installing = {
+        "process_dependency_links": process_dependency_links,
+        "use_wheel": use_wheel,
+        "no_use_wheel": no_use_wheel,
+        "no_binary": no_binary,
+        "user": user,
+        "cwd": cwd,
+        "index_url": index_url,
+        "extra_index_url": extra_index_url,
+        "download": pip_download,
+        "download_cache": pip_download_cache,
+        "pre_releases": pre_releases,
+        "exists_action": pip_exists_action,
+        "ignore_installed": pip_ignore_installed,
+        "upgrade": pip_upgrade,
+        "no_deps": no_deps,
+        "proxy": proxy,
+        "env_vars": env_vars,
+        "no_cache_dir": pip_no_cache_dir,
+        "cache_dir": pip_cache_dir,
+        **{key: value for key, value in kwargs.items() if not key.startswith("__")},
+    }
+    try:
+        files = _cached(requirements)
+        if __opts__["test"]:
+            return _foretold(row, files, pip_pkgs, clear=clear, user=user)
+        _make(row, making)
+        if files or pip_pkgs:
+            _install(row, files, pip_pkgs, installing)
+    except RunCancelled:
+        raise
+    except (_Failed, AsyncStateError, OSError) as error:
+        row["result"], row["comment"] = False, str(error)
+    return row
+
+
+def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what an environment reads and writes: its whole tree."""
+    path = os.path.normpath(str(low.get("name", "")))
+    reads = [f"user:{low['user']}"] if isinstance(low.get("user"), str) else []
+    files = low.get("requirements")
+    listed = files if isinstance(files, list) else str(files or "").split(",")
+    reads += [f"path:{os.path.normpath(item)}" for item in map(str, listed) if item.startswith("/")]
+    for key in ("venv_bin", "python"):
+        if str(low.get(key) or "").startswith("/"):
+            reads.append(f"path:{os.path.normpath(str(low[key]))}")
+    return {"reads": [*reads, f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}", f"path:{path}/**"]}
+
+
+def _python(name: str) -> str:
+    return os.path.join(name, "bin", "python")
+
+
+def _version(name: str) -> str:
+    # Where Python writes its version to has changed; Salt's row shows what is on stderr.
+    return str(__salt__["cmd.run_stderr"]([_python(name), "-V"], python_shell=False)).strip("\n")
+
+
+def _cached(requirements: Any) -> Any:
+    if not isinstance(requirements, str) or not requirements.startswith("salt://"):
+        return requirements
+    path = __salt__["cp.cache_file"](requirements, str(__env__))
+    if not path:
+        raise _Failed(f"pip requirements file '{requirements}' not found")
+    return path
+
+
+def _foretold(row: Row, files: Any, packages: Any, *, clear: bool, user: str | None) -> Row:
+    name = row["name"]
+    if not os.path.exists(_python(name)):
+        return {**row, "result": None, "comment": f"Virtualenv {name} is set to be created"}
+    if clear:
+        row["changes"] = {"cleared_packages": __salt__["pip.freeze"](bin_env=name), "old": _version(name)}
+        return {**row, "result": None, "comment": f"Virtualenv {name} is set to be cleared"}
+    unmet = __salt__["pip.unmet"](packages, files, bin_env=name, user=user) if files or packages else []
+    comment = f"Virtualenv {name} is already created"
+    if not unmet:
+        return {**row, "comment": comment}
+    return {**row, "result": None, "comment": f"{comment}, packages are set to be installed: {', '.join(unmet)}"}
+
+
+def _make(row: Row, making: dict[str, Any]) -> None:
+    name, changes = row["name"], row["changes"]
+    if os.path.exists(_python(name)):
+        if not making["clear"]:
+            row["comment"] = "virtualenv exists"
+            return
+        changes["cleared_packages"] = __salt__["pip.freeze"](bin_env=name)
+        changes["old"] = _version(name)
+    try:
+        done = __salt__["virtualenv.create"](name, **making)
+    except CommandExecutionError as error:
+        changes.clear()
+        raise _Failed(f"Failed to create virtualenv: {error}") from error
+    if done["retcode"]:
+        raise _Failed(done["stdout"] + done["stderr"])
+    changes["new"] = _version(name)
+    row["comment"] = "Cleared existing virtualenv" if making["clear"] else "Created new virtualenv"
+
+
+def _install(row: Row, files: Any, packages: Any, installing: dict[str, Any]) -> None:
+    name = row["name"]
+    before = set(__salt__["pip.freeze"](bin_env=name, user=installing["user"]))
+    done = __salt__["pip.install"](pkgs=packages, requirements=files, bin_env=name, saltenv=str(__env__), **installing)
+    if done["retcode"]:
+        row["result"] = False
+        row["comment"] = f"{row['comment']}\n{done['stdout']}\n{done['stderr']}"
+    after = set(__salt__["pip.freeze"](bin_env=name, user=installing["user"]))
+    if before != after:
+        row["changes"]["packages"] = {"new": sorted(after - before) or "", "old": sorted(before - after) or ""}
