@@ -200,7 +200,7 @@ async def test_chains_across_the_two_sides_never_deadlock(tree):
     async with tree.attached() as host:
         chains = [in_thread(host, host.salt["mod.level"], 4) for _ in range(64)]
         chains += [host.salt["mod.level_later"](5) for _ in range(64)]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             assert await asyncio.gather(*chains) == [0] * 128
 
 

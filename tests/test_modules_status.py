@@ -25,7 +25,7 @@ def test_uptime(plugins):
     up = plugins.call("status.uptime")
     assert up["seconds"] > 0
     assert up["days"] == up["seconds"] // 86400
-    assert abs(up["since_t"] + up["seconds"] - time.time()) < 3
+    assert abs(up["since_t"] + up["seconds"] - time.time()) < 60
     assert up["since_iso"].count(":") == 2
 
 

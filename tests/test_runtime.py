@@ -72,7 +72,7 @@ async def test_leaving_the_block_by_an_exception_cancels_the_run(tree):
         plan = await rt.compile(["web"])
 
         async def give_up():
-            async with asyncio.timeout(10), rt.run(plan) as run:
+            async with asyncio.timeout(40), rt.run(plan) as run:
                 async for event in run:
                     assert isinstance(event, RunStarted), "enough"
 

@@ -83,13 +83,13 @@ def test_dry_run_runs_nothing(plugins, tmp_path):
 
 
 def test_timeout(plugins):
-    row = run(plugins, "sleep 5; :", timeout=0.1)
+    row = run(plugins, "sleep 600; :", timeout=0.1)
     assert row["result"] is False
-    assert row["changes"] == outputs("sleep 5; : : Timed out after 0.1 seconds", retcode=1)
+    assert row["changes"] == outputs("sleep 600; : : Timed out after 0.1 seconds", retcode=1)
 
 
 def test_ignored_timeout(plugins):
-    row = run(plugins, "sleep 5; :", timeout=0.1, ignore_timeout=True)
+    row = run(plugins, "sleep 600; :", timeout=0.1, ignore_timeout=True)
     assert row["result"] is True
     assert row["changes"]["retcode"] == 0
 
