@@ -159,7 +159,10 @@ def test_requirements_files(plugins, fake, tmp_path):
     assert dry["comment"].startswith("Requirements file 'salt://list' will be processed. Package will be installed in")
     row = plugins.state("pip.installed", **arguments)
     assert fake.calls[-1][-4:] == ["--editable", "/srv/app", "--requirement", str(path)]
-    assert row["changes"] == {"requirements": True, "editable": True}
+    assert row["changes"] == {"editable": True}
+    assert row["comment"].startswith("Requirements were already installed. Package successfully installed from VCS")
+    fake.available["/srv/app"] = ["1"]
+    assert plugins.state("pip.installed", **arguments)["changes"] == {"requirements": True, "editable": True}
     fake.complaint = "no"
     row = plugins.state("pip.installed", name="x", requirements="salt://list")
     assert row["comment"] == 'Unable to process requirements file "salt://list" Error: Looking no'

@@ -23,7 +23,7 @@ _REQUIREMENT = re.compile(
     r"\s*(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
     r"\(?(?P<specs>[^;)]*)\)?\s*(?:;.*)?"
 )
-_AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*(\S+://\S+)")
+_AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*\S+://\S+")
 _SPEC = re.compile(r"\s*(~=|===|==|!=|<=|>=|<|>)\s*(\S+)\s*")
 _INCLUDED = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)", re.MULTILINE)
 
@@ -45,8 +45,7 @@ def requirement(text: str) -> Requirement:
     plain = text.strip()
     named = _AT_URL.match(plain)
     if named:
-        # The wheel's name tells its version, too.
-        return Requirement(normalize(named[1]), _of_url(named[2]).specs)
+        return Requirement(normalize(named[1]), [])
     if "://" in plain:
         return _of_url(plain)
     if plain.startswith(".") or os.sep in plain or plain.lower().endswith(_ARCHIVES):

@@ -11,16 +11,6 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 Row = dict[str, Any]
 
-_NO_CHANGE = (
-    "Requirement already satisfied",
-    "Requirement already up-to-date",
-    "Requirement not upgraded",
-    "Collecting",
-    "Cloning",
-    "Cleaning up...",
-    "Looking in indexes",
-)
-"""How the lines of pip's begin that say nothing about a change."""
 _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
 _CREDENTIALS = re.compile(r"(\w+)://\S*@")
 
@@ -99,26 +89,33 @@ class Installation:
                 )
             self._end(None, " ".join(comments))
             return
-        done = self._install("")
+        try:
+            done = self._install("")
+        except InvocationError as error:
+            self._end(False, " ".join([*self._file_failures(), f"Error: {error}"]))
+            return
         if done["retcode"]:
-            failures = []
-            if self.requirements:
-                failures.append(f'Unable to process requirements file "{self.requirements}"')
-            if self.editable:
-                failures.append(f"Unable to install from VCS checkout {self.editable}.")
-            self._end(False, " ".join([*failures, self._error(done)]))
+            self._end(False, " ".join([*self._file_failures(), self._error(done)]))
             return
         comments = []
         if self.requirements:
-            if all(line.strip().startswith(_NO_CHANGE) for line in done["stdout"].split("\n")):
-                comments.append("Requirements were already installed.")
-            else:
+            if "Successfully installed" in done["stdout"]:
                 self.row["changes"]["requirements"] = True
                 comments.append(f"Successfully processed requirements file {self.requirements}.")
+            else:
+                comments.append("Requirements were already installed.")
         if self.editable:
             self.row["changes"]["editable"] = True
             comments.append(f"Package successfully installed from VCS checkout {self.editable}.")
         self._end(True, " ".join(comments))
+
+    def _file_failures(self) -> list[str]:
+        failures = []
+        if self.requirements:
+            failures.append(f'Unable to process requirements file "{self.requirements}"')
+        if self.editable:
+            failures.append(f"Unable to install from VCS checkout {self.editable}.")
+        return failures
 
     def _process_packages(self, wanted: list[Wanted]) -> None:
         there = __salt__["pip.list"](**self.where)
