@@ -1,0 +1,41 @@
+"""The interface of ``timezone``: where on earth the machine believes to be, and what its clock shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.interfaces.base import Interface
+
+
+class TimezoneInterface(Interface):
+    """The time zone of the system, and whether the hardware clock runs in it or in UTC."""
+
+    __modulename__ = "timezone"
+
+    def get_zone(self) -> str:
+        """Return the name of the time zone, such as ``Europe/Berlin``. CommandExecutionError if nothing tells."""
+        return ""
+
+    def get_zonecode(self) -> str:
+        """Return the abbreviation now in force, such as ``CEST``."""
+        return ""
+
+    def get_offset(self) -> str:
+        """Return how far the time is ahead of UTC, such as ``+0200``."""
+        return ""
+
+    def set_zone(self, timezone: str) -> Any:
+        """Set the time zone; True, or a sentence that says why that cannot be."""
+        return None
+
+    def zone_compare(self, timezone: str) -> bool:
+        """Return whether this is the time zone."""
+        return True
+
+    def get_hwclock(self) -> Any:
+        """Return "UTC" or "localtime", None without a hardware clock."""
+        return None
+
+    def set_hwclock(self, clock: str) -> bool:
+        """Let the hardware clock run in "UTC" or in "localtime"."""
+        return True

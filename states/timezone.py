@@ -1,0 +1,69 @@
+"""The ``timezone`` states: the time zone of the system, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+
+def __virtual__() -> Any:
+    if "timezone.get_zone" in __salt__:
+        return True
+    return False, "timezone module could not be loaded"
+
+
+def system(name: str, utc: bool = True) -> Row:
+    """Make sure that ``name`` is the time zone of the system, and with ``utc`` that the hardware clock runs in UTC.
+
+    ::
+
+        Europe/Berlin:
+          timezone.system
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    try:
+        zone_is_right = __salt__["timezone.zone_compare"](name)
+    except (InvocationError, CommandExecutionError) as error:
+        comment = f"Unable to compare desired timezone '{name}' to system timezone: {error}"
+        return {**row, "result": False, "comment": comment}
+    set_clock = bool(utc) and __salt__["timezone.get_hwclock"]() == "localtime"
+    if zone_is_right and not set_clock:
+        fine = [f"Timezone {name} already set", *([f"UTC already set to {name}"] if utc else [])]
+        return {**row, "comment": ", ".join(fine)}
+    if __opts__["test"]:
+        steps = [] if zone_is_right else [f"Timezone {name} needs to be set"]
+        steps += [f"UTC needs to be set to {utc}"] if set_clock else []
+        return {**row, "result": None, "comment": ", ".join(steps)}
+    comments = [] if zone_is_right else [_set_zone(row, name)]
+    if set_clock:
+        comments.append(_set_clock(row, utc))
+    return {**row, "comment": ", ".join(comments)}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that there is one time zone; its file and that of its name may be of a package."""
+    return {"reads": ["path:/usr/share/zoneinfo"], "writes": ["path:/etc/localtime", "path:/etc/timezone"]}
+
+
+def _set_zone(row: Row, name: str) -> str:
+    done = __salt__["timezone.set_zone"](name)
+    if done is True:
+        row["changes"]["timezone"] = name
+        return f"Set timezone {name}"
+    row["result"] = False
+    return f"Failed to set timezone: {done}" if done else "Failed to set timezone"
+
+
+def _set_clock(row: Row, utc: bool) -> str:
+    if __salt__["timezone.set_hwclock"]("UTC"):
+        row["changes"]["utc"] = utc
+        return f"Set UTC to {utc}"
+    row["result"] = False
+    return f"Failed to set UTC to {utc}"
