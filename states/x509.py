@@ -270,7 +270,9 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     sources = [given.get(key) for given in (low, policy) for key in _SOURCES]
     chain = low.get("append_certs") or []
     sources += chain if isinstance(chain, list) else [chain]
-    sources += [each.get("certificate") for each in low.get("revoked") or () if isinstance(each, dict)]
+    revoked: Any = low.get("revoked")
+    revoked = revoked if isinstance(revoked, list) else []
+    sources += [each.get("certificate") for each in revoked if isinstance(each, dict)]
     reads += [f"path:{os.path.normpath(each)}" for each in sources if isinstance(each, str) and each.startswith("/")]
     reads += [f"{key}:{low[key]}" for key in ("user", "group") if low.get(key)]
     copypath = low.get("copypath") or policy.get("copypath")
@@ -281,7 +283,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 def _policy(name: Any) -> Mapping[str, Any]:
     """Return a signing policy for what its footprint is; whether it exists is found out when it is used."""
     policies = __pillar__.get("x509_signing_policies") or __opts__.get("x509_signing_policies") or {}
-    policy = policies.get(name) if isinstance(policies, dict) else None
+    policy = policies.get(name) if isinstance(policies, dict) and isinstance(name, str) else None
     if isinstance(policy, list):
         return {key: value for each in policy if isinstance(each, dict) for key, value in each.items()}
     return policy if isinstance(policy, dict) else {}

@@ -7,6 +7,7 @@ import re
 
 import asyncstate.states as bundled
 import pytest
+from plugin_harness import PluginHarness
 from trees import edges, plan
 
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
@@ -56,15 +57,17 @@ def kinds():
 
 @pytest.mark.feature("F059")
 @pytest.mark.parametrize("name", MODULES)
-def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_given(name, kinds):
+def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_given(name, kinds, tmp_path):
     module = state_module(name)
     assert callable(getattr(module, "mod_footprint", None)), f"states/{name} has no mod_footprint"
+    harness = PluginHarness(tmp_path)
     for function, call in functions_of(module):
         parameters = [parameter for parameter in inspect.signature(call).parameters if parameter != "name"]
         for value in ODD:
             for called in NAMES:
                 low = dict.fromkeys(parameters, value) | {"state": name, "fun": function, "name": called, "__id__": "i"}
-                footprint = module.mod_footprint(low)
+                with harness.calling():
+                    footprint = module.mod_footprint(low)
                 assert footprint.keys() <= {"reads", "writes", "unknown"}
                 touched = [*footprint.get("reads", ()), *footprint.get("writes", ())]
                 assert all(isinstance(each, str) for each in touched), (function, value, touched)
@@ -92,6 +95,11 @@ ORDERED = {
     "what is below gets its mode": (
         "file.managed: [{name: /a/b}]",
         "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]",
+    ),
+    "a folder comes with a file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.exists: [{name: /a}]"),
+    "a folder comes with a file, and a condition asks": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "service.running: [{name: s}, {onlyif: test -d /a}]",
     ),
     "one file": ("file.managed: [{name: /a}]", "file.append: [{name: /a/../a}]"),
     "a copy needs its source": ("file.managed: [{name: /a}]", "file.copy: [{name: /b}, {source: /a}]"),

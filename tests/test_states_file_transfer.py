@@ -413,7 +413,7 @@ def test_patch(plugins, tmp_path):
         ({"fun": "directory", "name": "/a/b", "clean": True}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
         ({"fun": "recurse", "name": "/a/b", "source": "salt://x"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
         ({"fun": "absent", "name": "/a/b"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
-        ({"fun": "exists", "name": "/a/b"}, {"path:/a/b"}, set()),
+        ({"fun": "exists", "name": "/a/b"}, {"path:/a/b/**"}, set()),
         (
             {"fun": "rename", "name": "/a/b", "source": "/s"},
             {"path:/a"},

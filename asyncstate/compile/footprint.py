@@ -153,7 +153,10 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
 
 
 def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the files that the conditions of a state name; None if it has no conditions."""
+    """Return the files that the conditions of a state name; None if it has no conditions.
+
+    What is asked of a folder may be what is in it, and whether it is there may depend on who needed it for a file.
+    """
     if args.keys().isdisjoint(_CONDITIONS):
         return None
     found: dict[str, None] = {}
@@ -162,7 +165,7 @@ def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
         value = stack.pop()
         if isinstance(value, str):
             paths = _ABSOLUTE_PATH.findall(value)
-            found.update((f"path:{path}", None) for path in paths if not path.startswith(_NOT_FILES))
+            found.update((f"path:{path}/**", None) for path in paths if not path.startswith(_NOT_FILES))
         elif isinstance(value, (list, tuple)):
             stack.extend(value)
         elif isinstance(value, dict):

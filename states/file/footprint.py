@@ -28,7 +28,8 @@ def mod_footprint(low: dict[str, Any]) -> Names:
     if fun == "accumulated":
         return {"reads": [], "writes": [f"accumulator:{os.path.normpath(str(low.get('filename', '')))}"]}
     if fun in _LOOKS:
-        return {"reads": [f"path:{path}"], "writes": []}
+        # A folder is also there because a file in it needed one.
+        return {"reads": [f"path:{path.rstrip('/')}/**"], "writes": []}
     writes.append(f"path:{path}")
     if fun in _TREES or _is_tree(fun, low):
         writes.append(f"path:{path.rstrip('/')}/**")
