@@ -79,6 +79,13 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
+def platforms(session: nox.Session) -> None:
+    """Drive other distributions' package managers and init systems, as root on Debian, in scratch roots."""
+    session.run(".ci/platform-tools", external=True)
+    python(session, "pytest", "tests/platforms", "-m", "platform", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; ``SALT_CALL`` names a salt-call to compare with."""
     for script in ("compile", "dispatch", "apply"):
@@ -101,5 +108,5 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def full(session: nox.Session) -> None:
     """Everything above, and the slow tests."""
-    for name in ("lint", "types", "coverage", "packaging", "bench", "docs"):
-        session.notify(name, ("-m", "slow or server or not slow") if name == "coverage" else ())
+    for name in ("lint", "types", "coverage", "packaging", "platforms", "bench", "docs"):
+        session.notify(name, ("-m", "not platform and not real") if name == "coverage" else ())

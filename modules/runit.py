@@ -49,8 +49,11 @@ def stop(name: str) -> bool:
 
 
 def restart(name: str) -> bool:
-    """Stop and start a service."""
-    return _sv("restart", name)
+    """Stop and start a service.
+
+    Not with runit's own ``restart``: that is content with a process that has not got the signal yet.
+    """
+    return _sv("stop", name) and _sv("start", name)
 
 
 def full_restart(name: str) -> bool:
@@ -65,7 +68,7 @@ def reload_(name: str) -> bool:
 
 def force_reload(name: str) -> bool:
     """Let a service read its configuration anew, restart it if it cannot."""
-    return _sv("reload", name) or _sv("restart", name)
+    return _sv("reload", name) or restart(name)
 
 
 def status(name: str, sig: str | None = None) -> Any:
