@@ -156,7 +156,8 @@ class StateRuntime:
         with open(path, "rb"):
             env = saltenv or self.settings.saltenv or "base"
         name = os.path.basename(path)
-        return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+        with self.host.enter():
+            return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
 
     def high_sync(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
