@@ -48,19 +48,23 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
     """
     settings, selection = select(console, sls, options)
     from asyncstate.report.explain import explain_lines, explanation
+    from asyncstate.report.shared import SharedNames
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings).open_sync() as runtime:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
-    found = states_called(plan, wanted)
-    profile = _recorded(console, plan, events) if events is not None else None
-    if console.out == "human":
-        for number, index in enumerate(found):
-            console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette(), profile)])
-    else:
-        console.data([explanation(plan, index, profile) for index in found])
+        found = states_called(plan, wanted)
+        profile = _recorded(console, plan, events) if events is not None else None
+        shared = SharedNames(plan, runtime.host.loaders["states"], settings.implicit_order)
+        with runtime.host.enter():
+            if console.out == "human":
+                for number, index in enumerate(found):
+                    lines = explain_lines(plan, index, console.palette(), profile, shared)
+                    console.lines([*([""] if number else []), *lines])
+            else:
+                console.data([explanation(plan, index, profile, shared) for index in found])
     return 0
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.report.lint import FOOTPRINT, chunks_behind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line
 from asyncstate.report.waits import wait_lines, waits
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.report.profile import Profile
+    from asyncstate.report.shared import SharedNames
 
 _RULES = {
     "require": "none of these may have failed",
@@ -44,10 +46,13 @@ def chunks_called(plan: Plan, wanted: str) -> list[int]:
     return [chunk.index for chunk in plan.chunks if wanted in {chunk.id, chunk.name}]
 
 
-def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[str, Any]:
+def explanation(
+    plan: Plan, index: int, profile: Profile | None = None, shared: SharedNames | None = None
+) -> dict[str, Any]:
     """Return everything that decides about one state; names are ``function: name`` as in the human report.
 
-    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.report.waits.waits`.
+    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.report.waits.waits`. ``shared``
+    tells what it is that two states both touch.
     """
     chunk = plan.chunks[index]
     facts = {
@@ -62,7 +67,7 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
         "of": len(plan.chunks),
         "before_its_order": _pulled_by(plan, chunk),
         "requisites": _requisites(plan, index),
-        "waits_for": _other_edges(plan, index),
+        "waits_for": _other_edges(plan, index, shared),
         "waited_for_by": [_name(plan, number) for number in _chunks_beyond(plan, index)],
         "conditions": {key: chunk.args[key] for key in _OWN_CONDITIONS if key in chunk.args},
         "aggregated_with": _group(plan, index),
@@ -75,9 +80,15 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
     return facts if profile is None else {**facts, "run": waits(plan, index, profile)}
 
 
-def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Profile | None = None) -> Iterator[str]:
+def explain_lines(
+    plan: Plan,
+    index: int,
+    palette: Palette = PLAIN,
+    profile: Profile | None = None,
+    shared: SharedNames | None = None,
+) -> Iterator[str]:
     """Yield the explanation of one state for people, and what a run did with it."""
-    facts = explanation(plan, index)
+    facts = explanation(plan, index, shared=shared)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
     yield f"  Number {facts['position']} of {facts['of']} in serial order; its order is {facts['order']}."
@@ -137,14 +148,22 @@ def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
     return found
 
 
-def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
+def _other_edges(plan: Plan, index: int, shared: SharedNames | None) -> dict[str, list[str]]:
     """What a state waits for without having said so, by the reason."""
     found: dict[str, list[str]] = {}
     for before in plan.dag.predecessors(index):
         sources = plan.dag.sources(before, index)
-        if _REQUISITES.isdisjoint(sources) and "set" not in sources:
+        if FOOTPRINT in sources:
+            names = (_touching(plan, each, index, shared) for each in chunks_behind(plan, before))
+            found.setdefault(FOOTPRINT, []).extend(names)
+        elif _REQUISITES.isdisjoint(sources) and "set" not in sources:
             found.setdefault(sources[0], []).append(_name(plan, before))
     return found
+
+
+def _touching(plan: Plan, before: int, index: int, shared: SharedNames | None) -> str:
+    names = shared.between(before, index) if shared is not None else ()
+    return f"{_name(plan, before)} — {', '.join(names)}" if names else _name(plan, before)
 
 
 def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:

@@ -137,7 +137,7 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
         relying: set[int] = set()
         for other in dag.predecessors(node):
             if dag.sources(other, node) == (FOOTPRINT,):
-                relying.update(_behind(plan, other))
+                relying.update(chunks_behind(plan, other))
             else:
                 mask |= before[other] | 1 << other
         if node < len(chunks):
@@ -186,8 +186,8 @@ def _above(plan: Plan) -> dict[int, int]:
     return above
 
 
-def _behind(plan: Plan, node: int) -> Iterator[int]:
-    """Yield the chunks a footprint edge from ``node`` stands for: itself, or all that a node of many joins."""
+def chunks_behind(plan: Plan, node: int) -> Iterator[int]:
+    """Yield the states a footprint edge from ``node`` stands for: itself, or all that a node of many joins."""
     stack = [node]
     seen = {node}
     while stack:

@@ -112,7 +112,7 @@ def test_explain(tree, cli):
     assert facts["waited_for_by"] == ["test.nop: a"]
     assert facts["before_its_order"] == ["test.nop: a"]
     (facts,) = json.loads(cli("explain", "/nowhere/d", "a", "--out", "json")[1])
-    assert "footprint" in facts["waits_for"]
+    assert facts["waits_for"] == {"footprint": ["file.managed: f (/nowhere/d/f) — path:/nowhere/d"]}
     code, _, errors = cli("explain", "bb", "a")
     assert (code, "Did you mean 'b'?" in errors) == (1, True)
 

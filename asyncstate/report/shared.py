@@ -1,0 +1,36 @@
+"""What two states both touch: the reason of a footprint edge, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.footprint import Footprints
+from asyncstate.compile.scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from asyncstate.compile.footprint import FootprintSource
+    from asyncstate.model.plan import Plan
+
+
+class SharedNames:
+    """Asks state modules again what states touch: use it where plugins run. ``mode`` is ``implicit_order``."""
+
+    def __init__(self, plan: Plan, states: FootprintSource, mode: str) -> None:
+        self._chunks = plan.chunks
+        self._footprints = Footprints(states, mode, Findings())
+
+    def between(self, before: int, after: int) -> list[str]:
+        """Return what ``after`` has to wait for ``before`` for, as ``after`` names it.
+
+        Empty for members of an aggregate group that touch nothing in common but what others of the group do.
+        """
+        earlier, later = (self._footprints.of(self._chunks[index]) for index in (before, after))
+        found = []
+        for name in dict.fromkeys((*later.reads, *later.writes)):
+            board = Scoreboard(min)
+            board.touch(0, earlier.reads, earlier.writes)
+            written = name in later.writes
+            if board.touch(1, () if written else (name,), (name,) if written else ()):
+                found.append(name)
+        return found

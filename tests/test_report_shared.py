@@ -1,0 +1,42 @@
+"""What it is that two states both touch."""
+
+import pytest
+from trees import FakeStates, plan
+
+from asyncstate.report.explain import explain_lines
+from asyncstate.report.shared import SharedNames
+
+
+def touches(low):
+    return {"reads": low.get("r", []), "writes": low.get("w", [])}
+
+
+STATES = FakeStates(footprints={"t": touches})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        ("{w: [user:www]}", "{r: [user:www]}", ["user:www"]),
+        ("{r: [user:www]}", "{w: [user:www]}", ["user:www"]),
+        ("{r: [user:www]}", "{r: [user:www]}", []),
+        ("{w: ['path:/a']}", "{w: ['path:/a/b', pkgdb]}", ["path:/a/b"]),
+        ("{w: ['path:/a/b/c']}", "{r: ['path:/a/**']}", ["path:/a/**"]),
+        ("{w: [pkgdb, 'path:/x']}", "{w: [pkgdb]}, {r: ['path:/x']}", ["path:/x", "pkgdb"]),
+    ],
+)
+def test_what_keeps_two_states_in_order(before, after, names):
+    compiled = plan(f"a: {{t.x: [{before}]}}\nb: {{t.x: [{after}]}}\n", states=STATES, implicit_order="footprint")
+    shared = SharedNames(compiled, STATES, "footprint")
+    assert shared.between(0, 1) == names
+    told = [line for line in explain_lines(compiled, 1, shared=shared) if line.startswith("    - t.x: a")]
+    assert told == ([f"    - t.x: a — {', '.join(names)}"] if names else [])
+
+
+@pytest.mark.feature("F161")
+def test_readers_joined_in_one_node_are_named_one_by_one():
+    readers = "".join(f"r{number}: {{t.x: [{{r: [one]}}]}}\n" for number in range(20))
+    compiled = plan(readers + "z: {t.x: [{w: [one]}]}\n", states=STATES, implicit_order="footprint")
+    lines = list(explain_lines(compiled, 20, shared=SharedNames(compiled, STATES, "footprint")))
+    assert sum(line.endswith("— one") for line in lines) == 12
+    assert "    and 8 more" in lines
