@@ -239,8 +239,8 @@ def list_master(saltenv: str | None = None, prefix: str = "") -> list[str]:
 
 
 def list_master_dirs(saltenv: str | None = None, prefix: str = "") -> list[str]:
-    """Return all directories of an environment, or those under one."""
-    return _under(prefix, _client().list_dirs(_env(saltenv)))
+    """Return all directories of an environment, or those whose path begins with ``prefix``."""
+    return [name for name in _client().list_dirs(_env(saltenv)) if name.startswith(prefix)]
 
 
 def list_master_symlinks(saltenv: str | None = None, prefix: str = "") -> dict[str, str]:
@@ -305,6 +305,8 @@ def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl:
         return found or False
     if parts.scheme in _REMOTE:
         return _cached_download(path, saltenv, source_hash, verify_ssl=verify_ssl)
+    if "://" in path and parts.scheme != "file":
+        raise CommandExecutionError(f"Unsupported url scheme: {path}")
     local = unquote(parts.netloc + parts.path) if parts.scheme == "file" else path
     if not os.path.isabs(local):
         raise CommandExecutionError(f"Path '{local}' is not absolute")

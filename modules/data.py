@@ -30,7 +30,12 @@ def load() -> dict[str, Any]:
 
 
 def dump(new_data: Any) -> bool:
-    """Store a dict in place of everything; False if it is none."""
+    """Store a dict, or the one a JSON text holds, in place of everything; False if it is none."""
+    if isinstance(new_data, str):
+        try:
+            new_data = json.loads(new_data)
+        except ValueError:
+            return False
     if not isinstance(new_data, dict):
         return False
     with _writing:

@@ -22,6 +22,22 @@ def check_ip(ip_addr: str) -> bool:
     return True
 
 
+def parse_hosts(hostsfile: str = "/etc/hosts", hosts: str | None = None) -> Any:
+    """Return the names of each address in a hosts file, or in its text; a sentence if there is no such file."""
+    if not hosts:
+        try:
+            with open(hostsfile, encoding="utf-8") as file:
+                hosts = file.read()
+        except (OSError, ValueError):
+            return "Error: hosts data was not found"
+    found: dict[str, list[str]] = {}
+    for line in hosts.splitlines():
+        if line.strip() and not line.startswith("#"):
+            address, *names = line.split()
+            found.setdefault(address, []).extend(names)
+    return found
+
+
 def A(host: str, nameserver: str | None = None) -> Any:  # noqa: N802 - Salt's name
     """Return the IPv4 addresses of a name. With a ``nameserver`` needs dig."""
     return _dig(host, "A", nameserver) if nameserver else _resolved(host, socket.AF_INET)

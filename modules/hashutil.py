@@ -17,7 +17,11 @@ _CHUNK = 1 << 18
 
 
 def _bytes(value: Any) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode()
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if isinstance(value, str):
+        return value.encode()
+    raise TypeError(f"expected str, bytes, or bytearray not {type(value)}")
 
 
 def _text(value: bytes) -> Any:

@@ -75,14 +75,27 @@ def filter_by(
     for target, value in lookup.items():
         if not _match(tgt_type, target, minion_id):
             continue
-        if not merge:
-            return value
-        if not isinstance(merge, Mapping):
-            raise InvocationError("filter_by merge argument must be a dictionary.")
-        if value is None:
-            return merge
-        return _merging.update(_merging.fresh(value), _merging.fresh(merge), merge_lists=merge_lists)
+        return _with(merge, value, merge_lists=merge_lists)
     return lookup.get(default)
+
+
+def ifelse(
+    *args: Any,
+    tgt_type: str = "compound",
+    minion_id: str | None = None,
+    merge: Mapping[Any, Any] | None = None,
+    merge_lists: bool = False,
+) -> Any:
+    """Return the value after the first condition that holds (a bool or a target), else the last argument.
+
+    Only the value of a condition gets ``merge`` laid over it.
+    """
+    if len(args) % 2 == 0:
+        raise InvocationError("The ifelse function must have an odd number of arguments!")
+    for condition, value in zip(args[:-1:2], args[1::2], strict=True):
+        if condition is True or (condition is not False and _match(tgt_type, condition, minion_id)):
+            return _with(merge, value, merge_lists=merge_lists)
+    return args[-1]
 
 
 def search_by(
@@ -91,6 +104,17 @@ def search_by(
     """Return the keys of which one of the listed targets matches, a key for each such target; None without any."""
     found = [key for key, targets in lookup.items() for target in targets if _match(tgt_type, target, minion_id)]
     return found or None
+
+
+def _with(merge: Any, value: Any, *, merge_lists: bool) -> Any:
+    """Return ``value`` with ``merge`` laid over it, if there is any."""
+    if not merge:
+        return value
+    if not isinstance(merge, Mapping):
+        raise InvocationError("filter_by merge argument must be a dictionary.")
+    if value is None:
+        return merge
+    return _merging.update(_merging.fresh(value), _merging.fresh(merge), merge_lists=merge_lists)
 
 
 def _match(kind: str, tgt: Any, minion_id: Any = None, **options: Any) -> bool:

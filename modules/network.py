@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
-from . import _netlink
+from . import _netlink, _routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,14 +83,20 @@ def subnets6() -> list[str]:
     return _networks(socket.AF_INET6, None, include_loopback=False)
 
 
-def ip_networks(interface: str | list[str] | None = None, include_loopback: bool = False) -> list[str]:
-    """Return the IPv4 networks of some or all interfaces."""
-    return _networks(socket.AF_INET, interface, include_loopback=include_loopback)
+def ip_networks(
+    interface: str | list[str] | None = None, include_loopback: bool = False, verbose: bool = False
+) -> list[str] | dict[str, dict[str, Any]]:
+    """Return the IPv4 networks of some or all interfaces; with ``verbose`` what there is to know of each."""
+    found = _networks(socket.AF_INET, interface, include_loopback=include_loopback)
+    return _described(found) if verbose else found
 
 
-def ip_networks6(interface: str | list[str] | None = None, include_loopback: bool = False) -> list[str]:
-    """Return the IPv6 networks of some or all interfaces."""
-    return _networks(socket.AF_INET6, interface, include_loopback=include_loopback)
+def ip_networks6(
+    interface: str | list[str] | None = None, include_loopback: bool = False, verbose: bool = False
+) -> list[str] | dict[str, dict[str, Any]]:
+    """Return the IPv6 networks of some or all interfaces; with ``verbose`` what there is to know of each."""
+    found = _networks(socket.AF_INET6, interface, include_loopback=include_loopback)
+    return _described(found) if verbose else found
 
 
 def in_subnet(cidr: str) -> bool:
@@ -99,9 +105,12 @@ def in_subnet(cidr: str) -> bool:
 
 
 def ip_in_subnet(ip_addr: str | Iterable[str], cidr: str) -> bool:
-    """Return whether an address, or one of several, is in a network."""
-    network = _parsed(ipaddress.ip_network, cidr, strict=False)
-    texts = [ip_addr] if isinstance(ip_addr, str) else ip_addr
+    """Return whether an address, or one of several, is in a network; False if ``cidr`` is none."""
+    try:
+        network = ipaddress.ip_network(cidr, strict=False)
+    except ValueError:
+        return False
+    texts = [ip_addr] if isinstance(ip_addr, str) else ip_addr or []
     return any(_parsed(ipaddress.ip_address, text) in network for text in texts)
 
 
@@ -143,6 +152,35 @@ def ifacestartswith(cidr: str) -> list[str]:
         for name, entry in interfaces().items()
         if any(str(address["address"]).startswith(wanted) for address in entry.get("inet", []))
     ]
+
+
+def routes(family: str | None = None) -> list[dict[str, str]]:
+    """Return the routing table, of ``inet`` or ``inet6`` alone or of both: destination, gateway, flags, interface."""
+    return _routes.table(_family(family))
+
+
+def default_route(family: str | None = None) -> list[dict[str, str]]:
+    """Return the default routes, of ``inet`` or ``inet6`` alone or of both, as `routes` does."""
+    return [route for route in routes(family) if route["destination"] in _routes.DEFAULT]
+
+
+def get_route(ip: str) -> dict[str, Any]:
+    """Return how an address is reached: ``destination``, ``gateway``, ``interface`` and ``source``."""
+    address = _parsed(ipaddress.ip_address, ip)
+    answer = str(__salt__["cmd.run"](["ip", f"-{address.version}", "route", "get", str(address)], python_shell=False))
+    words = answer.split()
+    named = {word: words[at + 1] for at, word in enumerate(words[:-1]) if word in {"via", "dev", "src"}}
+    return {
+        "destination": str(address),
+        "gateway": named.get("via"),
+        "interface": named.get("dev"),
+        "source": named.get("src"),
+    }
+
+
+def iphexval(ip: str) -> str:
+    """Return an IPv4 address in hexadecimal: ``10.0.0.1`` is ``0A000001``."""
+    return f"{int(_parsed(ipaddress.IPv4Address, ip)):08X}"
 
 
 def get_hostname() -> str:
@@ -191,6 +229,12 @@ def _no_interface(iface: str, found: dict[str, Any]) -> str:
     return f'Interface "{iface}" not in available interfaces: "{names}"'
 
 
+def _family(family: str | None) -> str | None:
+    if family not in {None, "inet", "inet6"}:
+        raise CommandExecutionError(f"Invalid address family {family}")
+    return family
+
+
 def _wanted(family: int, interface: str | list[str] | None, *, include_loopback: bool) -> list[_netlink.Address]:
     names = interface.split(",") if isinstance(interface, str) else interface
     return [
@@ -209,6 +253,19 @@ def _texts(family: int, interface: str | list[str] | None, *, include_loopback: 
 
 def _networks(family: int, interface: str | list[str] | None, *, include_loopback: bool) -> list[str]:
     return sorted({str(address.network) for address in _wanted(family, interface, include_loopback=include_loopback)})
+
+
+def _described(networks: list[str]) -> dict[str, dict[str, Any]]:
+    return {
+        text: {
+            "address": str(network.network_address),
+            "netmask": str(network.netmask),
+            "num_addresses": network.num_addresses,
+            "prefixlen": network.prefixlen,
+        }
+        for text in networks
+        for network in [ipaddress.ip_network(text)]
+    }
 
 
 def _parsed(parse: Any, text: str, **options: Any) -> Any:

@@ -10,10 +10,15 @@ from typing import Any, NoReturn
 from asyncstate import dunders
 from asyncstate.errors import CommandExecutionError
 
+_KINDS = (
+    "beacons clouds engines executors grains log_handlers matchers modules output pillar proxymodules renderers "
+    "returners sdb serializers states thorium tops utils"
+).split()
+
 
 def sync_all(*args: Any, **kwargs: Any) -> dict[str, list[str]]:
     """Return that nothing had to be synchronised."""
-    return {kind: [] for kind in ("grains", "modules", "renderers", "states", "utils")}
+    return {kind: [] for kind in _KINDS}
 
 
 def sync_modules(*args: Any, **kwargs: Any) -> list[str]:
@@ -22,7 +27,14 @@ def sync_modules(*args: Any, **kwargs: Any) -> list[str]:
 
 
 sync_states = sync_grains = sync_utils = sync_renderers = sync_returners = sync_modules
-sync_serializers = sync_matchers = sync_sdb = sync_pillar = sync_output = sync_beacons = sync_modules
+sync_serializers = sync_matchers = sync_sdb = sync_pillar = sync_output = sync_outputters = sync_modules
+sync_beacons = sync_clouds = sync_engines = sync_executors = sync_log_handlers = sync_proxymodules = sync_modules
+sync_thorium = sync_tops = sync_modules
+
+
+def list_extmods() -> dict[str, list[str]]:
+    """Return {}: plugins are loaded from where they lie."""
+    return {}
 
 
 def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
@@ -33,13 +45,13 @@ def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
 
 def refresh_grains(**kwargs: Any) -> bool:
     """Gather the grains anew."""
-    dunders.current.get().loaders.refresh(grains=True)
+    dunders.current.get().loaders.refresh(grains=True, pillar=False)
     return True
 
 
 def refresh_pillar(**kwargs: Any) -> bool:
     """Render the pillar anew."""
-    dunders.current.get().loaders.refresh(pillar=True)
+    dunders.current.get().loaders.refresh(grains=False, pillar=True)
     return True
 
 
@@ -54,6 +66,11 @@ def is_running(fun: str) -> list[Any]:
 def running() -> list[Any]:
     """Return []: a run is not a job."""
     return []
+
+
+def find_job(jid: str) -> dict[str, Any]:
+    """Return {}: a run is not a job."""
+    return {}
 
 
 def runner(name: str, *args: Any, **kwargs: Any) -> NoReturn:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _TITLE = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT"
+_PLACE_OF_STRING = {"tplpath": ":string:", "tplfile": ":string:", "tpldir": ".", "tpldot": ""}
 _TEXT = (
     "The contents of this file are managed by Salt. "
     "Any changes to this file may be overwritten automatically and without warning."
@@ -48,24 +49,28 @@ def renderer(
     """Render a file (a path or URL) or a string and return what its last renderer gives.
 
     A first line ``#!renderer|…`` chooses the renderers, else ``default_renderer``. Other arguments are variables of
-    the template. A file the tree does not have gives {}.
+    the template. A file that is not there gives {}.
     """
     if not path and not string:
         raise InvocationError("Must pass path or string.")
     if path and string:
         raise InvocationError("Must not pass both path and string.")
     saltenv = kwargs.get("saltenv") or "base"
-    name = ":string:"
+    name = ""
     text = string
     if path:
         name = __salt__["cp.get_url"](path, saltenv=saltenv)
-        if not name:
+        if not name or not os.path.exists(name):
             return {}
         with open(name, encoding="utf-8") as file:
             text = file.read()
     loaders = dunders.current.get().loaders
     return loaders.render_data(
-        text, default_renderer=default_renderer, context=dict(kwargs), saltenv=saltenv, path=name if path else ""
+        text,
+        default_renderer=default_renderer,
+        context=dict(kwargs) if path else {**_PLACE_OF_STRING, **kwargs},
+        saltenv=saltenv,
+        path=name if path else "",
     )
 
 

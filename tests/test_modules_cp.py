@@ -201,3 +201,12 @@ def test_downloads_that_fail(plugins, url, message, tmp_path):
     with pytest.raises(CommandExecutionError, match=message):
         plugins.call("cp.cache_file", url)
     assert [name for _, _, names in os.walk(tmp_path / "cache") for name in names] == []
+
+
+def test_a_url_of_no_known_kind(plugins):
+    with pytest.raises(CommandExecutionError, match="Unsupported url scheme: bogus://x"):
+        plugins.call("cp.cache_file", "bogus://x")
+
+
+def test_directories_by_the_beginning_of_their_path(plugins):
+    assert plugins.call("cp.list_master_dirs", prefix="a/s") == ["a/sub"]

@@ -50,3 +50,10 @@ def test_failures(plugins, tmp_path):
     (tmp_path / "cache/datastore.json").write_text("{")
     with pytest.raises(CommandExecutionError, match="Cannot read"):
         plugins.call("data.load")
+
+
+def test_dump_takes_json_too(plugins):
+    assert plugins.call("data.dump", '{"x": 1}') is True
+    assert plugins.call("data.load") == {"x": 1}
+    assert plugins.call("data.dump", "{") is plugins.call("data.dump", "[1]") is plugins.call("data.dump", 5) is False
+    assert plugins.call("data.load") == {"x": 1}

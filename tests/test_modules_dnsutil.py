@@ -63,3 +63,12 @@ def test_without_dig(plugins):
 
 def test_serial(plugins):
     assert plugins.call("dnsutil.serial") == time.strftime("%Y%m%d01")
+
+
+def test_parse_hosts(plugins, tmp_path):
+    text = "127.0.0.1\tlocalhost one\n\n# 10.0.0.1 remark\n::1 localhost\n127.0.0.1 two\n"
+    (tmp_path / "hosts").write_text(text)
+    wanted = {"127.0.0.1": ["localhost", "one", "two"], "::1": ["localhost"]}
+    assert plugins.call("dnsutil.parse_hosts", str(tmp_path / "hosts")) == wanted
+    assert plugins.call("dnsutil.parse_hosts", hosts=text) == wanted
+    assert plugins.call("dnsutil.parse_hosts", "/nowhere") == "Error: hosts data was not found"

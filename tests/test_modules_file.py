@@ -16,9 +16,10 @@ from tests.plugin_harness import PluginHarness
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
 
 
-def run_all(command, **_):
+def run_all(command, rstrip=True, **_):
     done = subprocess.run(command, shell=isinstance(command, str), capture_output=True, text=True, check=False)
-    return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+    stdout = done.stdout.strip() if rstrip else done.stdout
+    return {"retcode": done.returncode, "stdout": stdout, "stderr": done.stderr.strip(), "pid": 1}
 
 
 @pytest.fixture
@@ -271,7 +272,7 @@ def test_copy_a_tree(plugins, tmp_path):
         ({"iname": "*.TXT", "maxdepth": 1}, ["a.txt"]),
         ({"regex": r"b\..*"}, ["sub/b.txt"]),
         ({"type": "d", "mindepth": 1}, ["sub"]),
-        ({"type": "l"}, ["link"]),
+        ({"type": "l"}, ["dead"]),
         ({"size": "+1k", "type": "f"}, ["big"]),
         ({"size": "-5b", "type": "f"}, ["a.txt", "sub/b.txt"]),
         ({"mtime": "+1d"}, ["a.txt"]),
@@ -286,6 +287,7 @@ def test_find(plugins, tmp_path, options, wanted):
     (top / "sub" / "b.txt").write_text("hello")
     (top / "big").write_text("x" * 3000)
     (top / "link").symlink_to("big")
+    (top / "dead").symlink_to("nowhere")
     os.utime(top / "a.txt", (1000, 1000))
     found = plugins.call("file.find", str(top), **options)
     expected = [str(top / name) for name in wanted]
@@ -298,7 +300,7 @@ def test_find_actions(plugins, tmp_path):
     (top / "a").write_text("xyz")
     (top / "a").chmod(0o600)
     assert plugins.call("file.find", str(top), name="a", print="name,size,mode,type") == [["a", 3, 0o600, "f"]]
-    assert plugins.call("file.find", str(top), name="a", exec="echo {}")[0].endswith(f"\n{top / 'a'}\n")
+    assert plugins.call("file.find", str(top), name="a", exec="echo {}")[0].endswith(f"\n{top / 'a'}\n\n")
     assert plugins.call("file.find", str(top), name="a", delete="f", test=True) == [str(top / "a")]
     assert (top / "a").exists()
     assert plugins.call("file.find", str(top), "delete", name="a") == [str(top / "a")]

@@ -64,3 +64,9 @@ def test_hmac(plugins):
     assert plugins.call("hashutil.hmac_signature", "text", "other", base64.b64encode(raw).decode()) is False
     assert plugins.call("hashutil.github_signature", "text", "key", f"sha256={raw.hex()}") is True
     assert plugins.call("hashutil.github_signature", "other", "key", f"sha256={raw.hex()}") is False
+
+
+@pytest.mark.parametrize("function", ["digest", "base64_b64encode", "base64_decodestring", "hmac_compute"])
+def test_what_is_no_text_is_refused(plugins, function):
+    with pytest.raises(TypeError, match="expected str, bytes, or bytearray not <class 'int'>"):
+        plugins.call(f"hashutil.{function}", 5, *(["secret"] if function == "hmac_compute" else []))

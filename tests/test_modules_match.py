@@ -69,3 +69,30 @@ def test_filter_by(plugins):
 def test_search_by(plugins):
     assert plugins.call("match.search_by", {"a": ["web1", "web*"], "b": ["db*"], "c": ["web1"]}) == ["a", "a", "c"]
     assert plugins.call("match.search_by", {"b": ["db*"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "result"),
+    [
+        (("web*", "a", "b"), {}, "a"),
+        (("db*", "a", "b"), {}, "b"),
+        (("db*", "a", "G@os:Debian", "b", "c"), {}, "b"),
+        ((False, "a", True, "b", "c"), {}, "b"),
+        (("only this",), {}, "only this"),
+        (("role:web", "a", "b"), {"tgt_type": "pillar"}, "a"),
+        (("db*", "a", "b"), {"minion_id": "db1"}, "a"),
+        ((True, {"x": [1]}, {}), {"merge": {"x": [2], "y": 3}}, {"x": [2], "y": 3}),
+        ((True, {"x": [1]}, {}), {"merge": {"x": [2]}, "merge_lists": True}, {"x": [1, 2]}),
+        ((True, None, {}), {"merge": {"y": 3}}, {"y": 3}),
+        ((False, {"x": 1}, {"z": 1}), {"merge": {"y": 3}}, {"z": 1}),
+    ],
+)
+def test_ifelse(plugins, arguments, options, result):
+    assert plugins.call("match.ifelse", *arguments, **options) == result
+
+
+def test_ifelse_needs_a_last_word(plugins):
+    with pytest.raises(InvocationError, match="odd number"):
+        plugins.call("match.ifelse", "web*", "a")
+    with pytest.raises(InvocationError, match="must be a dictionary"):
+        plugins.call("match.ifelse", True, {}, {}, merge=[1])

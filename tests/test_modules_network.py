@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 
 import pytest
-from asyncstate.modules import _netlink, network
+from asyncstate.modules import _netlink, _routes, network
 
 from asyncstate.errors import CommandExecutionError
 from tests.plugin_harness import PluginHarness
@@ -151,3 +152,79 @@ def test_connect(plugins):
 
 def test_aliases():
     assert (network.hwaddr, network.ipaddrs6) == (network.hw_addr, network.ip_addrs6)
+
+
+def test_what_is_no_network_holds_no_address(plugins):
+    assert plugins.call("network.ip_in_subnet", "10.0.0.1", "bogus") is False
+    assert plugins.call("network.ip_in_subnet", None, "10.0.0.0/8") is False
+
+
+def test_networks_in_full(plugins, addresses):
+    assert plugins.call("network.ip_networks", "eth0", verbose=True) == {
+        "192.168.1.0/24": {
+            "address": "192.168.1.0",
+            "netmask": "255.255.255.0",
+            "num_addresses": 256,
+            "prefixlen": 24,
+        }
+    }
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    ipv4, ipv6 = tmp_path / "route", tmp_path / "ipv6_route"
+    ipv4.write_text(
+        "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+        f"eth0\t00000000\t{number('10.0.2.2'):08X}\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+        f"eth0\t{number('10.0.2.0'):08X}\t00000000\t0001\t0\t0\t0\t{number('255.255.255.0'):08X}\t0\t0\t0\n"
+    )
+    zero = "0" * 32
+    ipv6.write_text(
+        f"{'0' * 31}1 80 {zero} 00 {zero} 00000000 00000001 00000000 08000001       lo\n"
+        f"{zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 08000200       lo\n"
+    )
+    monkeypatch.setattr(_routes, "_IPV4", str(ipv4))
+    monkeypatch.setattr(_routes, "_IPV6", str(ipv6))
+
+
+def number(address):
+    return int.from_bytes(socket.inet_aton(address), sys.byteorder)
+
+
+def route(*values):
+    return dict(zip(("addr_family", "destination", "gateway", "netmask", "flags", "interface"), values, strict=True))
+
+
+def test_routes(plugins, tables):
+    ipv4 = [
+        route("inet", "0.0.0.0", "10.0.2.2", "0.0.0.0", "UG", "eth0"),
+        route("inet", "10.0.2.0", "0.0.0.0", "255.255.255.0", "U", "eth0"),
+    ]
+    ipv6 = [route("inet6", "::1/128", "::", "", "Un", "lo"), route("inet6", "::/0", "::", "", "!n", "lo")]
+    assert plugins.call("network.routes", "inet") == ipv4
+    assert plugins.call("network.routes", "inet6") == ipv6
+    assert plugins.call("network.routes") == [*ipv4, *ipv6]
+    assert plugins.call("network.default_route") == [ipv4[0], ipv6[1]]
+    with pytest.raises(CommandExecutionError, match="Invalid address family ipx"):
+        plugins.call("network.default_route", "ipx")
+
+
+def test_a_kernel_without_ipv6_has_no_such_routes(plugins, tables, monkeypatch):
+    monkeypatch.setattr(_routes, "_IPV6", "/nowhere")
+    assert plugins.call("network.routes", "inet6") == []
+
+
+def test_the_route_of_an_address(plugins):
+    plugins.salt["cmd.run"] = lambda argv, **_: f"{argv[-1]} via 10.0.2.2 dev eth0 src 10.0.2.15 uid 0"
+    assert plugins.call("network.get_route", "8.8.8.8") == {
+        "destination": "8.8.8.8",
+        "gateway": "10.0.2.2",
+        "interface": "eth0",
+        "source": "10.0.2.15",
+    }
+    with pytest.raises(CommandExecutionError):
+        plugins.call("network.get_route", "-h")
+
+
+def test_an_address_in_hexadecimal(plugins):
+    assert plugins.call("network.iphexval", "10.0.0.1") == "0A000001"

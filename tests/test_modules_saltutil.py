@@ -13,8 +13,8 @@ class Loaders:
     def reload(self):
         self.calls.append("reload")
 
-    def refresh(self, **what):
-        self.calls.append(what)
+    def refresh(self, *, grains, pillar):
+        self.calls.append(("grains", grains, "pillar", pillar))
 
 
 @pytest.fixture
@@ -34,7 +34,12 @@ def test_nothing_to_synchronise(plugins):
 def test_refreshing(plugins):
     for function in ("refresh_modules", "refresh_grains", "refresh_pillar", "pillar_refresh"):
         assert plugins.call(f"saltutil.{function}") is True
-    assert plugins.loaders.calls == ["reload", {"grains": True}, {"pillar": True}, {"pillar": True}]
+    assert plugins.loaders.calls == [
+        "reload",
+        ("grains", True, "pillar", False),
+        ("grains", False, "pillar", True),
+        ("grains", False, "pillar", True),
+    ]
 
 
 def test_no_jobs(plugins):

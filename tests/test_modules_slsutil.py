@@ -112,13 +112,14 @@ def test_renderer(plugins):
     plugins.loaders = Loaders()
     path = plugins.salt_file("t.yaml", "a: {{ who }}")
     assert plugins.call("slsutil.renderer", "salt://t.yaml", default_renderer="yaml", who="me") == {"rendered": True}
-    plugins.call("slsutil.renderer", string="#!json\n{}")
+    plugins.call("slsutil.renderer", string="#!json\n{}", tpldir="mine")
+    place = {"tplpath": ":string:", "tplfile": ":string:", "tpldir": "mine", "tpldot": ""}
     assert plugins.loaders.calls == [
         (
             "a: {{ who }}",
             {"default_renderer": "yaml", "context": {"who": "me"}, "saltenv": "base", "path": str(path)},
         ),
-        ("#!json\n{}", {"default_renderer": "jinja|yaml", "context": {}, "saltenv": "base", "path": ""}),
+        ("#!json\n{}", {"default_renderer": "jinja|yaml", "context": place, "saltenv": "base", "path": ""}),
     ]
 
 
@@ -136,6 +137,7 @@ def test_renderer_bad_arguments(plugins, arguments, error):
 
 def test_renderer_of_a_file_the_tree_does_not_have(plugins):
     assert plugins.call("slsutil.renderer", "salt://no") == {}
+    assert plugins.call("slsutil.renderer", "/no/such/file") == {}
 
 
 def test_configparser(plugins):

@@ -153,12 +153,8 @@ def _kinds(value: str) -> set[int]:
 
 def _type_test(search: _Search, key: str, value: str) -> None:
     kinds = _kinds(value)
-
-    def test(entry: _Entry) -> bool:
-        mode = os.lstat(entry.path).st_mode if stat.S_IFLNK in kinds else entry.found.st_mode
-        return stat.S_IFMT(mode) in kinds
-
-    search.tests.append(test)
+    # what a link leads to counts, so that ``l`` finds the links that lead nowhere, as in Salt
+    search.tests.append(lambda entry: stat.S_IFMT(entry.found.st_mode) in kinds)
 
 
 def _owner_test(search: _Search, key: str, value: str) -> None:
@@ -274,7 +270,7 @@ def _delete(search: _Search, key: str, value: str) -> None:
 def _exec(search: _Search, key: str, value: str) -> None:
     def action(entry: _Entry) -> str:
         command = [part.replace("{}", entry.path) for part in shlex.split(value)]
-        answer = __salt__["cmd.run_all"](command, python_shell=False)
+        answer = __salt__["cmd.run_all"](command, python_shell=False, rstrip=False)
         return f"{value.replace('{}', entry.path)}:\n{answer['stdout']}\n"
 
     search.actions.append(action)
