@@ -1,9 +1,11 @@
 """Running beside each other: limits, lanes, locks, interruptions, and one report for any width."""
 
 import asyncio
+import contextlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -209,15 +211,22 @@ def test_a_lock_names_its_holder_and_can_be_waited_for(tmp_path):
         pass
 
 
-HOLD = "import sys, time\nfrom asyncstate.run.lock import RunLock\nwith RunLock(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(float(sys.argv[2]))\n"
+HOLD = "import sys\nfrom asyncstate.run.lock import RunLock\nwith RunLock(sys.argv[1]):\n    print('held', flush=True)\n    sys.stdin.readline()\n"
+
+
+@contextlib.contextmanager
+def held(tree):
+    """A process that holds the lock of a tree until it is given a line."""
+    command = [sys.executable, "-c", HOLD, str(tree.base / "cache")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        yield holder
 
 
 @pytest.mark.feature("F160")
 def test_runs_that_only_look_are_never_locked(run_cli, tree):
     tree.write({"a.sls": "a: test.nop\n"})
-    command = [sys.executable, "-c", HOLD, str(tree.base / "cache"), "30"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
+    with held(tree) as holder:
         root = ("--file-root", tree.base / "salt")
         refused = run_cli("apply", "a", *root)
         single = run_cli("single", "test.nop", "x")
@@ -232,9 +241,20 @@ def test_runs_that_only_look_are_never_locked(run_cli, tree):
 @pytest.mark.feature("F160")
 def test_waiting_for_another_run(run_cli, tree):
     tree.write({"a.sls": "a: test.nop\n"})
-    command = [sys.executable, "-c", HOLD, str(tree.base / "cache"), "0.5"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        done = run_cli("apply", "a", "--wait", 20, "--file-root", tree.base / "salt")
-    assert done.returncode == 0
-    assert f"waiting up to 20 s for process {holder.pid}" in done.stderr
+    command = ["asyncstate", "apply", "a", "--wait", "50", "--file-root", tree.base / "salt"]
+    program = shutil.which("asyncstate", path=run_cli.environ["PATH"])
+    with (
+        held(tree) as holder,
+        subprocess.Popen(
+            command,
+            executable=program,
+            env=run_cli.environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as waiting,
+    ):
+        assert f"waiting up to 50 s for process {holder.pid}" in waiting.stderr.readline()
+        holder.communicate("go\n")
+        waiting.communicate()
+    assert waiting.returncode == 0
