@@ -2,7 +2,7 @@
 
 Run it as root where salt is installed, in a mount namespace of its own and with /etc and the accounts in it set up by
 hand (``unshare -m``): the calls are made for real. A case is a few files below a scratch folder, ``{root}`` in the
-arguments, and one state call, which is made in a dry run and then twice. NAME.json beside the cases gets the rows, and
+arguments, and one state call, which is made in a dry run and then twice; commands may come before and afterwards. NAME.json beside the cases gets the rows, and
 the files afterwards. ``home: true`` gives the user ``worker`` the folder ``{root}/home``.
 """
 
@@ -34,7 +34,9 @@ def cleaned(value, root):
 
 
 def lay_out(case, root):
-    """Make the files of a case."""
+    """Make the folders and files of a case."""
+    for name in case.get("folders", []):
+        (root / name).mkdir(parents=True, exist_ok=True)
     for name, text in case.get("files", {}).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +77,8 @@ def record(case):
         shutil.chown(path, "worker", "worker")
     for name, text in case.get("tree", {}).items():
         (ROOT / "salt/tree" / name).write_text(text)
+    arguments = [{key: value} for key, value in filled(case["arguments"], ROOT).items()]
+    (ROOT / "salt/tree/the_case.sls").write_text(yaml.safe_dump({"the case": {case["state"]: arguments}}))
     opts = salt.config.minion_config(None)
     opts.update(
         file_client="local",
@@ -89,9 +93,11 @@ def record(case):
     )
     os.environ["HOME"] = "/root"
     caller = salt.client.Caller(mopts=opts)
+    for command in case.get("before", []):
+        subprocess.run(filled(command, ROOT), shell=True, check=True)
     rows = []
     for test in (True, False, False):
-        answer = caller.cmd("state.single", case["state"], test=test, **filled(case["arguments"], ROOT))
+        answer = caller.cmd("state.apply", "the_case", test=test)
         rows.append(essence(next(iter(answer.values()))) if isinstance(answer, dict) else [False, {}, str(answer)])
     for command in case.get("afterwards", []):
         subprocess.run(filled(command, ROOT), shell=True, check=False)

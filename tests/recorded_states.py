@@ -19,6 +19,8 @@ from asyncstate.errors import AsyncStateError
 from tests.record_state_rows import CASES, cleaned, essence, files_of, filled, lay_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.plugin_harness import PluginHarness
 
 _EXCEPTION = re.compile(r"^[\w.]*(Error|Exception): ")
@@ -31,10 +33,13 @@ def recorded(name: str, *, but: tuple[str, ...] = ()) -> dict[str, dict[str, Any
     return {title: {**case, **results[title]} for title, case in cases.items() if title not in but}
 
 
-def replay(plugins: PluginHarness, case: dict[str, Any]) -> tuple[list[Any], dict[str, str]]:
+def replay(
+    plugins: PluginHarness, case: dict[str, Any], run: Callable[[str], Any] | None = None
+) -> tuple[list[Any], dict[str, str]]:
     """Make a case's calls below ``tmp_path/root``; return the rows and the files as the recorder writes them.
 
-    The engine makes a failed row of an exception; here its text is the comment.
+    ``run`` gets the commands that come before. The engine makes a failed row of an exception; here its text is the
+    comment.
     """
     root = plugins.tmp_path / "root"
     root.mkdir(exist_ok=True)
@@ -44,6 +49,8 @@ def replay(plugins: PluginHarness, case: dict[str, Any]) -> tuple[list[Any], dic
     for name, text in case.get("tree", {}).items():
         plugins.salt_file(name, text)
     plugins.opts.update(filled(case.get("opts", {}), root))
+    for command in case.get("before", []) if run else []:
+        run(filled(command, root))
     rows = []
     for test in (True, False, False):
         before = files_of(root)

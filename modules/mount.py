@@ -1,0 +1,314 @@
+"""The ``mount`` execution module: what is mounted, and what shall be at the start of the system (fstab), on Linux."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import Any
+
+from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+from . import _fstab
+from .file import atomic
+
+_MOUNTINFO = "/proc/self/mountinfo"
+_MOUNTS = "/proc/self/mounts"
+_SWAPS = "/proc/swaps"
+_CACHE = "mounts"
+_BLKID = "mount.blkid"
+
+
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load on Linux."""
+    if __grains__.get("kernel") == "Linux":
+        return True
+    return False, "The mount module cannot be loaded: only Linux is supported."
+
+
+def active(extended: bool = False) -> dict[str, Any]:
+    """Return what is mounted by mount point: ``device``, ``alt_device``, ``fstype``, ``opts``.
+
+    ``extended`` adds what mountinfo and blkid know: ``superopts``, ``root``, ``device_uuid``, ``device_label`` …
+    """
+    return _from_mountinfo() if extended else _from_mounts()
+
+
+def is_mounted(name: str) -> bool:
+    """Return whether something is mounted at a path."""
+    return _escaped(name) in active()
+
+
+def fstab(config: str = "/etc/fstab") -> dict[str, Any]:
+    """Return the entries of fstab by mount point: ``device``, ``fstype``, ``opts`` (a list), ``dump``, ``pass``."""
+    return _fstab.entries(config)
+
+
+def set_fstab(
+    name: str,
+    device: str,
+    fstype: str,
+    opts: Any = "defaults",
+    dump: Any = 0,
+    pass_num: Any = 0,
+    config: str = "/etc/fstab",
+    test: bool = False,
+    match_on: Any = "auto",
+    not_change: bool = False,
+    **kwargs: Any,
+) -> str:
+    """Let fstab have this entry: "new", "change" or "present".
+
+    ``match_on`` says by which fields the entry is known; with ``not_change`` one that is found stays as it is.
+    """
+    entry = {
+        "name": _escaped(name),
+        "device": _escaped(device),
+        "fstype": fstype,
+        "opts": (",".join(opts) if isinstance(opts, list) else str(opts)).replace("\\ ", "\\040"),
+        "dump": str(dump),
+        "pass_num": str(pass_num),
+    }
+    for key, value in entry.items():
+        if len(value.splitlines()) > 1 or "\n" in value:
+            raise CommandExecutionError(f"{key} {value!r}: an entry of {config} is one line")
+    keys = _fstab.criteria(match_on, fstype)
+    return _fstab.put(config, entry, keys, test=test, keep=not_change)
+
+
+def rm_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
+    """Remove what is mounted at ``name``, and if given, from ``device``, from fstab."""
+    _fstab.drop(config, _escaped(name), None if device is None else _escaped(device))
+    return True
+
+
+def mount(
+    name: str,
+    device: Any = False,
+    mkmnt: bool = False,
+    fstype: str = "",
+    opts: Any = "defaults",
+    user: str | None = None,
+    util: str = "mount",
+) -> bool | str:
+    """Mount a device, or what fstab has for a path; True or the program's complaint. ``mkmnt`` makes the folder."""
+    if util != "mount":
+        return False
+    if not os.path.exists(name) and mkmnt:
+        __salt__["file.mkdir"](name, user=user)
+    what = [*_options(opts, fstype), str(device), name] if device else [name]
+    return _done(["mount", *what], user)
+
+
+def remount(
+    name: str, device: str, mkmnt: bool = False, fstype: str = "", opts: Any = "defaults", user: str | None = None
+) -> bool | str:
+    """Mount what is mounted with other options, what is not for the first time; True or the program's complaint."""
+    wanted = _listed(opts)
+    if _escaped(name) not in active():
+        return mount(name, device, mkmnt, fstype, wanted, user=user)
+    if "remount" not in wanted:
+        wanted.append("remount")
+    return _done(["mount", *_options(wanted, fstype), device, name], user)
+
+
+def umount(
+    name: str, device: str | None = None, user: str | None = None, util: str = "mount", lazy: bool = False
+) -> bool | str:
+    """Unmount what is mounted at a path, by its device if given; True or the program's complaint."""
+    if _escaped(name) not in active():
+        return f"{name} does not have anything mounted"
+    return _done(["umount", *(["-l"] if lazy else []), device or name], user)
+
+
+def swaps() -> dict[str, Any]:
+    """Return the active swap space by device or file: ``type``, ``size``, ``used``, ``priority``."""
+    found = {}
+    for line in _text(_SWAPS).splitlines()[1:]:
+        name, kind, size, used, priority, *_ = line.split()
+        found[name] = {"type": kind, "size": size, "used": used, "priority": priority}
+    return found
+
+
+def swapon(name: str, priority: Any = None) -> dict[str, Any]:
+    """Activate swap space: ``stats`` of it and whether it is ``new``, {} if that failed."""
+    before = swaps()
+    if name in before:
+        return {"stats": before[name], "new": False}
+    __salt__["cmd.run_all"](["swapon", name, *(["-p", str(priority)] if priority else [])], python_shell=False)
+    after = swaps()
+    return {"stats": after[name], "new": True} if name in after else {}
+
+
+def swapoff(name: str) -> bool | None:
+    """Deactivate swap space; None if it was not active."""
+    if name not in swaps():
+        return None
+    __salt__["cmd.run_all"](["swapoff", name], python_shell=False)
+    return name not in swaps()
+
+
+def is_fuse_exec(cmd: str) -> bool:
+    """Return whether a program mounts by FUSE: whether it is linked to that library."""
+    path = shutil.which(cmd)
+    if not path:
+        return False
+    if not shutil.which("ldd"):
+        raise CommandExecutionError("ldd")
+    return "libfuse" in __salt__["cmd.run"](["ldd", path], python_shell=False)
+
+
+def get_mount_from_path(path: str) -> str:
+    """Return the mount point a path is below."""
+    path = os.path.realpath(path)
+    while path != "/" and not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def get_device_from_path(path: str) -> Any:
+    """Return the device a path is on."""
+    return active().get(get_mount_from_path(path), {}).get("device")
+
+
+def read_mount_cache(name: str) -> dict[str, Any]:
+    """Return with which arguments a state mounted at a path last, {} if none did."""
+    return dict(_cache().get(name) or {})
+
+
+def write_mount_cache(real_name: str, device: str, mkmnt: bool, fstype: str, mount_opts: Any) -> bool:
+    """Note with which arguments something was mounted at a path."""
+    about = {"device": device, "fstype": fstype, "mkmnt": mkmnt, "opts": mount_opts}
+    return _write_cache({**_cache(), real_name: about})
+
+
+def delete_mount_cache(real_name: str) -> bool:
+    """Forget with which arguments something was mounted at a path."""
+    known = _cache()
+    return _write_cache({name: each for name, each in known.items() if name != real_name}) if known else True
+
+
+def _escaped(path: str) -> str:
+    """Return a path as /proc/self/mounts and fstab have it."""
+    return path.replace("\\ ", "\\040").replace(" ", "\\040").replace("\t", "\\011")
+
+
+def _options(opts: Any, fstype: str) -> list[str]:
+    options = ["-o", ",".join(_listed(opts))] if opts is not None else []
+    return [*options, *(["-t", fstype] if fstype else [])]
+
+
+def _listed(opts: Any) -> list[str]:
+    return opts.split(",") if isinstance(opts, str) else list(opts)
+
+
+def _done(command: list[str], user: str | None) -> bool | str:
+    answer = __salt__["cmd.run_all"](command, runas=user, python_shell=False)
+    return True if not answer["retcode"] else str(answer["stderr"])
+
+
+def _from_mounts() -> dict[str, Any]:
+    found = {}
+    listed = _listed_devices()
+    for line in _text(_MOUNTS).splitlines():
+        device, name, fstype, opts, *_ = line.split()
+        about = {"device": device, "alt_device": listed.get(name), "fstype": fstype}
+        found[name] = {**about, "opts": _resolved(opts)}
+    return found
+
+
+def _from_mountinfo() -> dict[str, Any]:
+    found = {}
+    listed, known = _listed_devices(), _block_devices()
+    for line in _text(_MOUNTINFO).splitlines():
+        fields, _, rest = line.partition(" - ")
+        mount_id, parent, number, root, name, opts, *_ = fields.split()
+        fstype, device, superopts = [*rest.split(), "", ""][:3]
+        major, _, minor = number.partition(":")
+        block = known.get(device, {})
+        found[name] = {
+            "mountid": mount_id,
+            "parentid": parent,
+            "major": major,
+            "minor": minor,
+            "root": root,
+            "opts": _resolved(opts),
+            "fstype": fstype,
+            "device": device.replace("\\040", "\\ "),
+            "alt_device": listed.get(name),
+            "superopts": _resolved(superopts),
+            "device_uuid": block["UUID"].lower() if "UUID" in block else None,
+            "device_label": block.get("LABEL"),
+        }
+    return found
+
+
+def _listed_devices() -> dict[str, str]:
+    """Return the device of each mount point as the program mount shows it, which follows links."""
+    lines = __salt__["cmd.run_stdout"](["mount", "-l"], python_shell=False).splitlines()
+    return {words[2]: words[0] for words in map(str.split, lines) if len(words) > 2}
+
+
+def _block_devices() -> dict[str, dict[str, str]]:
+    """Return what blkid knows of each device; asked once in a run."""
+    if _BLKID not in __context__:
+        found = {}
+        if shutil.which("blkid"):
+            answer = __salt__["cmd.run_all"](["blkid", "-o", "full"], python_shell=False, ignore_retcode=True)
+            for line in answer["stdout"].splitlines():
+                device, _, rest = line.partition(": ")
+                found[device] = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        __context__[_BLKID] = found
+    known: dict[str, dict[str, str]] = __context__[_BLKID]
+    return known
+
+
+def _resolved(opts: str) -> list[str]:
+    """Return options with the numbers of users and groups in place of their names."""
+    return [_numbered(opt).replace("\\040", "\\ ") for opt in opts.split(",")]
+
+
+def _numbered(opt: str) -> str:
+    key, equals, value = opt.partition("=")
+    if key not in {"uid", "gid"} or not equals or value.isdigit():
+        return opt
+    account = __salt__["user.info" if key == "uid" else "group.info"](value)
+    return f"{key}={account.get(key, value) if account else value}"
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise CommandExecutionError(f"File not readable {path}: {error.strerror}") from error
+
+
+def _cache_path() -> str:
+    return os.path.join(str(__opts__["cachedir"]), _CACHE)
+
+
+def _cache() -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - only where something is mounted
+
+    try:
+        known = yaml.safe_load(_text(_cache_path()))
+    except (CommandExecutionError, yaml.YAMLError):
+        return {}
+    return dict((known.get("mounts") if isinstance(known, dict) else None) or {})
+
+
+def _write_cache(mounts: dict[str, Any]) -> bool:
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        os.makedirs(str(__opts__["cachedir"]), exist_ok=True)
+        atomic.replace_content(_cache_path(), yaml.safe_dump({"mounts": mounts}).encode(), access=_PRIVATE)
+    except OSError as error:
+        raise CommandExecutionError(f"Unable to write mount cache: {error.strerror}") from error
+    return True
+
+
+_PRIVATE = atomic.Access(mode=0o600)
+"""Options hold passwords."""

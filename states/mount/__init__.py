@@ -1,0 +1,153 @@
+"""The ``mount`` states: what is mounted and what shall be (fstab), and swap space, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+from ._entries import fstab_absent, fstab_present
+from ._mounted import mounted
+from ._row import Row, new_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["fstab_absent", "fstab_present", "mod_footprint", "mod_watch", "mounted", "swap", "unmounted"]
+
+
+def __virtual__() -> Any:
+    if "mount.active" in __salt__:
+        return True
+    return False, "mount module could not be loaded"
+
+
+def unmounted(
+    name: str,
+    device: str | None = None,
+    config: str = "/etc/fstab",
+    persist: bool = False,
+    user: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that nothing is mounted at ``name``, and with ``persist`` that nothing shall be by fstab.
+
+    ``device`` says which, where several are mounted there. ::
+
+        /mnt/old:
+          mount.unmounted:
+            - persist: True
+    """
+    row = new_row(name)
+    if not name:
+        return {**row, "result": False, "comment": "Must provide name to mount.unmounted"}
+    if name.replace(" ", "\\040") not in __salt__["mount.active"](extended=True):
+        row["comment"] = "Target was already unmounted"
+    elif __opts__["test"]:
+        return {**row, "result": None, "comment": f"Mount point {name} is mounted but should not be"}
+    else:
+        done = __salt__["mount.umount"](name, device, user=user)
+        __salt__["mount.delete_mount_cache"](name)
+        if done is True:
+            row |= {"comment": "Target was successfully unmounted", "changes": {"umount": True}}
+        else:
+            row |= {"comment": done, "result": False}
+    return _purge(row, name, device, config) if persist else row
+
+
+def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
+    """Make sure that the device or file ``name`` is active swap space, and with ``persist`` is at the start too.
+
+    ::
+
+        /swapfile:
+          mount.swap
+    """
+    row = new_row(name)
+    active = __salt__["mount.swaps"]()
+    device = _swap_device(name)
+    if device in active:
+        row["comment"] = f"Swap {name} already active"
+    elif __opts__["test"]:
+        row |= {"result": None, "comment": f"Swap {name} is set to be activated"}
+    else:
+        __salt__["mount.swapon"](device)
+        active = __salt__["mount.swaps"]()
+        if device in active:
+            row |= {"comment": f"Swap {name} activated", "changes": active[device]}
+        else:
+            row |= {"comment": f"Swap {name} failed to activate", "result": False}
+    return _persist_swap(row, name, config, is_active=name in active) if persist else row
+
+
+def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
+    """Mount once more when something that is watched has changed."""
+    row = new_row(name)
+    if kwargs["sfun"] != "mounted":
+        return {**row, "comment": f"Watch not supported in {kwargs['sfun']} at this time"}
+    options = kwargs.get("opts", "defaults")
+    done = __salt__["mount.remount"](name, kwargs["device"], False, kwargs["fstype"], options, user=user)
+    if done is True:
+        return {**row, "comment": f"{name} remounted"}
+    return {**row, "result": False, "comment": f"{name} failed to remount: {done}"}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which tree changes with a mount, and that fstab does; the device and the folder above must be there."""
+    fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
+    config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
+    if fun in {"fstab_present", "fstab_absent"}:
+        return {"reads": [], "writes": [config]}
+    persists = low.get("persist", fun != "unmounted")
+    if fun == "swap":
+        return {"reads": [f"path:{name}"], "writes": [f"swap:{name}", *([config] if persists else [])]}
+    device = str(low.get("device") or "")
+    reads = [f"path:{os.path.dirname(name)}"]
+    reads += [f"path:{os.path.normpath(device)}"] if device.startswith("/") else []
+    reads += [f"user:{low['user']}"] if low.get("user") else []
+    writes = [f"path:{name}", f"path:{name.rstrip('/')}/**", f"mount:{name}"]
+    return {"reads": reads, "writes": [*writes, config] if persists else writes}
+
+
+def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
+    entry = __salt__["mount.fstab"](config).get(name.replace(" ", "\\040"))
+    if entry is None:
+        return {**row, "comment": f"{row['comment']}. fstab entry not found"}
+    if device and entry["device"] != device:
+        return {**row, "comment": f"{row['comment']}. fstab entry for device {device} not found"}
+    if __opts__["test"]:
+        comment = f"Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"
+        return {**row, "result": None, "comment": comment}
+    __salt__["mount.rm_fstab"](name, device, config)
+    row["changes"]["persist"] = "purged"
+    return {**row, "comment": f"{row['comment']}. Removed target from fstab"}
+
+
+def _swap_device(name: str) -> str:
+    """Return what the kernel calls a swap device: where a link, such as those of device-mapper, leads."""
+    if not os.path.islink(name):
+        return name
+    target = os.readlink(name)
+    return target if target.startswith("/") else f"/dev/{os.path.basename(target)}"
+
+
+def _persist_swap(row: Row, name: str, config: str, *, is_active: bool) -> Row:
+    known = __salt__["mount.fstab"](config)
+    if __opts__["test"]:
+        if name not in known and name not in [each["device"] for each in known.values()]:
+            row["result"] = None
+            if is_active:
+                row["comment"] = f"Swap {name} is set to be added to the fstab and to be activated"
+        return row
+    other = known.get("none")
+    if other and other["device"] == name and other["fstype"] != "swap":
+        return row
+    done = __salt__["mount.set_fstab"]("none", name, "swap", ["defaults"], 0, 0, config)
+    if done == "new":
+        row["changes"]["persist"] = "new"
+        row["comment"] += ". Added new entry to the fstab."
+    elif done == "change":
+        row["changes"]["persist"] = "update"
+        row["comment"] += ". Updated the entry in the fstab."
+    return row
