@@ -281,7 +281,7 @@ class StateRuntime:
         )
         feed = _Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
-        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed)
+        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host)
 
     async def apply(
         self,
@@ -374,8 +374,9 @@ class Run:
     Leaving through an exception cancels the run. ``report`` is there once the run is over.
     """
 
-    def __init__(self, engine: Engine, feed: _Feed | None) -> None:
+    def __init__(self, engine: Engine, feed: _Feed | None, host: PluginHost) -> None:
         self._engine = engine
+        self._host = host
         self._feed = feed
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
@@ -426,8 +427,12 @@ class Run:
             raise
 
     async def _drive(self) -> None:
+        from asyncstate.run.durability import sync_written  # noqa: PLC0415 - programs that only compile never run
+
         try:
-            self._report = await self._engine.run()
+            report = await self._engine.run()
+            await sync_written(self._host)
+            self._report = report
         finally:
             if self._feed is not None:
                 self._feed.close()

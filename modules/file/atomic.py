@@ -7,8 +7,8 @@ Links are followed only where whoever could have planted them gains nothing: a l
 of the very user who owns what it points to.
 
 What replaces older content is synced before it gets its name, so a power cut leaves the old or the new, never
-nothing. A file that was not there before is not synced: it took 0.2 ms on an idle ext4 and 3 ms on a busy one, up to
-ten times the rest of the work, and what a power cut may leave empty the next run finds and writes again.
+nothing. A file that was not there before is only noted: to sync each took 0.2 ms on an idle ext4 and 3 ms on a busy
+one, up to ten times the rest of the work. Its run syncs all of them together, at its end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from asyncstate.dunders import current
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
+_UNSYNCED = "asyncstate.unsynced"
+_ENOUGH = 33
+"""Paths noted of one device: with so many a run syncs the whole file system."""
 _LINKS = 40
 """How many links the kernel follows before it gives up; so do we."""
 
@@ -184,6 +188,8 @@ class Replacement:
             self._write_in_place()
         else:
             self._committed = True
+            if not sync:
+                _note_unsynced(self.path, os.fstat(self.fd).st_dev)
 
     def _write_in_place(self) -> None:
         target = os.open(self.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._directory)
@@ -197,6 +203,16 @@ class Replacement:
             os.fsync(target)
         finally:
             os.close(target)
+
+
+def _note_unsynced(path: str, device: int) -> None:
+    """Leave word of a new file for the end of the run. Outside of one nobody waits for the disk."""
+    call = current.get(None)
+    if call is None:
+        return
+    paths = call.context.setdefault(_UNSYNCED, {}).setdefault(device, [])
+    if len(paths) < _ENOUGH:
+        paths.append(path)
 
 
 def replace_content(path: str, data: bytes | None, source: str = "", access: Access = KEEP) -> None:

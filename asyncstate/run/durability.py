@@ -1,0 +1,61 @@
+"""What a run wrote is on the disk when the run is over: new files are synced once, at the end, not one by one.
+
+A sync for each of ten thousand new files takes longer than to write them; one for the file systems they are on takes
+about a tenth of a second. Until then a power cut may leave a new file empty; the next run finds that and writes it.
+Files that were replaced have been synced already, before they got their name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.load.host import PluginHost
+
+log = logging.getLogger(__name__)
+
+UNSYNCED = "asyncstate.unsynced"
+"""Where in ``__context__`` the file module notes new files, by device; of more than `FEW` it keeps no account."""
+FEW = 32
+"""So many files are synced one by one: on a busy disk that is less than all that other programs have written."""
+
+
+async def sync_written(host: PluginHost) -> None:
+    """Wait until the new files of a run are on the disk."""
+    written = host.shared.pop(UNSYNCED, None)
+    if written:
+        await host.workers.run(_sync, written)
+
+
+def _sync(written: Mapping[int, list[str]]) -> None:
+    for device, paths in written.items():
+        few = len(paths) <= FEW
+        for path in paths if few else paths[-1:]:
+            try:
+                _sync_one(path, device, whole=not few)
+            except OSError as error:
+                # Gone again, or moved: then there is nothing to wait for.
+                log.debug("%s was not synced: %s", path, error)
+
+
+def _sync_one(path: str, device: int, *, whole: bool) -> None:
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(os.path.dirname(path), flags) if whole else os.open(path, flags | os.O_NOFOLLOW)
+    try:
+        if not whole:
+            os.fsync(descriptor)
+        elif os.fstat(descriptor).st_dev != device or not _sync_file_system(descriptor):
+            os.sync()
+    finally:
+        os.close(descriptor)
+
+
+def _sync_file_system(descriptor: int) -> bool:
+    """Write out the file system of an open file; False where the system has no call for that."""
+    call = getattr(ctypes.CDLL(None), "syncfs", None)
+    return call is not None and call(descriptor) == 0
