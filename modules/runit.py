@@ -82,7 +82,10 @@ def status(name: str, sig: str | None = None) -> Any:
 
 
 def enable(name: str, **kwargs: Any) -> bool:
-    """Start a service at boot, and now if ``start``. False for an unknown one; OSError if it cannot be linked."""
+    """Start a service at boot, and now if ``start``. False for an unknown one.
+
+    CommandExecutionError if it cannot be linked.
+    """
     if not available(name):
         return False
     start_now = bool(kwargs.get("start"))
@@ -200,9 +203,12 @@ def _link(name: str) -> None:
     folder = _folder(name)
     assert folder is not None  # noqa: S101 - callers ask whether it is available
     link = os.path.join(_running_folder(), name)
-    if os.path.islink(link):
-        os.unlink(link)
-    os.symlink(folder, link)
+    try:
+        if os.path.islink(link):
+            os.unlink(link)
+        os.symlink(folder, link)
+    except OSError as error:
+        raise CommandExecutionError(f"Cannot link {link} to {folder}: {error.strerror}") from error
     _wait_for_supervision(name)
 
 
@@ -219,7 +225,10 @@ def _set_down(name: str, *, down: bool) -> None:
     folder = _folder(name)
     assert folder is not None  # noqa: S101 - as above
     path = os.path.join(folder, "down")
-    if down and not os.path.exists(path):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
-    elif not down and os.path.lexists(path):
-        os.unlink(path)
+    try:
+        if down and not os.path.exists(path):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
+        elif not down and os.path.lexists(path):
+            os.unlink(path)
+    except OSError as error:
+        raise CommandExecutionError(f"Cannot {'make' if down else 'remove'} {path}: {error.strerror}") from error

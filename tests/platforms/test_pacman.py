@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from asyncstate.modules import _alpm_versions, pacmanpkg
 from pacman_root import PacmanRoot
+from provider_scenarios import SCENARIOS, play
 
 from asyncstate.errors import CommandExecutionError
 
@@ -47,6 +48,10 @@ def test_a_package_is_installed_upgraded_and_removed(pacman):
     row = state("pkg.removed", name="sun")
     assert (row["result"], row["changes"]) == (True, {"sun": {"old": "2.0-1", "new": ""}})
     assert state("pkg.removed", name="sun")["changes"] == {}
+
+
+def test_what_the_transcript_of_the_default_suite_was_recorded_from(pacman):
+    play(SCENARIOS["pacmanpkg"], pacman.harness, pacman.package)
 
 
 def test_versions(pacman):

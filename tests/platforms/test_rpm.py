@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from asyncstate.modules import _rpm_database, _rpm_versions
+from provider_scenarios import SCENARIOS, play
 from rpm_root import RpmRoot
 
 from asyncstate.errors import CommandExecutionError
@@ -58,6 +59,10 @@ def test_a_package_is_installed_upgraded_downgraded_and_removed(rpm):
     assert (row["result"], row["changes"]) == (True, {"sun": {"old": "2.0-1", "new": ""}}), row
     assert rpm.harness.state("pkg.removed", name="sun")["changes"] == {}
     assert rpm.installed() == {"sky": "1.0-1"}
+
+
+def test_what_the_transcript_of_the_default_suite_was_recorded_from(rpm):
+    play(SCENARIOS[rpm.kind], rpm.harness, rpm.package)
 
 
 def test_versions_are_chosen_by_condition_and_glob(rpm):
