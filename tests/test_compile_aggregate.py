@@ -71,6 +71,11 @@ def test_a_group_waits_for_what_any_member_requires():
     }
 
 
+def test_all_members_come_before_what_a_dependent_of_one_would_wait_behind():
+    tree = "one: pkg.installed\nx: {test.nop: [{require: [{pkg: two}]}]}\ny: test.nop\ntwo: pkg.installed\nthree: pkg.installed\n"
+    assert ids(aggregated(tree)) == ["one", "two", "three", "x", "y"]
+
+
 def test_what_depends_on_a_member_is_in_a_later_group():
     tree = """
 a: pkg.installed

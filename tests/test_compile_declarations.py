@@ -36,10 +36,18 @@ def test_a_requisite_under_an_id_must_be_a_list_too():
 
 @pytest.mark.parametrize(
     "body",
-    ["{test.nop: [], test.ping: []}", "{test: [nop], test.ping: []}", "{test.ping: [], test: [nop]}"],
+    ["{test.nop: [], test.ping: []}", "{test: [nop], test.ping: []}"],
 )
 def test_two_states_of_one_module(body):
     assert messages(f"a: {body}\n") == ["ID 'a' in SLS 's' contains multiple state declarations of the same type"]
+
+
+def test_a_dotted_state_takes_the_place_of_one_without_dot_behind_it():
+    tree = "a: {test.ping: [], test: [nop]}\n"
+    assert [chunk.fun for chunk in plan(tree).chunks] == ["ping"]
+    assert warnings(tree) == [
+        "'test' in state 'a' in SLS 's' is ignored: 'test.ping' stands before it and takes its place"
+    ]
 
 
 @pytest.mark.parametrize("body", ["null", "[test.nop]", "nodot", "5"])

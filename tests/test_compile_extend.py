@@ -1,4 +1,5 @@
-from trees import chunk_of, compiler, ids, messages, mistakes, plan
+import pytest
+from trees import chunk_of, compiler, ids, messages, mistakes, plan, warnings
 
 BASE = "a: {test.nop: [{x: 1}, {require: [{test: b}]}]}\nb: test.nop\nc: test.nop\n"
 
@@ -83,6 +84,13 @@ def test_arguments_that_are_no_list():
     assert messages({"s": "include: [t]\nextend: {a: {test: 5}}\n", "t": BASE}) == [
         "State 'a' in SLS 's' is not formed as a list"
     ]
+
+
+@pytest.mark.parametrize(("arguments", "function"), [("word", "d"), ("{comment: x}", "comment")])
+def test_letters_and_keys_are_functions_as_in_salt_and_named(arguments, function):
+    tree = {"s": f"include: [t]\nextend: {{a: {{test: {arguments}}}}}\n", "t": BASE}
+    assert chunk_of(plan(tree), "a").fun == function
+    assert warnings(tree) == ["the extension of 'a' in SLS 's' is not formed as a list of arguments"]
 
 
 def test_a_module_added_with_a_trailing_colon():

@@ -3,12 +3,21 @@ from trees import chunk_of, ids, messages, names, plan, warnings
 
 
 def test_a_chunk_holds_what_was_written_but_what_has_a_field():
-    chunk = plan(
-        "a: {test.nop: [{name: n}, {state: x}, {fun: y}, {__id__: z}, {order: 3}, {arg: 1, more: 2}]}\n"
-    ).chunks[0]
+    chunk = plan("a: {test.nop: [{name: n}, {state: x}, {fun: y}, {order: 3}, {arg: 1, more: 2}]}\n").chunks[0]
     assert (chunk.state, chunk.fun, chunk.id, chunk.name, chunk.order) == ("test", "nop", "a", "n", 3)
     assert chunk.args == {"arg": 1, "more": 2}
     assert (chunk.sls, chunk.env, chunk.included_from) == ("s", "base", ())
+
+
+def test_an_argument_may_replace_id_sls_and_environment_as_in_salt():
+    chunk = plan("a: {test.nop: [{__id__: z}, {__sls__: other}, {__env__: dev}]}\n").chunks[0]
+    assert (chunk.id, chunk.sls, chunk.env, chunk.args) == ("z", "other", "dev", {})
+
+
+def test_an_environment_that_is_no_text_stays_an_argument():
+    chunk = plan("a: {test.nop: [{__env__: [{LC_ALL: C}]}]}\n").chunks[0]
+    assert chunk.env == "base"
+    assert chunk.as_low()["__env__"] == [{"LC_ALL": "C"}]
 
 
 def test_later_arguments_win():

@@ -123,6 +123,9 @@ def test_without_automatic_numbers_the_order_is_that_of_module_name_and_function
 
 def test_an_order_that_is_no_order_is_named_and_counts_as_none():
     tree = "a: {test.nop: [{order: soon}]}\nb: {test.nop: [{order: .nan}]}\nc: {test.nop: [{order: last}]}\n"
+    assert warnings("d: {test.nop: [{order: [1]}]}\n") == [
+        "order '[1]' of state 'd' in SLS 's' is no order and is ignored"
+    ]
     assert warnings(tree) == [
         "order 'soon' of state 'a' in SLS 's' is no order and is ignored",
         "order 'nan' of state 'b' in SLS 's' is no order and is ignored",

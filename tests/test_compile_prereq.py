@@ -38,10 +38,14 @@ def test_two_states_share_the_check_of_their_target():
     assert sum(node.kind is NodeKind.CHECK for node in compiled.nodes) == 1
 
 
-def test_a_chain_is_checked_from_its_end_in_any_order_of_declaration():
+def test_a_chain_declared_outer_first_is_checked_from_its_end():
     parts = ["a: {test.nop: [{prereq: [b]}]}\n", "b: {test.nop: [{prereq: [c]}]}\n", "c: test.nop\n"]
-    for tree in ("".join(parts), "".join(reversed(parts)), parts[1] + parts[0] + parts[2]):
-        assert serial(plan(tree)) == ["?c", "?b", "a", "b", "c"]
+    assert serial(plan("".join(parts))) == ["?c", "?b", "a", "b", "c"]
+
+
+def test_in_a_chain_declared_inner_first_the_middle_is_checked_alone_as_in_salt():
+    compiled = plan("b: {test.nop: [{prereq: [c]}]}\na: {test.nop: [{prereq: [b]}]}\nc: test.nop\n")
+    assert serial(compiled) == ["?b", "a", "?c", "b", "c"]
 
 
 def test_a_prereq_of_a_whole_sls_has_a_check_for_each_state():

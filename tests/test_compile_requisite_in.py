@@ -81,16 +81,29 @@ def test_an_unknown_target_is_a_mistake_of_the_state_that_names_it(target):
 
 
 def test_a_dot_in_the_module():
-    assert messages("a: {test.nop: [{watch_in: [{test.nop: b}]}]}\nb: test.nop\n") == [
+    dot, unknown = messages("a: {test.nop: [{watch_in: [{test.nop: b}]}]}\nb: test.nop\n")
+    assert dot == (
         "Invalid requisite in watch: test.nop for b, in SLS 's'. Requisites must not contain dots, did you mean 'test'?"
+    )
+    assert unknown.startswith("Cannot extend ID 'b' in 'base:s'.")
+
+
+def test_a_dot_in_the_module_of_a_dictionary():
+    assert messages("a: {test.nop: [{watch_in: {test.nop: b}}]}\nb: test.nop\n") == [
+        "Invalid requisite in watch: test.nop for b in SLS 's'. Requisites must not contain dots, did you mean 'test'?"
     ]
+
+
+def test_use_with_a_dictionary_copies_nothing_as_in_salt():
+    assert "x" not in args("a: {test.nop: [{use: {test: b}}]}\nb: {test.nop: [{x: 1}]}\n", "a")
 
 
 @pytest.mark.parametrize("value", ["5", "word"])
-def test_a_value_of_the_wrong_shape(value):
-    assert messages(f"a: {{test.nop: [{{require_in: {value}}}]}}\n") == [
-        "The require_in statement in state 'a' in SLS 's' needs to be formed as a list"
-    ]
+@pytest.mark.parametrize("key", ["require_in", "use", "use_in"])
+def test_a_value_of_the_wrong_shape_is_ignored_as_in_salt_and_named(key, value):
+    tree = f"a: {{test.nop: [{{{key}: {value}}}]}}\nword: test.nop\n"
+    assert [chunk.id for chunk in plan(tree).chunks] == ["a", "word"]
+    assert warnings(tree) == [f"{key}: {value} is ignored: it needs to be a list (state 'a' in SLS 's')"]
 
 
 @pytest.mark.parametrize("item", ["[x]", "{test: [x]}"])

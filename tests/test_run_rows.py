@@ -41,8 +41,16 @@ def test_result_becomes_a_truth_value(result, expected):
 
 
 def test_comment_lists_become_lines_and_extra_keys_stay():
-    row = normalise(good(comment=["a", 1], extra={"k": 1}), "n")
-    assert (row["comment"], row["extra"]) == ("a\n1", {"k": 1})
+    row = normalise(good(comment=["a", b"b"], extra={"k": 1}), "n")
+    assert (row["comment"], row["extra"]) == ("a\nb", {"k": 1})
+
+
+def test_a_comment_list_holds_texts_only():
+    row = normalise(good(comment=["a", 1]), "n")
+    assert row["comment"] == (
+        "An exception occurred in this state: expected str, bytes, or bytearray not <class 'int'>"
+    )
+    assert row["result"] is False
 
 
 def test_mappings_that_are_not_dicts_are_accepted():

@@ -50,6 +50,8 @@ def aggregate(
             continue
         kept = set(result.serial)
         before = _predecessors(wiring, {member for members in grouped for member in members})
+        for members in reversed(grouped):
+            _pull_forward(wiring, order, members)
         for members in grouped:
             group = _add_group(wiring, members, before, f"{module} x {len(members)}")
             kept.add(group)
@@ -177,6 +179,22 @@ def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
             if target in nodes:
                 before[target].append(node)
     return before
+
+
+def _pull_forward(wiring: Wiring, order: SerialOrder, members: list[int]) -> None:
+    """Have all members come before whatever would keep a dependent of one of them waiting, as in Salt."""
+    needed: list[Any] = []
+    stack = [node for member in members for node in wiring.after[member]]
+    while stack:
+        node = stack.pop()
+        if node in order.keys:
+            needed.append(order.keys[node])
+        else:
+            stack.extend(wiring.after[node])
+    if needed:
+        soonest = min(needed)
+        for member in members:
+            order.keys[member] = min(order.keys[member], soonest)
 
 
 def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:

@@ -176,7 +176,7 @@ class Compiler:
         serial = order.sort()
         if len(serial) + len(wiring.members) < len(wiring.chunk):
             report_cycle(wiring, findings)
-        listening = resolve_listeners(wiring.drafts, wiring.chunks_of(serial), findings)
+        listening = resolve_listeners(wiring.drafts, wiring.seen_in(serial), findings)
         findings.check()
         if only_ids:
             serial = restrict(wiring, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")

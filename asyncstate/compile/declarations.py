@@ -98,7 +98,9 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
             module = parts[0]
             if len(parts) > 2:
                 _warn_extra_dots(key, id_, sls, env, findings)
-            if module not in modules and module not in body:
+            if module not in modules:
+                if module in body:
+                    _warn_replaced(key, id_, sls, env, findings)
                 arguments = body[module] = body.pop(key)
                 arguments.append(parts[1])
                 modules.add(module)
@@ -138,6 +140,12 @@ def merge_requisite(arguments: list[Any], key: str, references: list[Any]) -> No
             found = True
     if not found:
         arguments.append({key: references})
+
+
+def _warn_replaced(key: str, id_: Any, sls: str, env: str, findings: Findings) -> None:
+    module = key.split(".", 1)[0]
+    message = f"'{module}' in state '{id_}' in SLS '{sls}' is ignored: '{key}' stands before it and takes its place"
+    findings.warn(message, env=env, sls=sls, id_=id_)
 
 
 def _warn_extra_dots(text: str, id_: Any, sls: str, env: str, findings: Findings) -> None:

@@ -135,8 +135,10 @@ def apply_extensions(
         for module, arguments in states.items():
             if module not in body:
                 body[module] = arguments
-            elif isinstance(arguments, list) and isinstance(body[module], list):
-                _extend_state(body[module], arguments)
+            elif isinstance(body[module], list) and isinstance(arguments, (list, str, dict)):
+                if not isinstance(arguments, list):
+                    _warn_of_letters(extension, target, findings)
+                _extend_state(body[module], list(arguments))
             else:
                 _not_a_list(extension, target, findings)
             for argument in arguments if isinstance(arguments, list) else ():
@@ -198,3 +200,9 @@ def _unknown(extension: Extension, findings: Findings) -> None:
 def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:
     message = f"State '{target}' in SLS '{extension.sls}' is not formed as a list"
     findings.error(message, env=extension.env, sls=extension.sls, id_="extend")
+
+
+def _warn_of_letters(extension: Extension, target: Any, findings: Findings) -> None:
+    """Salt takes the letters of a word, or the keys of a dict, for functions; so do we, and say so."""
+    message = f"the extension of '{target}' in SLS '{extension.sls}' is not formed as a list of arguments"
+    findings.warn(message, env=extension.env, sls=extension.sls, id_="extend")

@@ -100,19 +100,24 @@ class HighStateBuilder:
     def build(self, selection: Mapping[str, Sequence[str]]) -> HighData:
         """Render ``{environment: [SLS name or glob, …]}`` and everything it includes."""
         self._selection = selection
+        meant: list[str] = []
         for env, names in selection.items():
-            if env not in self._environments:
-                self._findings.error(f"No matching salt environment for environment '{env}' found")
             for name in names:
-                for sls in self._expand(name, env) or [name]:
+                if env in self._environments:
+                    meant = self._expand(name, env) or [name]
+                else:
+                    # Salt goes on with what the name before stood for. Both are looked for, so both are named.
+                    self._findings.error(f"No matching salt environment for environment '{env}' found")
+                    meant = list(dict.fromkeys([*meant, name]))
+                for sls in meant:
                     if f"{env}:{sls}" not in self._rendered:
-                        self._render_closure(sls, env)
+                        self._render_closure(sls, env, named=sls == name)
         self._merge()
         return self._high
 
-    def _render_closure(self, sls: str, env: str) -> None:
+    def _render_closure(self, sls: str, env: str, *, named: bool) -> None:
         """Render one SLS and, depth first, what it includes; an explicit stack, so no chain is too long."""
-        root = self._open(sls, env, [], named=True)
+        root = self._open(sls, env, [], named=named)
         self._roots.append(root)
         stack = [root]
         while stack:
@@ -186,7 +191,8 @@ class HighStateBuilder:
             f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a "
             "configured fileserver"
         )
-        hint = "; ".join(filter(None, (f"included from {' > '.join(chain)}", self._nearest(sls, env))))
+        included = f"included from {' > '.join(chain)}" if chain else ""
+        hint = "; ".join(filter(None, (included, self._nearest(sls, env))))
         self._findings.error(message, hint=hint)
 
     def _targets(self, declared: list[Any], file: SlsFile) -> Iterator[tuple[str, str]]:

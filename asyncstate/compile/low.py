@@ -106,7 +106,9 @@ class LowStates:
         self.disabled: dict[str, dict[str, Any]] = {}
 
 
-_NOT_ARGUMENTS = frozenset({"state", "fun", "__id__", "__sls__", "__env__", "__sls_included_from__"})
+_NOT_ARGUMENTS = frozenset({"state", "fun", "__sls_included_from__"})
+_OVERRIDING = {"__id__": "id", "__sls__": "sls", "__env__": "env"}
+"""Arguments that replace what the compiler knows about a state. One that is no text stays an argument."""
 
 
 def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[str] = ()) -> LowStates:
@@ -130,6 +132,8 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
                 _warn_no_function(id_, module, sls, env, findings)
                 continue
             draft = Draft(module, fun, id_, name, sls=sls, env=env, args=args, order=order, included_from=chain)
+            if not _OVERRIDING.keys().isdisjoint(args):
+                _override(draft)
             draft.file = file
             draft.lines = lines
             draft.automatic = order is UNSET or high.is_automatic(id_, order)
@@ -163,6 +167,12 @@ def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[Name
                 elif key not in _NOT_ARGUMENTS:
                     args[key] = value
     return fun, name, names or None, args, order
+
+
+def _override(draft: Draft) -> None:
+    for key, field in _OVERRIDING.items():
+        if isinstance(draft.args.get(key), str):
+            setattr(draft, field, draft.args.pop(key))
 
 
 def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findings) -> None:

@@ -44,7 +44,9 @@ def order_cap(drafts: Sequence[Draft]) -> int:
 
 def is_order(order: Any) -> bool:
     """Whether an ``order`` says anything; anything else counts as none."""
-    return order is UNSET or isinstance(order, (int, float)) or order in {"first", "last"}
+    if isinstance(order, str):
+        return order in {"first", "last"}
+    return order is UNSET or isinstance(order, (int, float))
 
 
 def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:

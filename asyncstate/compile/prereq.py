@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def add_prereq(wiring: Wiring, asking: int, target: int) -> None:
     """Wire one ``prereq``: target's CHECK, then the state that asks, then the target itself.
 
-    Checks of a chain run in the order of its dependencies, whatever the order of declaration (in Salt only if the outer
-    state is declared first).
+    In a chain the check of a middle state waits for the check it asks for only if the outer state is declared first, as
+    in Salt: a check that is there already is told of it, one that is made later takes over everything but a ``prereq``.
     """
     check = wiring.check_of.get(target)
     if check is None:
@@ -36,6 +36,6 @@ def _add_check(wiring: Wiring, asking: int, target: int) -> int:
     wiring.check_of[target] = check
     wiring.created_by[check] = asking
     for kind, node in wiring.requisites_of(target):
-        if kind != PREREQUIRED:
+        if kind not in (PREREQ, PREREQUIRED):
             wiring.edge(node, check, kind)
     return check

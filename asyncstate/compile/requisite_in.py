@@ -93,15 +93,16 @@ class _Expansion:
     def expand(self, key: str, references: Any, id_: Any, module: str, body: dict[str, Any]) -> None:
         """Take in one requisite of one state."""
         kind = key.split("_", 1)[0]
+        if isinstance(references, dict):
+            for of_module, name in references.items():
+                if "." in str(of_module):
+                    self._dotted(f"{kind}: {of_module} for {name}", of_module, id_, module, body)
+                self._require(kind, (name, str(of_module).split(".", 1)[0]), id_, module, body)
+            return
         targets: list[tuple[Any, str]] = []
         for of_module, name in self._pairs(key, references, id_, body):
             if "." in of_module:
-                message = (
-                    f"Invalid requisite in {kind}: {of_module} for {name}, in SLS '{body['__sls__']}'. Requisites must "
-                    f"not contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
-                )
-                self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
-                continue
+                self._dotted(f"{kind}: {of_module} for {name},", of_module, id_, module, body)
             if of_module == "sls":
                 targets = self._states_of(name)
                 if not targets:
@@ -116,22 +117,36 @@ class _Expansion:
                     for found in self._found(target, target_module):
                         self._copy_arguments(id_, module, found, target_module)
                 else:
-                    self._origin[target] = (body["__env__"], body["__sls__"], id_)
-                    additions = self._additions(target, target_module)
-                    if body["__sls__"] not in self._excluded:
-                        additions.require(kind, {module: id_})
-            if isinstance(references, dict) or len(targets) * len(references) > _REPEAT_LIMIT:
+                    self._require(kind, (target, target_module), id_, module, body)
+            if len(targets) * len(references) > _REPEAT_LIMIT:
                 targets = []
+
+    def _require(self, kind: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
+        """Have a target refer to the state that named it. A single dict under ``use`` does this, too, and no more."""
+        target, target_module = meant
+        if isinstance(target, (list, dict)):
+            self._illegal(target, id_, body)
+            return
+        self._origin[target] = (body["__env__"], body["__sls__"], id_)
+        additions = self._additions(target, target_module)
+        if body["__sls__"] not in self._excluded:
+            additions.require(kind, {module: id_})
+
+    def _dotted(self, what: str, of_module: str, id_: Any, module: str, body: dict[str, Any]) -> None:
+        message = (
+            f"Invalid requisite in {what} in SLS '{body['__sls__']}'. Requisites must not "
+            f"contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
+        )
+        self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
+
+    def _illegal(self, target: Any, id_: Any, body: dict[str, Any]) -> None:
+        message = f'Illegal requisite "{target}" in SLS "{body["__sls__"]}", please check your syntax.\n'
+        self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_)
 
     def _pairs(self, key: str, references: Any, id_: Any, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) for each item of a requisite."""
-        sls = body["__sls__"]
-        if isinstance(references, dict):
-            yield from ((str(module), name) for module, name in references.items())
-            return
         if not isinstance(references, list):
-            message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
-            self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+            self._warn(f"{key}: {references} is ignored: it needs to be a list", id_, "", body)
             return
         for item in references:
             if isinstance(item, dict):
@@ -140,13 +155,11 @@ class _Expansion:
                 if item:
                     module, name = next(iter(item.items()))
                     if isinstance(name, (list, dict)):
-                        message = f'Illegal requisite "{name}" in SLS "{sls}", please check your syntax.\n'
-                        self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+                        self._illegal(name, id_, body)
                         continue
                     yield str(module), name
             elif isinstance(item, list):
-                message = f'Illegal requisite "{item}" in SLS "{sls}", please check your syntax.\n'
-                self._findings.error(message, env=body["__env__"], sls=sls, id_=id_)
+                self._illegal(item, id_, body)
             else:
                 found = self._plain(item)
                 if found is None:

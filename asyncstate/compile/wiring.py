@@ -101,9 +101,9 @@ class Wiring:
             self.edge(member, node, SET_MEMBER)
         return node
 
-    def chunks_of(self, nodes: Iterable[int]) -> list[int]:
-        """Return those of ``nodes`` that are drafts."""
-        return [node for node in nodes if self.kind[node] is NodeKind.CHUNK]
+    def seen_in(self, nodes: Iterable[int]) -> list[int]:
+        """Return the drafts ``nodes`` stand for in the order they first do so: with its check, if a draft has one."""
+        return list(dict.fromkeys(self.chunk[node] for node in nodes if self.chunk[node] >= 0))
 
     def in_degrees(self) -> list[int]:
         """How many edges lead to each node; double edges count twice."""

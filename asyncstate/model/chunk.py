@@ -82,7 +82,8 @@ class LowChunk(msgspec.Struct, frozen=True):
         low["state"] = self.state
         low["name"] = self.name
         low["__sls__"] = self.sls or None
-        low["__env__"] = self.env
+        if "__env__" not in self.args:
+            low["__env__"] = self.env
         if self.included_from:
             low["__sls_included_from__"] = list(self.included_from)
         low["__id__"] = self.id

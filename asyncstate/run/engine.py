@@ -89,9 +89,10 @@ class Engine:
         self._observers = list(observers)
         self._sleep = sleep
         self._clock = clock
+        self._failhard = _failhard_chunks(plan, options)
         self._machine = Machine(
             plan,
-            failhard=_failhard_chunks(plan, options),
+            failhard=self._failhard,
             exclusive={
                 chunk.index for chunk in plan.chunks if chunk.args.get("exclusive") is True or "umask" in chunk.args
             },
@@ -103,6 +104,7 @@ class Engine:
         self._subs: dict[str, dict[str, Row]] = {}
         self._listener_rows: dict[str, Row] = {}
         self._early: dict[int, int] = {}
+        self._unchecked = {node.chunk for node in plan.nodes if node.kind is NodeKind.CHECK}
         self._invoker = Invoker(
             plan, host, self._rows, test=options.test, pause=self._pause, mock=options.mock, secrets=secrets
         )
@@ -262,12 +264,21 @@ class Engine:
             del self._since[tag]
         if not check:
             self._keep(tag, chunk, row)
-        elif not work.verdict.runs:
-            self._early[chunk.index] = self.plan.rank[work.node]
+        elif work.verdict.runs:
+            self._unchecked.discard(chunk.index)
+        else:
+            self._hold_back(work, chunk, row)
         if self._observers:
             self._emit(ChunkFinished, tag=tag, row=row, why=work.verdict.value, check=check)
             self._fire(chunk, row)
         self._settle(work.node, Outcome.of(row), tag)
+
+    def _hold_back(self, work: Work, chunk: LowChunk, row: Row) -> None:
+        """Take note that requisites held a chunk back in its check already: that row is the chunk's, failhard too."""
+        self._early[chunk.index] = self.plan.rank[work.node]
+        self._rows[chunk.tag] = row
+        if row["result"] is False and chunk.index in self._failhard:
+            self._machine.stop("failhard")
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         released = self._machine.done(node, outcome)
@@ -321,7 +332,8 @@ class Engine:
         """Call ``mod_watch`` once for each listener whose target reports changes, in plan order, each once."""
         broken = [listener for listener in self.plan.broken_listeners if self._changed(listener.targets)]
         for listener in self.plan.listeners:
-            if not self._changed(listener.targets):
+            # As in Salt: one whose check was due and held back, or never reached, is not called.
+            if listener.chunk in self._unchecked or not self._changed(listener.targets):
                 continue
             chunk = listener_chunk(self.plan.chunks[listener.chunk])
             tag = chunk.tag

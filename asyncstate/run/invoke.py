@@ -140,8 +140,8 @@ class Invoker:
 
     def _held_back(self, chunk: LowChunk, work: Work, low: dict[str, Any]) -> Row:
         checked = self._checks.get(chunk.index)
-        if work.verdict is Verdict.FAIL and checked is not None and work.kind is NodeKind.CHUNK:
-            # A prereq that failed keeps this state from running: its row is what the check predicted, without changes.
+        if checked is not None and work.kind is NodeKind.CHUNK and _settled_by(checked, work.verdict):
+            # What asked for the check failed, or the check was held back: its row stands, without what it predicted.
             return self._stamped({**checked, "changes": {}}, low)
         failed = [self.plan.chunks[index] for index in work.failed]
         return self._stamped(not_run_row(work.verdict, chunk.name, failed), low)
@@ -303,7 +303,7 @@ class Invoker:
         return not function.signature.accepts("check_cmd") or not await self._has(state, "mod_run_check_cmd")
 
     def _context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
-        env = low.get("__env__") or "base"
+        env = str(low.get("__env__") or "base")
         if not self.host.opts.get("lock_saltenv"):
             if "saltenv" in low:
                 env = str(low["saltenv"])
@@ -390,6 +390,10 @@ class Invoker:
     def _reload(self) -> None:
         self.host.reload()
         self._functions.clear()
+
+
+def _settled_by(checked: Row, verdict: Verdict) -> bool:
+    return verdict is Verdict.FAIL or checked.get("__state_ran__") is False
 
 
 def _brings_modules(low: Mapping[str, Any]) -> bool:

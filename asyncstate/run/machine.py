@@ -71,6 +71,7 @@ class Machine:
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
         self._rank = plan.rank if shuffle is None else _shuffled(plan.rank, shuffle)
         self._ready: list[tuple[int, int]] = []
+        self._check_of = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
         self._started = bytearray(len(plan.nodes))
         self._pending = len(plan.nodes)
         self.running: set[int] = set()
@@ -193,13 +194,17 @@ class Machine:
         return marks
 
     def _failed_chunks(self, chunk: int) -> tuple[int, ...]:
-        """Every chunk this one refers to, by whatever requisite, that ended with result False."""
+        """Every chunk this one refers to, by whatever requisite, that ended with result False.
+
+        Of one that was checked for a prereq the check counts, as in Salt: a failure it did not foresee is not named.
+        """
         failed = set()
         for requisite in self.plan.requisites[chunk]:
             for node in self.plan.nodes[requisite.node].members or (requisite.node,):
-                outcome = self._outcomes[node]
+                chunk = self.plan.nodes[node].chunk
+                outcome = self._outcomes[self._check_of.get(chunk, node)] or self._outcomes[node]
                 if outcome is not None and outcome.result is False:
-                    failed.add(self.plan.nodes[node].chunk)
+                    failed.add(chunk)
         return tuple(sorted(failed))
 
     def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:

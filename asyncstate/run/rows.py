@@ -79,7 +79,10 @@ def normalise(returned: Any, name: Any) -> Row:
     if missing:
         return failed_row(name, f"The following keys were not present in the state return: {', '.join(missing)}.")
     if isinstance(row["comment"], list):
-        row["comment"] = "\n".join(str(part) for part in row["comment"])
+        for part in row["comment"]:
+            if not isinstance(part, (str, bytes, bytearray)):
+                return _malformed(name, f"expected str, bytes, or bytearray not {type(part)}")
+        row["comment"] = "\n".join(part if isinstance(part, str) else part.decode() for part in row["comment"])
     result = row["result"]
     if result is not None and result is not True and result is not False:
         row["result"] = bool(result)
