@@ -452,3 +452,11 @@ def test_two_runs_do_not_share_accumulators(plugins, path):
         assert accumulators.accumulated_for(str(path)) == {"a": ["x"]}
     with plugins.calling(low=low, instance_id="run-2"):
         assert accumulators.accumulated_for(str(path)) == {}
+
+
+def test_a_line_is_added_to_a_file_that_is_not_utf8(plugins, tmp_path):
+    path = tmp_path / "latin"
+    path.write_bytes(b"caf\xe9\nend\n")
+    row = plugins.state("file.line", name=str(path), mode="ensure", content="th\u00e9", after="caf")
+    assert row["result"] is True
+    assert path.read_bytes() == b"caf\xe9\nth\xe9\nend\n"

@@ -498,3 +498,13 @@ def test_many_threads_writing_one_file_leave_one_whole_content(plugins, tmp_path
         thread.join()
     assert path.read_text().rstrip("\n") in texts
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["f", "file_roots"]
+
+
+def test_the_row_of_a_replaced_link_shows_what_its_content_was(plugins, tmp_path):
+    (tmp_path / "real").write_text("old\n")
+    (tmp_path / "link").symlink_to("real")
+    plugins.salt_file("new", "new\n")
+    row = plugins.state("file.managed", name=str(tmp_path / "link"), source="salt://new", follow_symlinks=False)
+    assert row["changes"]["diff"] == "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "old\n"

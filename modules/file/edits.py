@@ -53,7 +53,7 @@ def replace(
     if append_if_not_found and prepend_if_not_found:
         raise InvocationError("Only one of append and prepend_if_not_found is permitted")
     regex = compiled(pattern, flags)
-    old, codec = _load(path, encoding)
+    old, codec = load_text(path, encoding)
     if search_only:
         return regex.search(old) is not None
     literal = str(repl)
@@ -75,7 +75,7 @@ def replace(
     return new != old
 
 
-def _load(path: str, encoding: str | None) -> tuple[str, str]:
+def load_text(path: str, encoding: str | None = None) -> tuple[str, str]:
     """Return a file's text and the encoding to write it back with."""
     if encoding is None:
         with open(path, "rb") as stream:
@@ -160,7 +160,7 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
         raise InvocationError(f"File not found: {path}")
     if not is_text(path):
         raise InvocationError(f"Cannot perform string replacements on a binary file: {path}")
-    old, codec = _load(path, None)
+    old, codec = load_text(path)
     before, after, result = [], [], []
     for line in lines_of(old.encode()):
         edited = line
@@ -181,8 +181,8 @@ def append(path: str, *args: Any, **kwargs: Any) -> str:
     """Add lines at the end of an existing file, on lines of their own. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
     path = edit_target(os.path.abspath(expand(path)))
-    old, codec = _load(path, None)
-    _store(path, _ended(old) + "".join(f"{line}\n" for line in lines), codec)
+    old, codec = load_text(path)
+    store_text(path, _ended(old) + "".join(f"{line}\n" for line in lines), codec)
     return f'Wrote {len(lines)} lines to "{path}"'
 
 
@@ -190,8 +190,8 @@ def prepend(path: str, *args: Any, **kwargs: Any) -> str:
     """Add lines at the beginning of a file, which is made if it is missing. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
     path = edit_target(os.path.abspath(expand(path)))
-    old, codec = _load(path, None) if os.path.exists(path) else ("", "utf-8")
-    _store(path, "".join(f"{line}\n" for line in lines) + old, codec)
+    old, codec = load_text(path) if os.path.exists(path) else ("", "utf-8")
+    store_text(path, "".join(f"{line}\n" for line in lines) + old, codec)
     return f'Prepended {len(lines)} lines to "{path}"'
 
 
@@ -199,7 +199,7 @@ def write(path: str, *args: Any, **kwargs: Any) -> str:
     """Make these lines the content of a file. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
     path = edit_target(os.path.abspath(expand(path)))
-    _store(path, "".join(f"{line}\n" for line in lines), "utf-8")
+    store_text(path, "".join(f"{line}\n" for line in lines), "utf-8")
     return f'Wrote {len(lines)} lines to "{path}"'
 
 
@@ -210,10 +210,11 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     return list(args)
 
 
-def _store(path: str, text: str, codec: str) -> None:
+def store_text(path: str, text: str, codec: str) -> None:
+    """Write a file in the encoding it was read in, in UTF-8 if that has no letters for new text."""
     try:
         data = text.encode(codec)
-    except UnicodeEncodeError:  # new text that a Latin-1 file has no letters for
+    except UnicodeEncodeError:
         data = text.encode()
     replace_content(path, data)
 
@@ -267,7 +268,7 @@ def psed(
 ) -> None:
     """Replace ``before`` by ``after`` as sed would; ``limit`` takes only what follows its first match."""
     path = edit_target(os.path.abspath(expand(path)))
-    text, codec = _load(path, None)
+    text, codec = load_text(path)
     head, tail = "", text
     if limit:
         match = re.search(re.escape(limit) if escape_all else limit, text)
@@ -278,4 +279,4 @@ def psed(
     pattern = re.compile(re.escape(str(before)) if escape_all else str(before), letters)
     if backup:
         copy_beside(path, backup)
-    _store(path, head + pattern.sub(str(after), tail, count=0 if "g" in flags else 1), codec)
+    store_text(path, head + pattern.sub(str(after), tail, count=0 if "g" in flags else 1), codec)

@@ -11,9 +11,10 @@ from typing import Any
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
-from .atomic import edit_target, replace_content
+from .atomic import edit_target
 from .backups import copy_beside
 from .diffs import lines_of, unified
+from .edits import load_text, store_text
 from .paths import expand
 
 log = logging.getLogger(__name__)
@@ -52,8 +53,8 @@ def line(
         raise CommandExecutionError(f'Unknown mode: "{mode}"')
     if mode != "delete" and content is None:
         raise CommandExecutionError('Content can only be empty if mode is "delete"')
-    with open(path, "rb") as stream:
-        old = lines_of(stream.read())
+    whole, codec = load_text(path)
+    old = lines_of(whole.encode())
     text = None if content is None else str(content)
     body = list(old)
     if body and _eol(body[-1]):
@@ -68,7 +69,7 @@ def line(
     if not __opts__["test"]:
         if backup:
             copy_beside(path, time.strftime(".%Y-%m-%d-%H-%M-%S"))
-        replace_content(path, "".join(body).encode())
+        store_text(path, "".join(body), codec)
     return changes
 
 

@@ -219,7 +219,7 @@ class _Placement:
         if self.content is not None and (replaces_link or found is None or not self.content.is_that_of(path, found)):
             if not self._is_genuine(updating=not replaces_link):
                 return
-            self._note_difference(path, found, replaces_link=replaces_link, show_changes=show_changes)
+            self._note_difference(path, found, show_changes=show_changes)
             if found is not None:
                 backup_if_asked(path, self.backup)
             self._replace(path, found)
@@ -236,13 +236,7 @@ class _Placement:
             if self.ret["result"] is not False:
                 self.ret["comment"] = earlier
 
-    def _note_difference(
-        self, path: str, found: os.stat_result | None, *, replaces_link: bool, show_changes: bool
-    ) -> None:
-        if replaces_link and self.source:
-            self.ret["changes"]["diff"] = "Replace symbolic link with regular file"
-            self.significant = True
-            return
+    def _note_difference(self, path: str, found: os.stat_result | None, *, show_changes: bool) -> None:
         content = self.content.read() if self.content is not None else b""
         old = read_bytes(path) if found is not None else b""
         difference = diff_or_note(old, content, show_changes=show_changes, template=True)
