@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.compile.compiler import Compiler
@@ -29,6 +30,7 @@ from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar import compile_pillar
+from asyncstate.sources.pillar_merge import independent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -172,10 +174,11 @@ class StateRuntime:
     def _compiler(self) -> Compiler:
         opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar
         rendered: set[str] = set()
+        templates_pillar = independent(pillar)  # what a template does to it, other templates see, but no plugin
         return Compiler(
             opts=opts,
             file_client=self.file_client,
-            render=lambda file, extra: self._render(file, extra, self.file_client, rendered),
+            render=lambda file, extra: self._render(file, extra, self.file_client, rendered, templates_pillar),
             states=self.host.loaders["states"],
             matcher=Matcher(opts, grains, pillar),
             pillar=pillar,
@@ -185,10 +188,16 @@ class StateRuntime:
     # rendering
 
     def _render(
-        self, file: SlsFile, extra: dict[str, Any], client: FileClient, rendered: set[str] | None = None
+        self,
+        file: SlsFile,
+        extra: dict[str, Any],
+        client: FileClient,
+        rendered: set[str] | None = None,
+        pillar: dict[str, Any] | None = None,
     ) -> Rendered:
         with self.host.enter(env=file.saltenv, sls=file.sls) as context:
-            return render_sls(file, self._render_context(client, context.env, file, extra, rendered))
+            render_context = self._render_context(client, context.env, file, extra, rendered)
+            return render_sls(file, render_context if pillar is None else replace(render_context, pillar=pillar))
 
     def _render_context(
         self,
@@ -231,7 +240,7 @@ class StateRuntime:
     ) -> Any:
         """Render and parse text, as ``slsutil.renderer`` does. Raises RenderError."""
         pipe = None if source_text.startswith("#!") else default_renderer
-        render_context = self._plugin_context(context, saltenv, path)
+        render_context = replace(self._plugin_context(context, saltenv, path), ordered=True)
         return render_text(source_text, render_context, pipe, template_env="jinja_sls_env")
 
     def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str) -> RenderContext:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import fnmatch
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,11 +20,21 @@ log = logging.getLogger(__name__)
 
 
 def fresh(value: Any) -> Any:
-    """Copy dicts and lists to any depth; share everything else."""
+    """Copy dicts and lists to any depth; share everything else. What keeps its order when printed goes on doing so."""
     if isinstance(value, dict):
-        return {key: fresh(item) for key, item in value.items()}
+        pairs = ((key, fresh(item)) for key, item in value.items())
+        return OrderedDict(pairs) if isinstance(value, OrderedDict) else dict(pairs)
     if isinstance(value, list):
         return [fresh(item) for item in value]
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Copy dicts and lists to any depth, every kind of dict as a plain one, as writers of YAML want it."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
     return value
 
 

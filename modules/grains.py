@@ -230,7 +230,7 @@ def _write(path: str, stored: dict[str, Any]) -> None:
     import yaml  # noqa: PLC0415 - only who writes grains needs it
 
     try:
-        text = yaml.safe_dump(_merging.fresh(stored), default_flow_style=False, allow_unicode=True)
+        text = yaml.safe_dump(_merging.plain(stored), default_flow_style=False, allow_unicode=True)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _atomic_text.replace_text(path, text)
     except (OSError, yaml.YAMLError) as error:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import io
 import subprocess
+from collections import OrderedDict
 
 import pytest
 
 from asyncstate.errors import RenderError
 from asyncstate.render.context import CallableMap
 from asyncstate.render.pipe import RenderContext, decode, parse_pipe, render_sls, render_text
-from asyncstate.render.yaml import OrderedMap
 from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
 
 
@@ -166,7 +166,7 @@ def test_data_without_lines_has_line_0():
 
 def test_ordered_data_prints_in_its_order():
     data = render("z: 1\na: {y: 1, b: 2}\n", ordered=True).data
-    assert type(data) is type(data["a"]) is OrderedMap
+    assert type(data) is type(data["a"]) is OrderedDict
     assert render("x: '{{ pillar|yaml }}'\n", pillar=data).data == {"x": "{z: 1, a: {y: 1, b: 2}}"}
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import math
 import threading
+from collections import OrderedDict
 
 import pytest
 import yaml
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from asyncstate.errors import RenderError
 from asyncstate.render.collector import rare_collections
-from asyncstate.render.yaml import OrderedMap, dump_yaml, load_yaml, parse_document
+from asyncstate.render.yaml import dump_yaml, load_yaml, parse_document
 
 
 @pytest.mark.feature("F011")
@@ -216,8 +217,8 @@ def test_lines_of_a_list_are_not_kept():
 
 
 def test_mapping_type():
-    data = load_yaml("b: {y: 1, x: 2}\na: [{d: 1}]", mapping=OrderedMap)
-    assert type(data) is type(data["b"]) is type(data["a"][0]) is OrderedMap
+    data = load_yaml("b: {y: 1, x: 2}\na: [{d: 1}]", mapping=OrderedDict)
+    assert type(data) is type(data["b"]) is type(data["a"][0]) is OrderedDict
     assert dump_yaml(data, flow=True) == "{b: {y: 1, x: 2}, a: [{d: 1}]}\n"
     assert dump_yaml(dict(data), flow=True) == "{a: [{d: 1}], b: {y: 1, x: 2}}\n"
 

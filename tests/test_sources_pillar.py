@@ -1,10 +1,12 @@
+from collections import OrderedDict
+
 import pytest
 import yaml
 
 from asyncstate.errors import PillarError, RenderError
 from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
 from asyncstate.sources.pillar import FAILED, compile_pillar
-from asyncstate.sources.pillar_merge import merge, merge_recurse
+from asyncstate.sources.pillar_merge import independent, merge, merge_recurse
 
 OPTS = {"id": "web1", "renderer": "jinja|yaml"}
 TOP = "base: {'*': [a]}"
@@ -243,3 +245,24 @@ def test_smart_under_yamlex():
 
 def test_a_list_and_a_mapping_do_not_mix():
     assert merge_recurse({"k": [1]}, {"k": {"a": 1}}, merge_lists=True) == {"k": {"a": 1}}
+
+
+def test_an_independent_copy_shares_nothing_and_keeps_order_and_aliases():
+    shared = [1]
+    data = {"o": OrderedDict(z=1, a=shared), "again": shared, "text": "x", "deep": [{"x": {1}}]}
+    copy = independent(data)
+    assert copy == data
+    assert type(copy["o"]) is OrderedDict
+    assert copy["again"] is copy["o"]["a"]
+    copy["again"].append(2)
+    copy["deep"][0]["y"] = 1
+    assert data["again"] == [1]
+    assert data["deep"] == [{"x": {1}}]
+
+
+def test_an_independent_copy_of_data_that_contains_itself():
+    ring = {"list": []}
+    ring["list"].append(ring)
+    copy = independent(ring)
+    assert copy is not ring
+    assert copy["list"][0] is copy

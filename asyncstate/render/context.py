@@ -77,7 +77,7 @@ def template_variables(context: RenderContext, *, sls: bool) -> dict[str, Any]:
     variables: dict[str, Any] = {
         "salt": salt,
         "grains": context.grains,
-        "opts": context.opts,
+        "opts": dict(context.opts),  # a template may change its own, and only those
         "pillar": context.pillar,
         "saltenv": context.saltenv,
         "ifelse": _ifelse(salt),

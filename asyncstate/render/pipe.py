@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import io
 import logging
+from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.source_lines import SourceLines
-from asyncstate.render.yaml import OrderedMap, parse_document
+from asyncstate.render.yaml import parse_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +164,7 @@ def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env
             source = SourceLines(text, data)
         try:
             if stage.name == "yaml" and isinstance(data, str):
-                document = parse_document(data, context.path, mapping=OrderedMap if context.ordered else dict)
+                document = parse_document(data, context.path, mapping=OrderedDict if context.ordered else dict)
                 data, lines = document.data or {}, document.lines
             else:
                 data = _other(stage, data, context)

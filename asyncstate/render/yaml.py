@@ -30,12 +30,6 @@ _LARGE: Final = 50_000
 _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
 
 
-class OrderedMap(dict[Any, Any]):
-    """A dict whose ``yaml`` output keeps its order, as what Salt's YAML renderer returns; a plain dict is sorted."""
-
-    __slots__ = ()
-
-
 class Document:
     """A parsed document: its ``data``, and the ``lines`` of the keys of its two outermost levels."""
 

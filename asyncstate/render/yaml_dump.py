@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from asyncstate.render.yaml import OrderedMap
-
 if TYPE_CHECKING:
     _Base = yaml.SafeDumper
 else:
@@ -32,8 +30,7 @@ def _unknown(dumper: yaml.SafeDumper, _data: Any) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:null", "NULL")
 
 
-for _class in (OrderedDict, OrderedMap):
-    _Dumper.add_representer(_class, _ordered)
+_Dumper.add_representer(OrderedDict, _ordered)
 _Dumper.add_representer(defaultdict, _mapping)
 _Dumper.add_multi_representer(dict, _mapping)
 _Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)

@@ -6,6 +6,7 @@ Nothing is changed in place: each function returns a new mapping, in the key ord
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def merge(
     if strategy == "recurse":
         return merge_recurse(first, second, merge_lists)
     if strategy in {"aggregate", "overwrite"}:
-        return {**first, **second}
+        taken = _copied(first)
+        taken.update(second)
+        return taken
     if strategy == "list":
         pairs = {key: [value, second[key]] if key in second else value for key, value in first.items()}
         return pairs | {key: value for key, value in second.items() if key not in first}
@@ -45,8 +48,11 @@ def merge(
 
 
 def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lists: bool = False) -> Pillar:
-    """Merge mappings at every level; anything else in ``second`` replaces what is in ``first``."""
-    merged = dict(first)
+    """Merge mappings at every level; anything else in ``second`` replaces what is in ``first``.
+
+    The result is ordered if ``first`` is: then a template prints it in its order.
+    """
+    merged = _copied(first)
     for key, value in second.items():
         before = merged.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
@@ -56,6 +62,29 @@ def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lis
         else:
             merged[key] = value
     return merged
+
+
+def independent(data: Any, copies: dict[int, Any] | None = None) -> Any:
+    """Return a copy that shares no dict and no list with ``data``. What data has twice, the copy has twice."""
+    kind = type(data)
+    if kind not in {dict, OrderedDict, list}:
+        return data
+    copies = {} if copies is None else copies
+    known = copies.get(id(data))
+    if known is not None:
+        return known
+    if kind is list:
+        items = copies[id(data)] = []
+        items += [independent(item, copies) for item in data]
+        return items
+    mapping: Pillar = OrderedDict() if kind is OrderedDict else {}
+    copies[id(data)] = mapping
+    mapping.update((key, independent(value, copies)) for key, value in data.items())
+    return mapping
+
+
+def _copied(data: Mapping[str, Any]) -> Pillar:
+    return OrderedDict(data) if isinstance(data, OrderedDict) else dict(data)
 
 
 def _union(first: list[Any], second: list[Any]) -> list[Any]:
