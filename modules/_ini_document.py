@@ -1,0 +1,122 @@
+"""An INI file as text that can be changed: sections and options in their order, with all lines between them.
+
+Comments and lines that are no options are kept as options whose names begin with ``#``. Writing brings blanks around
+separators into one form; a commented-out option gives its place to the option itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_HEADER = re.compile(r"^\s*\[(.+?)\]\s*$", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*(#|;)")
+_INDENT = re.compile(r"\s+")
+_COMMENT_NAME = "#comment"
+
+
+class Section(dict[str, Any]):
+    """Options by name, and, of the document itself, sections. Values are texts."""
+
+    def __init__(self, separator: str, *, tight: bool = False) -> None:
+        super().__init__()
+        self._separator = separator
+        self._tight = tight
+        self._option = re.compile(rf"(\s*)(.+?)\s*{re.escape(separator)}\s*(.*)\s*")
+
+    def read(self, text: str) -> None:
+        """Take in the lines of a section. One that is indented further than its option belongs to its value."""
+        text = text.strip("\n")
+        comments = unknown = 0
+        indent = ""
+        for line in text.split("\n") if text else []:
+            if _COMMENT.match(line):
+                comments += 1
+                self[f"{_COMMENT_NAME}{comments}"] = line
+                continue
+            deeper = _INDENT.match(line)
+            if deeper and deeper[0].replace("\t", "    ") > indent and self:
+                last = next(reversed(self))
+                self[last] = f"{self[last]}\n{line}"
+                continue
+            option = self._option.match(line)
+            if option:
+                indent = option[1].replace("\t", "    ")
+                self[option[2]] = option[3]
+                continue
+            unknown += 1
+            self[f"#unknown{unknown}"] = line
+
+    def merge(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Set options, and those of sections; returns ``before`` and ``after`` of what is different now."""
+        changes: dict[str, Any] = {}
+        for name, value in wanted.items():
+            old = self.get(name)
+            if isinstance(value, dict):
+                if isinstance(old, Section):
+                    inner = old.merge(value)
+                else:
+                    self[name] = new = Section(self._separator, tight=self._tight)
+                    new.merge(value)
+                    inner = {"before": old, "after": dict(new)}
+                if inner:
+                    changes[name] = inner
+            elif old != str(value):
+                changes[name] = {"before": old, "after": str(value)}
+                if name not in self:
+                    self._take_place(name)
+                self[name] = str(value)
+        return changes
+
+    def _take_place(self, name: str) -> None:
+        """Make room for an option: where it stands commented out, else at the end."""
+        for key in [key for key in self if key.startswith(_COMMENT_NAME)]:
+            option = self._option.match(self[key].lstrip("#"))
+            if option and option[2] == name:
+                items = [(name, "") if each == key else (each, value) for each, value in self.items()]
+                self.clear()
+                self.update(items)
+                return
+
+    def lines(self) -> Iterator[str]:
+        """Return what is to be written: options before sections."""
+        inner = []
+        separator = self._separator.strip()
+        separator = (separator if self._tight else f" {separator} ") if separator else " "
+        for name, value in self.items():
+            if isinstance(value, Section):
+                inner.append((name, value))
+            else:
+                yield value if name.startswith(("#", ";")) else f"{name}{separator}{value}"
+        for name, section in inner:
+            yield ""
+            yield f"[{name}]"
+            yield from section.lines()
+
+    def plain(self) -> dict[str, Any]:
+        """Return options and sections without comments."""
+        return {
+            name: value.plain() if isinstance(value, Section) else value
+            for name, value in self.items()
+            if not name.startswith("#")
+        }
+
+
+def parse(text: str, separator: str, *, tight: bool = False) -> Section:
+    """Return the document of a text; ``tight`` will write no blanks around separators."""
+    document = Section(separator, tight=tight)
+    top, *rest = _HEADER.split("\n".join(text.splitlines()))
+    document.read(top)
+    for name, body in zip(rest[::2], rest[1::2], strict=True):
+        section = Section(separator)
+        section.read(body)
+        document.merge({name: section})
+    return document
+
+
+def text_of(document: Section) -> str:
+    """Return the text of a document."""
+    return "".join(f"{line}\n" for line in document.lines()).lstrip("\n")

@@ -1,0 +1,116 @@
+"""The ``ini`` execution module: options in sections of a file."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import CommandExecutionError
+
+from . import _ini_document as document
+from .file import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__virtualname__ = "ini"
+
+_changing = threading.Lock()
+
+
+def get_ini(file_name: str, separator: str = "=", encoding: str | None = None) -> dict[str, Any]:
+    """Return options and sections of a file, {} without a file."""
+    return document.parse(_read(file_name, encoding) or "", separator).plain()
+
+
+def get_section(file_name: str, section: str, separator: str = "=", encoding: str | None = None) -> dict[str, Any]:
+    """Return the options of a section, {} without it."""
+    found = get_ini(file_name, separator, encoding).get(section)
+    return found if isinstance(found, dict) else {}
+
+
+def get_option(
+    file_name: str, section: str | None, option: str, separator: str = "=", encoding: str | None = None
+) -> Any:
+    """Return the value of an option, of one that is in no section if ``section`` is empty; None without it."""
+    known = get_section(file_name, section, separator, encoding) if section else get_ini(file_name, separator, encoding)
+    return known.get(option)
+
+
+def set_option(
+    file_name: str,
+    sections: dict[str, Any] | None = None,
+    separator: str = "=",
+    encoding: str | None = None,
+    no_spaces: bool = False,
+) -> dict[str, Any]:
+    """Set options, ``{section: {option: value}}``, or ``{option: value}`` for those in no section.
+
+    Returns ``before`` and ``after`` of what was changed. The file is written anew, with one form of blanks around
+    separators, or with ``no_spaces`` none.
+    """
+    wanted = sections or {}
+    changes: dict[str, Any] = _edit(file_name, lambda whole: whole.merge(wanted), separator, encoding, tight=no_spaces)
+    return changes
+
+
+def remove_option(
+    file_name: str, section: str | None, option: str, separator: str = "=", encoding: str | None = None
+) -> Any:
+    """Remove an option, one that is in no section if there is no such section; returns its value, None without it."""
+
+    def remove(whole: document.Section) -> Any:
+        place = whole.get(section) if section else None
+        return (place if isinstance(place, document.Section) else whole).pop(option, None)
+
+    return _edit(file_name, remove, separator, encoding)
+
+
+def remove_section(file_name: str, section: str, separator: str = "=", encoding: str | None = None) -> Any:
+    """Remove a section; returns its options, None without it."""
+
+    def remove(whole: document.Section) -> Any:
+        if not isinstance(whole.get(section), document.Section):
+            return None
+        return whole.pop(section).plain()
+
+    return _edit(file_name, remove, separator, encoding)
+
+
+def _edit(
+    path: str,
+    change: Callable[[document.Section], Any],
+    separator: str,
+    encoding: str | None,
+    *,
+    tight: bool = False,
+) -> Any:
+    with _changing:
+        old = _read(path, encoding)
+        whole = document.parse(old or "", separator, tight=tight)
+        done = change(whole)
+        new = document.text_of(whole)
+        if new != (old or ""):
+            _write(path, new, encoding)
+        return done
+
+
+def _read(path: str, encoding: str | None) -> str | None:
+    try:
+        with open(path, encoding=encoding or "utf-8", errors=None if encoding else "surrogateescape") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, LookupError, UnicodeError) as error:
+        raise CommandExecutionError(f"Unable to open file '{path}'. Exception: {error}") from error
+
+
+def _write(path: str, text: str, encoding: str | None) -> None:
+    try:
+        data = text.encode(encoding) if encoding else text.encode("utf-8", "surrogateescape")
+        atomic.replace_content(atomic.edit_target(path), data)
+    except UnicodeError as error:
+        raise CommandExecutionError(f"Unable to write file '{path}'. Exception: {error}") from error
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}: '{path}'"
+        raise CommandExecutionError(f"Unable to write file '{path}'. Exception: {reason}") from error

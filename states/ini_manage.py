@@ -1,0 +1,206 @@
+"""The ``ini`` states: options in sections of a file, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Row = dict[str, Any]
+
+__virtualname__ = "ini"
+
+_UNSET = object()
+
+
+def __virtual__() -> Any:
+    if "ini.set_option" in __salt__:
+        return True
+    return False, "ini module could not be loaded"
+
+
+def options_present(
+    name: str,
+    sections: dict[str, Any] | None = None,
+    separator: str = "=",
+    strict: bool = False,
+    encoding: str | None = None,
+    no_spaces: bool = False,
+) -> Row:
+    """Make sure that the file ``name`` has these options, and with ``strict`` no others.
+
+    ``sections`` is ``{section: {option: value}}``; an option that is in no section stands beside the sections. The file
+    is made if need be. ``no_spaces`` writes no blanks around separators, those of the other options included. ::
+
+        /etc/app.ini:
+          ini.options_present:
+            - sections:
+                server:
+                  port: 8080
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    file = {"file_name": name, "separator": separator, "encoding": encoding}
+    wanted = dict(_flat(sections or {}))
+    current = __salt__["ini.get_ini"](**file)
+    if __opts__["test"]:
+        steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]
+        needed = any(not step.startswith("Unchanged") for step in steps)
+        return {**row, "result": None if needed else True, "comment": "".join(f"{step}\n" for step in steps)}
+    changes = _remove_surplus(file, wanted, current) if strict and wanted else {}
+    done = __salt__["ini.set_option"](sections=wanted, no_spaces=no_spaces, **file)
+    for key, change in done.items():
+        is_new = isinstance(wanted[key], dict) and "before" in change and isinstance(change.get("after"), dict)
+        changes[key] = change if is_new or key not in changes else {**changes[key], **change}
+    row["changes"] = {key: change for key, change in changes.items() if change}
+    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+
+
+def options_absent(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+    """Make sure that the file ``name`` does not have these options: ``{section: [option, …]}``.
+
+    ``{"": [option, …]}`` are options that are in no section. ::
+
+        /etc/app.ini:
+          ini.options_absent:
+            - sections:
+                server:
+                  - port
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    file = {"file_name": name, "separator": separator, "encoding": encoding}
+    if __opts__["test"]:
+        steps = []
+        for section, option in _options(sections or {}):
+            there = __salt__["ini.get_option"](section=section, option=option, **file) is not None
+            what = f"key {option}{_in(section)}"
+            steps.append(f"Deleted {what}.\n" if there else f"Key {what[4:]} does not exist.\n")
+            row["result"] = None if there else row["result"]
+        return {**row, "comment": "".join(steps) or "No changes detected."}
+    for section, option in _options(sections or {}):
+        value = __salt__["ini.remove_option"](section=section, option=option, **file)
+        if value is not None:
+            row["changes"].setdefault(section, {})[option] = value
+    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+
+
+def sections_present(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+    """Make sure that the file ``name`` has these sections, empty if they are new.
+
+    ::
+
+        /etc/app.ini:
+          ini.sections_present:
+            - sections:
+              - server
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    file = {"file_name": name, "separator": separator, "encoding": encoding}
+    if __opts__["test"]:
+        known = __salt__["ini.get_ini"](**file)
+        new = [section for section in sections or [] if section not in known]
+        steps = [
+            f"{'Created new section' if each in new else 'Section unchanged'} {each}.\n" for each in sections or []
+        ]
+        return {**row, "result": None if new else True, "comment": "".join(steps) or "No changes detected."}
+    row["changes"] = __salt__["ini.set_option"](sections={section: {} for section in sections or []}, **file)
+    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+
+
+def sections_absent(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+    """Make sure that the file ``name`` does not have these sections, nor what is in them.
+
+    ::
+
+        /etc/app.ini:
+          ini.sections_absent:
+            - sections:
+              - server
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    file = {"file_name": name, "separator": separator, "encoding": encoding}
+    if __opts__["test"]:
+        known = __salt__["ini.get_ini"](**file)
+        gone = [section for section in sections or [] if section in known]
+        steps = [
+            f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"
+            for each in sections or []
+        ]
+        return {**row, "result": None if gone else True, "comment": "".join(steps) or "No changes detected."}
+    for section in sections or []:
+        options = __salt__["ini.remove_section"](section=section, **file)
+        if options is not None:
+            row["changes"][section] = options
+    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which file this is about; its folder must be there."""
+    path = os.path.normpath(str(low.get("name", "")))
+    return {"reads": [f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}"]}
+
+
+def _flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Return options that are in no section before the sections; what is in a section without a name is one of them."""
+    for name, value in sections.items():
+        if not isinstance(value, dict):
+            yield name, value
+        elif not name:
+            yield from value.items()
+    yield from ((name, value) for name, value in sections.items() if name and isinstance(value, dict))
+
+
+def _steps(wanted: dict[str, Any], current: dict[str, Any], section: str = "") -> Iterator[str]:
+    for name, value in wanted.items():
+        if isinstance(value, dict):
+            known = current.get(name)
+            yield from _steps(value, known if isinstance(known, dict) else {}, name)
+        else:
+            verb = "Unchanged" if str(value) == str(current.get(name, _UNSET)) else "Changed"
+            yield f"{verb} key {name}{_in(section)}."
+
+
+def _surplus_steps(wanted: dict[str, Any], current: dict[str, Any]) -> Iterator[str]:
+    for name, value in current.items():
+        if name not in wanted:
+            yield f"Removed {'section' if isinstance(value, dict) else 'key'} {name}."
+    for section, option in _surplus(wanted, current):
+        yield f"Deleted key {option}{_in(section)}."
+
+
+def _remove_surplus(file: dict[str, Any], wanted: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    for name, value in current.items():
+        if name in wanted:
+            continue
+        if isinstance(value, dict):
+            __salt__["ini.remove_section"](section=name, **file)
+        else:
+            __salt__["ini.remove_option"](section=None, option=name, **file)
+        changes[name] = {"before": value, "after": None}
+    for section, option in _surplus(wanted, current):
+        __salt__["ini.remove_option"](section=section, option=option, **file)
+        changes.setdefault(section, {})[option] = {"before": current[section][option], "after": None}
+    return changes
+
+
+def _surplus(wanted: dict[str, Any], current: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for section, options in wanted.items():
+        known = current.get(section)
+        if isinstance(options, dict) and isinstance(known, dict):
+            yield from ((section, option) for option in known if option not in options)
+
+
+def _options(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for section, options in sections.items():
+        if isinstance(options, (list, tuple, dict)):
+            yield from ((section, str(option)) for option in options)
+        else:
+            yield "", section
+
+
+def _in(section: str) -> str:
+    return f" in section {section}" if section else ""
