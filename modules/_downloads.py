@@ -111,13 +111,11 @@ def _chunks(response: Any) -> Iterator[bytes]:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    shown = redacted(url)
+    path = urlsplit(url).path
     try:
         yield
     except urllib.error.HTTPError as error:
         with error:
-            raise CommandExecutionError(f"Error: HTTP {error.code}: {error.reason} reading {shown}") from error
-    except urllib.error.URLError as error:
-        raise CommandExecutionError(f"Error reading {shown}: {error.reason}") from error
+            raise CommandExecutionError(f"Error: HTTP {error.code}: {error.reason} reading {path}") from error
     except OSError as error:
-        raise CommandExecutionError(f"Error reading {shown}: {error}") from error
+        raise CommandExecutionError(f"Error: {getattr(error, 'reason', error)} reading {path}") from error
