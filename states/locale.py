@@ -1,0 +1,66 @@
+"""The ``locale`` states: languages the machine can speak, and the one it does, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+
+def __virtual__() -> Any:
+    if "locale.get_locale" in __salt__:
+        return True
+    return False, "locale module could not be loaded"
+
+
+def system(name: str) -> Row:
+    """Make sure that programs start with the locale ``name``. It should be `present`.
+
+    ::
+
+        en_US.UTF-8:
+          locale.system
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    try:
+        if __salt__["locale.get_locale"]() == name:
+            return {**row, "comment": f"System locale {name} already set"}
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": f"System locale {name} needs to be set"}
+        done = __salt__["locale.set_locale"](name)
+    except CommandExecutionError as error:
+        return {**row, "result": False, "comment": f"Failed to set system locale: {error}"}
+    if not done:
+        return {**row, "result": False, "comment": f"Failed to set system locale to {name}"}
+    return {**row, "changes": {"locale": name}, "comment": f"Set system locale {name}"}
+
+
+def present(name: str) -> Row:
+    """Make sure that the locale ``name`` is compiled.
+
+    ::
+
+        de_DE.UTF-8:
+          locale.present
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    if __salt__["locale.avail"](name):
+        return {**row, "comment": f"Locale {name} is already present"}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"Locale {name} needs to be generated"}
+    if not __salt__["locale.gen_locale"](name):
+        return {**row, "result": False, "comment": f"Failed to generate locale {name}"}
+    return {**row, "changes": {"locale": name}, "comment": f"Generated locale {name}"}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that the compiled locales are one archive, and that there is one locale of the system, of those."""
+    if low.get("fun") == "present":
+        return {"reads": ["path:/usr/share/i18n"], "writes": ["locale:compiled", "path:/etc/locale.gen"]}
+    return {"reads": ["locale:compiled"], "writes": ["path:/etc/default/locale", "path:/etc/locale.conf"]}
