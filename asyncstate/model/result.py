@@ -38,8 +38,8 @@ class RunReport(msgspec.Struct, frozen=True):
     """The end of a run: every row by state tag, in ``__run_num__`` order.
 
     ``not_started`` lists the tags that failhard or a cancellation left out. ``handled`` lists the failures that an
-    ``onfail_stop: false`` handler made good. ``warnings`` come from the plan, ``notices`` from the run.
-    ``wall_ms`` is the time of the run, ``busy_ms`` the sum of all durations.
+    ``onfail_stop: false`` handler made good. ``warnings`` come from the plan, and name what held up the event loop;
+    ``notices`` come from the run. ``wall_ms`` is the time of the run, ``busy_ms`` the sum of all durations.
     """
 
     rows: dict[str, Row]
