@@ -1,0 +1,84 @@
+"""The ``debconf`` execution module: answers to the questions of Debian packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from typing import Any
+
+from asyncstate.dunders import __grains__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+__virtualname__ = "debconf"
+
+__func_alias__ = {"set_": "set"}
+
+_ANSWER = re.compile(r"^([^#\s]\S+)[\t ]+(\S+)[\t ]+(\S+)[\t ]+([^\n]*)$", re.MULTILINE)
+
+
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load on Debian and its relatives, with the package debconf-utils."""
+    if __grains__.get("os_family") != "Debian":
+        return False, "The debconfmod module could not be loaded: unsupported OS family"
+    if shutil.which("debconf-get-selections") is None:
+        return False, "The debconfmod module could not be loaded: debconf-utils is not installed."
+    return True
+
+
+def get_selections(fetchempty: bool = True) -> dict[str, list[list[str]]]:
+    """Return ``[question, type, value]`` of all answers by package; without ``fetchempty`` those that are not empty."""
+    text = __salt__["cmd.run_stdout"](["debconf-get-selections"], python_shell=False, output_loglevel="quiet")
+    found: dict[str, list[list[str]]] = {}
+    for package, *answer in _ANSWER.findall(text):
+        if fetchempty or answer[-1]:
+            found.setdefault(package, []).append(answer)
+    return found
+
+
+def show(name: str) -> list[list[str]] | None:
+    """Return ``[question, type, value]`` of the answers for a package, None if debconf does not know it."""
+    return get_selections().get(name)
+
+
+def set_(package: str, question: str, type: str, value: Any, *extra: Any) -> bool:
+    """Answer a question of a package. CommandExecutionError if debconf refuses."""
+    text = " ".join([str(value), *map(str, extra)])
+    line = f"{package} {question} {type} {text}"
+    if "\n" in line:
+        raise CommandExecutionError(f"{question}: an answer is one line")
+    descriptor, path = tempfile.mkstemp(prefix="asyncstate-debconf-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+        _read(path)
+    finally:
+        os.unlink(path)
+    return True
+
+
+def set_file(path: str, saltenv: str = "base", **kwargs: Any) -> bool:
+    """Take answers from a file of the tree; False if there is none."""
+    cached = __salt__["cp.cache_file"](path, saltenv)
+    if not cached:
+        return False
+    _read(cached)
+    return True
+
+
+def set_template(path: str, template: str, context: Any, defaults: Any, saltenv: str = "base", **kwargs: Any) -> bool:
+    """Take answers from a file of the tree once it is rendered; False if there is none."""
+    rendered = __salt__["cp.get_template"](
+        path=path, dest="", template=template, saltenv=saltenv, context=context, defaults=defaults, **kwargs
+    )
+    if not rendered:
+        return False
+    _read(rendered)
+    return True
+
+
+def _read(path: str) -> None:
+    answer = __salt__["cmd.run_all"](["debconf-set-selections", path], python_shell=False)
+    if answer["retcode"] != 0:
+        raise CommandExecutionError(f"debconf-set-selections failed: {answer['stderr']}")

@@ -1,0 +1,114 @@
+"""The ``debconf`` states: answers to the questions of Debian packages, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+__virtualname__ = "debconf"
+__func_alias__ = {"set_": "set"}
+
+
+def __virtual__() -> Any:
+    if "debconf.show" in __salt__:
+        return True
+    return False, "debconf module could not be loaded"
+
+
+def set_(name: str, data: dict[str, Any], **kwargs: Any) -> Row:
+    """Make sure that questions of the package ``name`` are answered: ``{question: {"type": …, "value": …}}``.
+
+    ::
+
+        postfix:
+          debconf.set:
+            - data:
+                postfix/mailname: {type: string, value: mail.example.org}
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    bad = next((key for key, each in data.items() if not isinstance(each, dict) or {"type", "value"} - set(each)), "")
+    if bad:
+        return {**row, "result": False, "comment": f"The answer to {bad} needs a type and a value"}
+    known = __salt__["debconf.show"](name) or []
+    answers = {key: (str(each["type"]), _text(each)) for key, each in data.items()}
+    unchanged = [key for key, (kind, value) in answers.items() if [key, kind, value] in known]
+    failures = []
+    for key, (kind, value) in answers.items():
+        if key in unchanged:
+            continue
+        if __opts__["test"]:
+            row["result"] = None
+            row["changes"][key] = f"New value: {_shown(kind, value)}"
+            continue
+        trouble = _answer(name, key, kind, value)
+        if trouble is not None:
+            failures.append(trouble)
+        row["changes"][key] = _shown(kind, value) if trouble is None else "Failed to set!"
+    if failures:
+        return {**row, "result": False, "comment": _joined("Some settings failed to be applied.", failures)}
+    if not row["changes"]:
+        return {**row, "comment": "All specified answers are already set"}
+    return {**row, "comment": f"Unchanged answers: {''.join(f'{key} ' for key in unchanged)}" if unchanged else ""}
+
+
+def set_file(
+    name: str, source: str, template: str | None = None, context: Any = None, defaults: Any = None, **kwargs: Any
+) -> Row:
+    """Give debconf the answers in the file ``source`` of the tree, in the form of debconf-set-selections(1).
+
+    They are given in every run. ::
+
+        mysql answers:
+          debconf.set_file:
+            - source: salt://mysql/answers
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    for what, value in (("Context", context), ("Defaults", defaults)):
+        if value is not None and not isinstance(value, dict):
+            return {**row, "result": False, "comment": f"{what} must be formed as a dict"}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": "Debconf selections would have been set."}
+    if template:
+        done = __salt__["debconf.set_template"](source, template, context or {}, defaults or {}, saltenv=str(__env__))
+    else:
+        done = __salt__["debconf.set_file"](source, saltenv=str(__env__))
+    if done:
+        return {**row, "comment": "Debconf selections were set."}
+    return {**row, "result": False, "comment": "Unable to set debconf selections from file."}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say that debconf's database can be written by one at a time, as package states do, too."""
+    source = str(low.get("source") or "")
+    reads = [f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else []
+    return {"reads": reads, "writes": ["pkgdb"]}
+
+
+def _text(answer: dict[str, Any]) -> str:
+    if answer["type"] == "boolean":
+        return "true" if answer["value"] else "false"
+    return str(answer["value"])
+
+
+def _shown(kind: str, value: str) -> str:
+    return "(password hidden)" if kind == "password" else value
+
+
+def _answer(name: str, key: str, kind: str, value: str) -> str | None:
+    """Answer a question; returns why that failed, "" if nothing says."""
+    try:
+        return None if __salt__["debconf.set"](name, key, kind, value) else ""
+    except CommandExecutionError as error:
+        return str(error)
+
+
+def _joined(sentence: str, reasons: list[str]) -> str:
+    return "\n".join([sentence, *(reason for reason in reasons if reason)])
