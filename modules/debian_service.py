@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
@@ -26,7 +27,8 @@ _OTHER_INITS = {"openrc", "runit"}
 
 
 def __virtual__() -> Any:
-    others = _booted_with_systemd() or __grains__.get("init") in _OTHER_INITS
+    # systemctl without systemd: an image that is being built, whose services stay as they are
+    others = _booted_with_systemd() or shutil.which("systemctl") or __grains__.get("init") in _OTHER_INITS
     if __grains__.get("os_family") == "Debian" and not others:
         return __virtualname__
     return False, "The debian_service module could not be loaded: unsupported OS family and/or systemd running."

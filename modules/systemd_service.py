@@ -34,6 +34,11 @@ def __virtual__() -> Any:
     return False, f"The systemd execution module failed to load: {reason}"
 
 
+def offline() -> bool:
+    """Return whether systemd is installed and does not run, as in an image: units can be enabled, not started."""
+    return not _booted_with_systemd() and bool(shutil.which("systemctl"))
+
+
 def start(name: str, no_block: bool = False, unmask: bool = False, unmask_runtime: bool = False) -> bool:
     """Start a unit, unmasked first if asked for; ``no_block`` does not wait. CommandExecutionError if it fails."""
     return _act("start", name, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)

@@ -114,7 +114,7 @@ def test_the_interface_is_kept_by_both_providers():
     ("machine", "load"),
     [
         (("Debian", False, None), {"sysv"}),
-        (("Debian", False, "/bin/systemctl"), {"sysv", "systemd"}),  # debian_service comes first
+        (("Debian", False, "/bin/systemctl"), {"systemd"}),  # offline: in an image that is being built
         (("Debian", True, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, None), set()),
@@ -129,7 +129,9 @@ def test_which_provider_loads(tmp_path, monkeypatch, machine, load):
     harness.grains["os_family"] = family
     with harness.calling():
         verdicts = {"sysv": debian_service.__virtual__(), "systemd": systemd_service.__virtual__()}
+        offline = systemd_service.offline()
     assert {name for name, verdict in verdicts.items() if verdict == "service"} == load
+    assert offline is (systemctl is not None and not booted)
 
 
 def test_a_script_that_cannot_be_executed_is_no_service(tmp_path):
@@ -243,12 +245,21 @@ STATUS = "--full --no-legend --no-pager --plain status"
 
 
 @pytest.fixture
-def systemd(tmp_path):
+def systemd(tmp_path, monkeypatch):
+    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: True)
     made = PluginHarness(tmp_path)
     made.salt["cmd.run_all"] = made.systemctl = Systemctl()
     made.load("modules", "systemd_service")
     made.load("states", "service")
     return made
+
+
+def test_nothing_is_started_in_an_image_that_is_being_built(systemd, monkeypatch):
+    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: False)
+    monkeypatch.setattr(shutil, "which", lambda _program: "/bin/systemctl")
+    for function in ("running", "dead"):
+        row = systemd.state(f"service.{function}", name="nginx")
+        assert (row["result"], row["comment"]) == (True, "Running in OFFLINE mode. Nothing to do")
 
 
 def test_systemd_tells_what_it_knows(systemd):

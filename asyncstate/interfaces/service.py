@@ -106,6 +106,11 @@ class ServiceInterface(Interface):
         return True
 
     @Interface.supported(**_SYSTEMD)
+    def offline(self) -> bool:
+        """Return whether services can be enabled but not started: the init system is installed and does not run."""
+        return False
+
+    @Interface.supported(**_SYSTEMD)
     def systemctl_reload(self) -> bool:
         """Let systemd read its unit files anew."""
         return True
