@@ -268,11 +268,12 @@ def start(tree, tmp_path):
     """Start an apply and wait until its first state runs, which ends when there is a file ``go``."""
     processes = []
 
-    def begin(*words):
+    def begin(*words, loop="auto"):
         ready = tmp_path / "ready"
         command = f"touch {ready}; {GO}\n    - cwd: {tmp_path}"
         (tree / "slow.sls").write_text(TREE["slow.sls"].replace("sleep 30", command))
         environ = {**os.environ, "ASYNCSTATE_CACHEDIR": str(tmp_path), "ASYNCSTATE_STATE_DIR": str(tmp_path)}
+        environ["ASYNCSTATE_EVENT_LOOP"] = loop
         program = Path(sys.executable).with_name("asyncstate")
         process = subprocess.Popen(
             [program, "apply", "slow", "--file-root", tree, *words],
@@ -295,9 +296,9 @@ def start(tree, tmp_path):
 
 
 @pytest.mark.feature("F133", "F153")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_first_signal_lets_running_states_finish(start, number, code, tmp_path):
-    process = start("--out", "json")
+@pytest.mark.parametrize(("number", "code", "loop"), [(signal.SIGINT, 130, "asyncio"), (signal.SIGTERM, 143, "uvloop")])
+def test_the_first_signal_lets_running_states_finish(start, number, code, loop, tmp_path):
+    process = start("--out", "json", loop=loop)
     process.send_signal(number)
     assert f"{number.name}: starting nothing more" in process.stderr.readline()
     (tmp_path / "go").touch()
@@ -308,8 +309,9 @@ def test_the_first_signal_lets_running_states_finish(start, number, code, tmp_pa
 
 
 @pytest.mark.feature("F133")
-def test_the_second_signal_cancels_them(start):
-    process = start()
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_the_second_signal_cancels_them(start, loop):
+    process = start(loop=loop)
     process.send_signal(signal.SIGINT)
     assert "SIGINT: starting nothing more" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
