@@ -109,3 +109,79 @@ def test_one_alone_is_not_joined(row):
     _, _, direct, joined = waits(row)
     assert direct[1] == [0]
     assert joined == {}
+
+
+def waits_of(row):
+    """For each (reads, writes, makes) what it waits for, joins followed."""
+    joined = {}
+
+    def join(nodes):
+        joined[-2 - len(joined)] = list(nodes)
+        return -1 - len(joined)
+
+    board = Scoreboard(join)
+
+    def members(node):
+        return {inner for member in joined[node] for inner in members(member)} if node < 0 else {node}
+
+    return [
+        {member for before in board.touch(number, *access) for member in members(before)}
+        for number, access in enumerate(row)
+    ]
+
+
+def making(path):
+    """A file whose folder is made if it is missing."""
+    return [], [f"path:{path}"], [f"path:{path.rpartition('/')[0]}"]
+
+
+@pytest.mark.parametrize(
+    ("needs", "ordered"),
+    [
+        (([], ["path:/x/y/b"]), True),
+        (([], ["path:/x/b"]), True),
+        (([], ["path:/x/y/b/c"]), False),
+        (([], ["path:/x"]), True),
+        (([], ["path:/b"]), False),
+        ((["path:/x/y"], []), True),
+        ((["path:/x"], []), True),
+        ((["path:/x/y/b"], []), False),
+        ((["path:/x/**"], []), True),
+        ((["path:/"], []), False),
+        (making("/x/y/b"), False),
+        (making("/x/y/z/b"), False),
+        (making("/x/b"), False),
+        (([], ["path:/x/y/b"], ["path:/elsewhere"]), True),
+    ],
+)
+def test_who_needs_a_folder_waits_for_those_who_made_it(needs, ordered):
+    row = [making("/x/y/a"), making("/x/y/c"), needs]
+    assert waits_of(row) == [set(), set(), {0, 1} if ordered else set()]
+    row = [needs, making("/x/y/a"), making("/x/y/c")]
+    assert waits_of(row) == [set(), {0}, {0}] if ordered else [set()] * 3
+
+
+def test_a_folder_is_made_after_what_was_done_to_it_and_before_what_is_done_to_it_next():
+    row = [
+        ([], ["path:/x"]),
+        making("/x/y/a"),
+        making("/x/y/b"),
+        ([], ["path:/x/**"]),
+        making("/x/y/a"),
+        ([], ["path:/x/c"]),
+    ]
+    assert waits_of(row) == [set(), {0}, {0}, {1, 2}, {1, 3}, {3, 4}]
+
+
+def test_folders_that_are_always_there_are_made_by_nobody():
+    assert waits_of([making("/etc/x/a"), ([], ["path:/etc/b"]), ([], ["path:/etc/x/b"])]) == [set(), set(), {0}]
+
+
+def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
+    for count in (50, 500):
+        edges = []
+        board = Scoreboard(lambda nodes, edges=edges: edges.extend(nodes) or 10_000 + len(edges))
+        for number in range(count):
+            edges += board.touch(2 * number, *making(f"/x/y/{number}"))
+            edges += board.touch(2 * number + 1, [], [f"path:/x/y/n{number}"])
+        assert len(edges) <= 10 * count

@@ -13,22 +13,7 @@ from trees import edges, plan
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 MODULES = sorted(info.name for info in pkgutil.iter_modules(bundled.__path__) if not info.name.startswith("_"))
-ODD = (
-    "",
-    "x",
-    "/x/y",
-    "/x/../y/",
-    "salt://x",
-    5,
-    1.5,
-    True,
-    None,
-    [],
-    ["/x", "y"],
-    [{"/x": "y"}],
-    {"/x": "y"},
-    [None, 5],
-)
+ODD = ("", "x", "/x/y", "/x/../y/", "salt://x", None, [], ["/x", "y"], [{"/x": "y"}], {"/x": "y"}, [None, 5])
 NAMES = ("/x/y", "x", "https://host/x", "")
 
 
@@ -68,8 +53,8 @@ def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_giv
                 low = dict.fromkeys(parameters, value) | {"state": name, "fun": function, "name": called, "__id__": "i"}
                 with harness.calling():
                     footprint = module.mod_footprint(low)
-                assert footprint.keys() <= {"reads", "writes", "unknown"}
-                touched = [*footprint.get("reads", ()), *footprint.get("writes", ())]
+                assert footprint.keys() <= {"reads", "writes", "makes", "unknown"}
+                touched = [*footprint.get("reads", ()), *footprint.get("writes", ()), *footprint.get("makes", ())]
                 assert all(isinstance(each, str) for each in touched), (function, value, touched)
                 unheard_of = {each.split(":")[0] for each in touched} - kinds
                 assert not unheard_of, f"{name}.{function}: list these in docs/writing-states.md, or use what is there"
@@ -95,6 +80,14 @@ ORDERED = {
     "what is below gets its mode": (
         "file.managed: [{name: /a/b}]",
         "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]",
+    ),
+    "a folder was made for another file": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /a/b/d}]",
+    ),
+    "a folder was made for files": (
+        "file.recurse: [{name: /a/b/c}, {source: 'salt://c'}]",
+        "cmd.run: [{name: touch /a/b/d}]",
     ),
     "a folder comes with a file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.exists: [{name: /a}]"),
     "a folder comes with a file, and a condition asks": (
@@ -147,6 +140,14 @@ ORDERED = {
 }
 APART = {
     "two files": ("file.managed: [{name: /a/b}]", "file.managed: [{name: /a/c}]"),
+    "two who make one folder": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /a/b/d}, {makedirs: true}]",
+    ),
+    "a folder made in one that is always there": (
+        "file.managed: [{name: /etc/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /etc/d}]",
+    ),
     "two readers": ("cmd.run: [{name: x}, {onlyif: test -e /a}]", "cmd.run: [{name: y}, {onlyif: test -e /a}]"),
     "two commands in one folder": ("cmd.run: [{name: x}, {cwd: /srv}]", "cmd.run: [{name: y}, {cwd: /srv}]"),
     "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),

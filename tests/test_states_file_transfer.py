@@ -411,7 +411,7 @@ def test_patch(plugins, tmp_path):
         ),
         ({"fun": "directory", "name": "/a/b/"}, {"path:/a"}, {"path:/a/b"}),
         ({"fun": "directory", "name": "/a/b", "clean": True}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
-        ({"fun": "recurse", "name": "/a/b", "source": "salt://x"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
+        ({"fun": "recurse", "name": "/a/b", "source": "salt://x"}, set(), {"path:/a/b", "path:/a/b/**"}),
         ({"fun": "absent", "name": "/a/b"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
         ({"fun": "exists", "name": "/a/b"}, {"path:/a/b/**"}, set()),
         (

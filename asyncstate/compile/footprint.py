@@ -1,8 +1,9 @@
 """Footprints: the implicit order between states that touch the same things.
 
 A state module says what a state reads and writes (``mod_footprint(low)``), a state may say it itself (``footprint:``).
-In serial order, a state waits for those before it that wrote what it touches, or touched what it writes. Edges go
-forward in serial order, so they never make a cycle.
+In serial order, a state waits for those before it that wrote what it touches, or touched what it writes. It also says
+which folders it ``makes`` where they are missing: two who make one do not wait for each other, but those who need it
+do. Edges go forward in serial order, so they never make a cycle.
 """
 
 from __future__ import annotations
@@ -38,7 +39,18 @@ class Footprint(NamedTuple):
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
     unknown: bool = False
+
+    @classmethod
+    def of(cls, declared: dict[str, Any]) -> Footprint:
+        """Read what a module or a state says."""
+        reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
+        return cls(reads, writes, makes, bool(declared.get("unknown")))
+
+    def everything(self) -> tuple[str, ...]:
+        """Return every name in it."""
+        return (*self.reads, *self.writes, *self.makes)
 
 
 class FootprintSource(Protocol):
@@ -69,7 +81,7 @@ class Footprints:
             return Footprint()
         written = chunk.args.get("footprint")
         if isinstance(written, dict):
-            return Footprint(_names(written.get("reads")), _names(written.get("writes")))
+            return Footprint.of(written)._replace(unknown=False)
         formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
         looked_at = _conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
@@ -79,11 +91,11 @@ class Footprints:
         if looked_at:
             own = own._replace(reads=(*own.reads, *looked_at))
         if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
-            return Footprint(own.reads, (*own.writes, formula), own.unknown)
+            return own._replace(writes=(*own.writes, formula))
         if own.unknown:
             self.unknown.append(chunk.index)
         if module.bundled or looked_at is not None:  # what a condition looks at, a package may have brought
-            return Footprint((*own.reads, formula), own.writes, own.unknown)
+            return own._replace(reads=(*own.reads, formula))
         return own
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
@@ -96,7 +108,7 @@ class Footprints:
             return Footprint(unknown=True)
         if not isinstance(declared, dict):
             return Footprint(unknown=True)
-        return Footprint(_names(declared.get("reads")), _names(declared.get("writes")), bool(declared.get("unknown")))
+        return Footprint.of(declared)
 
     def _module(self, chunk: LowChunk) -> _Module:
         known = self._modules.get(chunk.state)
@@ -130,13 +142,12 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
     for node in builder.in_serial_order():
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
-            reads, writes = known[node].reads, known[node].writes
+            touched = known[node]
         else:
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
-            reads = tuple(name for chunk in chunks for name in (*known[chunk].reads, *known[chunk].writes))
-            writes = ()
-        if reads or writes:
-            for before in board.touch(node, reads, writes):
+            touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
+        if touched.reads or touched.writes:
+            for before in board.touch(node, touched.reads, touched.writes, touched.makes):
                 if not dag.sources(before, node):
                     dag.add(before, node, FOOTPRINT)
 
@@ -146,10 +157,13 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
     for node in builder.nodes:
         if node.kind is NodeKind.GROUP:
             members = [known[member] for member in node.members]
-            reads = tuple(dict.fromkeys(name for footprint in members for name in footprint.reads))
-            writes = tuple(dict.fromkeys(name for footprint in members for name in footprint.writes))
+            shared = Footprint(
+                tuple(dict.fromkeys(name for footprint in members for name in footprint.reads)),
+                tuple(dict.fromkeys(name for footprint in members for name in footprint.writes)),
+                tuple(dict.fromkeys(name for footprint in members for name in footprint.makes)),
+            )
             for member in node.members:
-                known[member] = Footprint(reads, writes, known[member].unknown)
+                known[member] = shared._replace(unknown=known[member].unknown)
 
 
 def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:

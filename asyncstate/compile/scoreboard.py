@@ -3,6 +3,9 @@
 A resource is a name such as ``user:www`` or ``pkgdb``. Paths know their place: touching ``path:/a/b`` needs ``/a``, so
 it waits for whoever wrote ``/a`` last, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
 below ``/a``. Every access costs as much as its path is deep; those whom many wait for are joined in one node.
+
+Making a folder that may be missing (``makedirs``) is an access of its own: those who make the same one do not wait for
+each other, but those who need it and those who make it do.
 """
 
 from __future__ import annotations
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
 
 PATH = "path:"
 TREE = "/**"
+
+_ALWAYS_THERE = """
+    / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
+    /usr/local/bin /usr/local/lib /usr/local/sbin /usr/sbin /usr/share
+    /var /var/cache /var/lib /var/log /var/spool /var/tmp
+""".split()
+"""Folders of every system: that one makes a folder in them does not keep others waiting who have a file there."""
 
 
 class _Resource:
@@ -31,10 +41,21 @@ class _Place:
     """A path.
 
     ``users`` are those who used it or something below since it was last written, ``writers_below`` those of them who
-    wrote below it; ``tree_writer`` and ``tree_readers`` are the ones who touched all below it.
+    wrote below it; ``tree_writer`` and ``tree_readers`` are the ones who touched all below it, ``makers`` those who
+    made the folder if it was missing, ``needers`` those who needed it. One that is ``lasting`` never is missing.
     """
 
-    __slots__ = ("children", "tree_readers", "tree_writer", "users", "writer", "writers_below")
+    __slots__ = (
+        "children",
+        "lasting",
+        "makers",
+        "needers",
+        "tree_readers",
+        "tree_writer",
+        "users",
+        "writer",
+        "writers_below",
+    )
 
     def __init__(self) -> None:
         self.children: dict[str, _Place] = {}
@@ -43,6 +64,13 @@ class _Place:
         self.writers_below: list[int] = []
         self.tree_writer = -1
         self.tree_readers: list[int] = []
+        self.makers: list[int] = []
+        self.needers: list[int] = []
+        self.lasting = False
+
+
+_Access = tuple[list[_Place] | str, bool, bool]
+"""A path as the places down to it or a plain name, whether it is a whole tree, whether it is written."""
 
 
 class Scoreboard:
@@ -52,28 +80,51 @@ class Scoreboard:
         self._join = join
         self._resources: dict[str, _Resource] = {}
         self._root = _Place()
+        for path in _ALWAYS_THERE:
+            self._places(path)[-1].lasting = True
 
-    def touch(self, node: int, reads: Iterable[str], writes: Iterable[str]) -> list[int]:
-        """Return the nodes that ``node`` has to wait for, and take note of what it reads and writes."""
+    def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> list[int]:
+        """Return the nodes that ``node`` has to wait for, and take note of what it reads, writes and makes.
+
+        ``makes`` are the paths of folders that it makes where they, or any above them, are missing.
+        """
         before: list[int] = []
-        written = dict.fromkeys(writes)
-        accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
-        accesses += [(name, True) for name in written]
-        placed = [
-            (self._places(name), name.endswith(TREE), writes) if name.startswith(PATH) else (name, False, writes)
-            for name, writes in accesses
-        ]
+        made = [self._places(name.removeprefix(PATH)) for name in makes]
+        makes_here = [place for places in made for place in places if not place.lasting]
+        placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
+        needs = _needed(placed, makes_here)
         for where, tree, writes_it in placed:
             if isinstance(where, str):
                 self._look(where, writes_it, before)
             else:
                 self._look_at_path(where, tree, writes_it, before)
+        for place in needs:
+            place.makers = self._joined(place.makers)
+            before.extend(place.makers)
+        for place in makes_here:
+            place.needers = self._joined(place.needers)
+            before.extend(place.needers)
         for where, tree, writes_it in placed:
             if isinstance(where, str):
                 self._note(where, node, writes_it)
             else:
                 self._note_path(where, node, tree, writes_it)
+        for place in needs:
+            _append(place.needers, node)
+        for place in makes_here:
+            _append(place.makers, node)
         return [other for other in dict.fromkeys(before) if other != -1]
+
+    def _placed(self, reads: Iterable[str], writes: Iterable[str]) -> list[_Access]:
+        written = dict.fromkeys(writes)
+        accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
+        accesses += [(name, True) for name in written]
+        return [
+            (self._places(name.removeprefix(PATH)), name.endswith(TREE), writes_it)
+            if name.startswith(PATH)
+            else (name, False, writes_it)
+            for name, writes_it in accesses
+        ]
 
     def _look(self, name: str, writes: bool, before: list[int]) -> None:
         resource = self._resources.get(name)
@@ -93,9 +144,9 @@ class Scoreboard:
         elif not resource.readers or resource.readers[-1] != node:
             resource.readers.append(node)
 
-    def _places(self, name: str) -> list[_Place]:
+    def _places(self, path: str) -> list[_Place]:
         """Return the places from the root down to a path."""
-        path = posixpath.normpath("/" + name[len(PATH) :].removesuffix("**"))
+        path = posixpath.normpath("/" + path.removesuffix("**"))
         place = self._root
         places = [place]
         for part in path.split("/"):
@@ -131,6 +182,8 @@ class Scoreboard:
         if writes:
             place.users = []
             place.writers_below = []
+            place.makers = []
+            place.needers = []
             if tree:
                 place.tree_writer = node
                 place.tree_readers = []
@@ -141,7 +194,18 @@ class Scoreboard:
                 _append(place.tree_readers, node)
 
     def _joined(self, nodes: list[int]) -> list[int]:
-        return nodes if len(nodes) == 1 else [self._join(nodes)]
+        return nodes if len(nodes) < 2 else [self._join(nodes)]
+
+
+def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
+    """Return the folders that must be there: those that are read, those that something is written in."""
+    own = {id(place) for place in made}
+    needed = []
+    for where, _, writes_it in placed:
+        if not isinstance(where, str):
+            folders = where[-2:-1] if writes_it else where[-1:]
+            needed += [place for place in folders if not place.lasting and id(place) not in own]
+    return needed
 
 
 def _append(nodes: list[int], node: int) -> None:

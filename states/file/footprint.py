@@ -16,8 +16,7 @@ _TAKES = {"copy", "rename", "hardlink"}
 def mod_footprint(low: dict[str, Any]) -> Names:
     """Return the resource names a chunk reads and writes: its path, whose owner and directory it needs, its sources.
 
-    ``path:/p/**`` is a whole tree. Two states that make the same missing directory (``makedirs``) commute, so only
-    reading it is declared.
+    ``path:/p/**`` is a whole tree. With ``makedirs`` it makes its directory, which two states may do in any order.
     """
     fun, name = str(low.get("fun", "")), str(low.get("name", ""))
     reads: list[str] = []
@@ -33,8 +32,8 @@ def mod_footprint(low: dict[str, Any]) -> Names:
     writes.append(f"path:{path}")
     if fun in _TREES or _is_tree(fun, low):
         writes.append(f"path:{path.rstrip('/')}/**")
-    reads.append(f"path:{os.path.dirname(path)}")
-    reads += _sources(low)
+    makes = [f"path:{os.path.dirname(path)}"] if low.get("makedirs") or fun == "recurse" else []
+    reads += _sources(low) if makes else [f"path:{os.path.dirname(path)}", *_sources(low)]
     if fun in {"managed", "blockreplace"}:
         reads.append(f"accumulator:{path}")
     if fun in _TAKES:
@@ -48,7 +47,8 @@ def mod_footprint(low: dict[str, Any]) -> Names:
     for key in ("user", "owner", "group"):
         if isinstance(low.get(key), str) and low[key]:
             reads.append(f"{'group' if key == 'group' else 'user'}:{low[key]}")
-    return {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
+    footprint = {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
+    return {**footprint, "makes": makes} if makes else footprint
 
 
 def _is_tree(fun: str, low: dict[str, Any]) -> bool:
@@ -63,7 +63,7 @@ def _sources(low: dict[str, Any]) -> list[str]:
     found = []
     for key in ("source", "sources", "target", "source_hash"):
         value = low.get(key)
-        if key == "target" and low.get("fun") != "hardlink":
+        if key == "target" and low.get("fun") not in {"hardlink", "symlink"}:  # who reads a link reads its target
             continue
         for item in value if isinstance(value, list) else [value]:
             path = _local(next(iter(item), None) if isinstance(item, dict) else item)

@@ -56,6 +56,14 @@ class System:
     def below(self, path: str) -> list[str]:
         return sorted(name for name in self.files if name == path or name.startswith(path.rstrip("/") + "/"))
 
+    def make_folders(self, path: str) -> None:
+        """Make the folders a file needs, as far as nothing else is in their place."""
+        above = posixpath.dirname(path)
+        if above not in self.files:
+            self.make_folders(above)
+            if self.files.get(posixpath.dirname(above)) == DIRECTORY:
+                self.files[above] = DIRECTORY
+
     def write(self, path: str, text: str) -> bool:
         """Write a file where its folder exists; False if it does not, or if a folder is in the way."""
         if self.files.get(posixpath.dirname(path)) != DIRECTORY or self.files.get(path) == DIRECTORY:
@@ -65,7 +73,7 @@ class System:
 
 
 def file_states(system: System):
-    async def managed(name, contents="", user=None, source=None):
+    async def managed(name, contents="", user=None, source=None, makedirs=False):
         if user is not None and user not in system.users:
             return row(name, False, comment=f"no user {user}")
         if source is not None and system.files.get(source, DIRECTORY) == DIRECTORY:
@@ -78,6 +86,8 @@ def file_states(system: System):
         await system.slow()
         if test_mode():
             return row(name, None, {"diff": f"{old} -> {text}"})
+        if makedirs:
+            system.make_folders(name)
         if not system.write(name, text):
             return row(name, False, comment="no folder")
         return row(name, True, {"diff": f"{old} -> {text}"})
@@ -129,7 +139,8 @@ def file_states(system: System):
         reads = [f"user:{low['user']}"] if low.get("user") else []
         reads += [f"path:{low['source']}"] if low.get("source") else []
         whole = function == "absent" or low.get("recurse")
-        return {"reads": reads, "writes": [f"path:{name}/**" if whole else f"path:{name}"]}
+        makes = [f"path:{posixpath.dirname(name)}"] if low.get("makedirs") else []
+        return {"reads": reads, "writes": [f"path:{name}/**" if whole else f"path:{name}"], "makes": makes}
 
     functions = {"managed": managed, "append": append, "absent": absent, "directory": directory}
     return functions | {"mod_footprint": mod_footprint}

@@ -164,7 +164,8 @@ def _file_arguments(draw, function, path):
         case "managed":
             source = [{"source": draw(path)}] if draw(st.integers(0, 3)) == 0 else []
             user = [{"user": draw(st.sampled_from(("u1", "u2")))}] if draw(st.integers(0, 3)) == 0 else []
-            return [{"contents": draw(st.sampled_from(("one", "two")))}, *source, *user]
+            makes = [{"makedirs": True}] if draw(st.integers(0, 2)) == 0 else []
+            return [{"contents": draw(st.sampled_from(("one", "two")))}, *source, *user, *makes]
         case "append":
             return [{"text": draw(st.sampled_from(("+", "-")))}]
         case "directory":
