@@ -297,6 +297,23 @@ def test_templates_see_context_over_defaults_and_what_is_managed(plugins, tmp_pa
     assert path.read_text() == f"1 3 salt://t {path} argument\n"
 
 
+def test_a_picture_among_the_templates_is_taken_as_it_is(plugins, tmp_path):
+    picture = b"\x89PNG\0{{ nope }}\xff"
+    plugins.salt_file("t", picture)
+    path = tmp_path / "f"
+    arguments = {"name": str(path), "source": "salt://t", "template": "jinja"}
+    dry, real, again = plugins.three_runs("file.managed", **arguments)
+    assert (dry["result"], real["result"], again["changes"]) == (None, True, {})
+    assert path.read_bytes() == picture
+
+
+def test_a_template_that_is_no_text_and_no_picture_is_refused(plugins, tmp_path):
+    plugins.salt_file("t", "Grüße, {{ name }}, and a line of text".encode("latin-1"))
+    row = plugins.state("file.managed", name=str(tmp_path / "f"), source="salt://t", template="jinja")
+    assert row["result"] is False
+    assert "codec can't decode" in row["comment"]
+
+
 def test_a_template_that_fails_leaves_the_file_and_no_temporary(plugins, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     plugins.salt_file("t", "{{ nope.x }}\n")

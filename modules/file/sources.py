@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 from asyncstate.dunders import __opts__, __salt__, current
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
+from .diffs import head, is_binary
 from .hashes import get_hash, get_source_sum
 from .modes import mode_text
 from .urls import is_remote, parse_salt_url, redact
 
 _RENDERED = "asyncstate-rendered-"
+_BINARY_HEAD = 2048  # what Salt looks at in a template it cannot read
 
 
 def find_salt_file(url: str, saltenv: str) -> str | None:
@@ -212,6 +214,10 @@ def get_managed(
         text = render_source(path, template, {**variables, **(defaults or {}), **(context or {})}, saltenv)
     except AsyncStateError as error:
         return path, {}, str(error)
+    except UnicodeDecodeError:
+        if not is_binary(head(path, _BINARY_HEAD)):
+            raise
+        return path, {}, ""  # a picture among the templates is taken as it is
     return keep_rendered(text), {}, ""
 
 
