@@ -18,6 +18,11 @@ __virtualname__ = "ini"
 _changing = threading.Lock()
 
 
+def __virtual__() -> bool:
+    """Load everywhere: the name differs from that of the file."""
+    return True
+
+
 def get_ini(file_name: str, separator: str = "=", encoding: str | None = None) -> dict[str, Any]:
     """Return options and sections of a file, {} without a file."""
     return document.parse(_read(file_name, encoding) or "", separator).plain()

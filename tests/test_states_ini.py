@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from asyncstate.errors import CommandExecutionError
 from tests.plugin_harness import PluginHarness
+from tests.plugin_trees import PluginTree
 from tests.recorded_states import expected, recorded, replay
 
 CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present"))
@@ -111,6 +112,10 @@ def test_what_is_written_is_read_again(sections):
     whole.merge(sections)
     assert document.parse(document.text_of(whole), "=").plain() == sections
     assert document.parse(document.text_of(whole), "=").merge(sections) == {}
+
+
+def test_the_loader_finds_it_by_its_name(tmp_path):
+    assert "ini.set_option" in PluginTree(tmp_path).host().salt
 
 
 def test_footprint():
