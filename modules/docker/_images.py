@@ -1,0 +1,145 @@
+"""Images: what there is, pulling, loading, building and removing them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from asyncstate.dunders import __salt__
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+from ._engine import NotFound, call
+
+
+def images(all: bool = False) -> dict[str, dict[str, Any]]:
+    """Return what the daemon tells of the images, by their numbers."""
+    return {each["Id"]: each for each in call("images", all=all)}
+
+
+def list_tags() -> list[str]:
+    """Return the names of all images, ``name:tag``.
+
+    CLI Example::
+
+        asyncstate call docker.list_tags
+    """
+    return sorted({tag for each in images().values() for tag in each.get("RepoTags") or ()})
+
+
+def inspect_image(name: str) -> dict[str, Any]:
+    """Return what the daemon tells of an image. CommandExecutionError if there is none."""
+    found: dict[str, Any] = call("inspect_image", name)
+    return found
+
+
+def resolve_image_id(name: str) -> str | bool:
+    """Return the number of an image, False if there is none of this name."""
+    try:
+        return str(inspect_image(name)["Id"])
+    except NotFound:
+        return False
+
+
+def resolve_tag(name: str) -> str | bool:
+    """Return the first full name of an image, or its number if it has none; False if there is no such image."""
+    try:
+        found = inspect_image(name)
+    except NotFound:
+        return False
+    return str(next(iter(found.get("RepoTags") or ()), found["Id"]))
+
+
+def pull(image: str, client_timeout: Any = None, insecure_registry: bool = False) -> dict[str, Any]:
+    """Pull an image, ``latest`` if no tag is named; returns the ``Layers`` that were pulled and those that were here.
+
+    ``insecure_registry`` is a matter of the daemon's configuration since long; it is accepted and not looked at.
+
+    CLI Example::
+
+        asyncstate call docker.pull debian:12
+    """
+    started = time.monotonic()
+    name, tag = _name_and_tag(image)
+    events = call("pull", name, tag=tag, stream=True, decode=True, client_timeout=client_timeout)
+    _raise_errors(events)
+    layers: dict[str, list[str]] = {}
+    told: dict[str, Any] = {}
+    for event in events:
+        status = event.get("status", "")
+        kind = {"Already exists": "Already_Pulled", "Pull complete": "Pulled"}.get(status)
+        if kind and event["id"] not in layers.setdefault(kind, []):
+            layers[kind].append(event["id"])
+        elif status.startswith("Status: "):
+            told["Status"] = status.removeprefix("Status: ")
+    told |= {"Layers": layers} if layers else {}
+    return {"Time_Elapsed": time.monotonic() - started, "retcode": 0, **told}
+
+
+def load(path: str, repository: str | None = None, tag: str | None = None) -> dict[str, Any]:
+    """Load images from an archive that ``docker save`` made; a single one is given the name ``repository:tag``."""
+    if bool(repository) != bool(tag):
+        raise InvocationError("If tagging, both a repository and tag are required")
+    started = time.monotonic()
+    local = __salt__["cp.cache_file"](path)
+    if not local or not os.path.isfile(local):
+        raise CommandExecutionError(f"Source file {path} does not exist")
+    before = images(all=True)
+    with open(local, "rb") as file:
+        events = call("load_image", file)
+    _raise_errors(events or ())
+    new = [each for each in images(all=True) if each not in before]
+    told: dict[str, Any] = {"Path": path, "Layers": [each.removeprefix("sha256:")[:12] for each in new]}
+    if repository:
+        if len(new) == 1:
+            call("tag", new[0], repository, tag=tag)
+            told["Image"] = f"{repository}:{tag}"
+        else:
+            told["Warning"] = f"{len(new)} images were loaded, so none was tagged"
+    return {"Time_Elapsed": time.monotonic() - started, **told}
+
+
+def build(path: str, repository: str, tag: str | None = None, dockerfile: str | None = None) -> dict[str, Any]:
+    """Build an image from a folder of this machine and call it ``repository:tag``."""
+    started = time.monotonic()
+    name = f"{repository}:{tag or 'latest'}"
+    events = call("build", path=path, tag=name, dockerfile=dockerfile, rm=True, decode=True)
+    _raise_errors(events)
+    number = inspect_image(name)["Id"].removeprefix("sha256:")[:12]
+    return {"Time_Elapsed": time.monotonic() - started, "Id": number, "Image": name}
+
+
+def rmi(*names: str, force: bool = False, prune: bool = True) -> dict[str, Any]:
+    """Remove images; returns the ``Layers`` and ``Tags`` that are gone, and ``Errors`` if there were any."""
+    layers, tags = images(all=True), list_tags()
+    errors = []
+    for name in names:
+        try:
+            call("remove_image", inspect_image(name)["Id"], force=force, noprune=not prune)
+        except CommandExecutionError as error:
+            errors.append(str(error))
+    left, left_tags = images(all=True), list_tags()
+    gone = {
+        "Layers": [each for each in layers if each not in left],
+        "Tags": [each for each in tags if each not in left_tags],
+        "retcode": 1 if errors else 0,
+    }
+    return {**gone, "Errors": errors} if errors else gone
+
+
+def _name_and_tag(image: str) -> tuple[str, str | None]:
+    """Return the name of an image and its tag; a digest stays with its name."""
+    if "@" in image:
+        return image, None
+    head, slash, last = image.rpartition("/")
+    name, _, tag = last.partition(":")
+    return f"{head}{slash}{name}", tag or "latest"
+
+
+def _raise_errors(events: Any) -> None:
+    """Raise what a stream of events says went wrong."""
+    for event in events:
+        told = json.loads(event) if isinstance(event, (str, bytes)) else event
+        if "error" in told:
+            raise CommandExecutionError(str(told["error"]))

@@ -1,0 +1,205 @@
+"""The ``docker_container`` states: containers of a Docker daemon, with Salt's arguments and rows.
+
+What is asked of a container is compared with what the daemon makes of it: a second container is created, never started,
+and removed. So what the image and the daemon add is known, in a dry run too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
+
+from ._docker_wanted import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_OWN_ARGUMENTS = {"send_signal", "image", "name", "fun", "state"}
+
+
+def running(
+    name: str,
+    image: Any = None,
+    skip_translate: Any = None,
+    ignore_collisions: bool = False,
+    validate_ip_addrs: bool = True,
+    force: bool = False,
+    watch_action: str = "force",
+    start: bool = True,
+    shutdown_timeout: int | None = None,
+    client_timeout: Any = None,
+    networks: Any = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that a container of this image, configured like this, runs; it is replaced if it is not like this.
+
+    ``kwargs``: ``environment``, ``binds``, ``port_bindings``, ``command``, ``entrypoint``, ``restart_policy``,
+    ``hostname``, ``extra_hosts``, ``network_mode``, ``privileged``, ``cap_add``, ``ulimits``, ``tty``, ``interactive``
+    …. ``networks`` are the only ones it is connected to. ``force`` replaces it in any case, as a watched change does,
+    unless ``watch_action`` is a signal. With ``start`` False one that is as it should be is not started.
+
+    Example::
+
+        web:
+          docker_container.running:
+            - image: nginx:1.27
+            - port_bindings: 8080:80
+            - binds: /srv/www:/usr/share/nginx/html:ro
+            - environment:
+              - MODE: production
+            - restart_policy: always
+            - networks: [inner]
+    """
+    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    if image is None:
+        return {**row, "result": False, "comment": "The 'image' argument is required"}
+    options = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in _OWN_ARGUMENTS}
+    options |= {"skip_translate": skip_translate, "validate_ip_addrs": validate_ip_addrs}
+    wanted = Wanted(
+        name=name,
+        image=str(image),
+        options={**options, "ignore_collisions": ignore_collisions, "client_timeout": client_timeout},
+        networks=networks,
+        force=force,
+        start=start,
+        signal=watch_action if kwargs.get("send_signal") else None,
+        shutdown_timeout=shutdown_timeout,
+    )
+    try:
+        wanted.fulfil()
+    except AsyncStateError as error:
+        wanted.fail(str(error))
+    return {**row, **wanted.outcome()}
+
+
+def stopped(
+    name: str | None = None,
+    containers: list[Any] | None = None,
+    shutdown_timeout: int | None = None,
+    unpause: bool = False,
+    error_on_absent: bool = True,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that a container, or each of several ``containers``, does not run.
+
+    One that is paused is left, and the state fails, unless ``unpause``; so does one that does not exist, unless
+    ``error_on_absent`` is False.
+
+    Example::
+
+        web:
+          docker_container.stopped:
+            - shutdown_timeout: 30
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    if not name and not containers:
+        return {**row, "comment": "One of 'name' and 'containers' must be provided"}
+    if containers is not None and not isinstance(containers, list):
+        return {**row, "comment": "containers must be a list"}
+    targets = [str(each) for each in containers] if containers is not None else [str(name)]
+    try:
+        states = {target: _state(target) for target in targets}
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+
+    def those(state: str | None) -> list[str]:
+        return [target for target in targets if states[target] == state]
+
+    errors = []
+    if error_on_absent and those(None):
+        errors.append(f"The following container(s) are absent: {', '.join(those(None))}")
+    if not unpause and those("paused"):
+        errors.append(f"The following container(s) are paused: {', '.join(those('paused'))}")
+    if errors:
+        return {**row, "comment": ". ".join(errors)}
+    to_stop = those("running") + those("paused")
+    if not to_stop:
+        subject = f"Container '{targets[0]}' is" if len(targets) == 1 else "All specified containers are"
+        return {**row, "result": True, "comment": f"{subject} {'absent or ' if those(None) else ''}not running"}
+    if __opts__["test"]:
+        comment = f"The following container(s) will be stopped: {', '.join(to_stop)}"
+        return {**row, "result": None, "comment": comment}
+    return _stop(row, to_stop, {"unpause": unpause, "timeout": shutdown_timeout})
+
+
+def absent(name: str, force: bool = False) -> Row:
+    """Make sure that a container does not exist; one that runs is removed only with ``force``.
+
+    Example::
+
+        web:
+          docker_container.absent:
+            - force: True
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    try:
+        before = _state(name)
+        if before is None:
+            return {**row, "result": True, "comment": f"Container '{name}' does not exist"}
+        if before != "stopped" and not force:
+            return {**row, "comment": "Container is running, set force to True to forcibly remove it"}
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": f"Container '{name}' will be removed"}
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+    try:
+        removed = __salt__["docker.rm"](name, force=force)
+    except AsyncStateError as error:
+        return {**row, "comment": f"Failed to remove container '{name}': {error}"}
+    how = "Successfully" if before == "stopped" else "Forcibly"
+    return {**row, "result": True, "changes": {"removed": removed}, "comment": f"{how} removed container '{name}'"}
+
+
+def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
+    """Replace a container when something it watches has changed, or send it the signal ``watch_action``."""
+    if sfun == "running":
+        replaced = kwargs.get("watch_action", "force") == "force"
+        return running(name, **{**kwargs, "force": replaced, "send_signal": not replaced})
+    if sfun == "stopped":
+        return stopped(name, **{key: value for key, value in kwargs.items() if not key.startswith("__")})
+    comment = f"watch requisite is not implemented for {sfun}"
+    return {"name": name, "changes": {}, "result": False, "comment": comment}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which container, image and networks this is about, and which folders are bound into it."""
+    name = low.get("name", "")
+    reads = [f"docker:image:{low['image']}"] if low.get("image") else []
+    networks = low.get("networks") or []
+    if isinstance(networks, str):
+        networks = networks.split(",")
+    for each in networks:
+        reads += [f"docker:network:{key}" for key in (each if isinstance(each, dict) else [str(each).strip()])]
+    binds = low.get("binds") or []
+    binds = list(binds) if isinstance(binds, (dict, list)) else str(binds).split(",")
+    reads += [
+        f"path:{path}" for path in (str(each).partition(":")[0].strip() for each in binds) if path.startswith("/")
+    ]
+    containers = [*(low.get("containers") or ()), name]
+    return {"reads": ["service:docker", *reads], "writes": [f"docker:container:{each}" for each in containers if each]}
+
+
+def _state(name: str) -> str | None:
+    """Return the state of a container, None if there is no such container."""
+    return str(__salt__["docker.state"](name)) if __salt__["docker.exists"](name) else None
+
+
+def _stop(row: Row, targets: list[str], options: dict[str, Any]) -> Row:
+    changes, errors = {}, []
+    for target in targets:
+        try:
+            done = __salt__["docker.stop"](target, **options)
+        except (CommandExecutionError, InvocationError) as error:
+            done = {"result": False, "comment": str(error)}
+        if done["result"] is True:
+            changes[target] = done
+        else:
+            errors.append(done.get("comment") or f"Failed to stop container '{target}'")
+    if errors:
+        return {**row, "changes": changes, "comment": "; ".join(errors)}
+    comment = f"The following container(s) were stopped: {', '.join(targets)}"
+    return {**row, "result": True, "changes": changes, "comment": comment}

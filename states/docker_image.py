@@ -1,0 +1,130 @@
+"""The ``docker_image`` states: images of a Docker daemon, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+
+def present(
+    name: str,
+    tag: Any = None,
+    build: str | None = None,
+    load: str | None = None,
+    force: bool = False,
+    insecure_registry: bool = False,
+    client_timeout: Any = None,
+    dockerfile: str | None = None,
+    **kwargs: Any,
+) -> Row:
+    """Make sure that an image is there: pulled, built from the folder ``build``, or loaded from the archive ``load``.
+
+    ``force`` pulls, builds or loads it even if there is one of this name; then only another image is a change.
+
+    Example::
+
+        nginx:
+          docker_image.present:
+            - tag: '1.27'
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    if "sls" in kwargs:
+        return {**row, "comment": "Images cannot be built by states ('sls') here; use 'build' with a Dockerfile."}
+    if build and load:
+        return {**row, "comment": "Only one of 'build', 'load', or 'sls' is permitted."}
+    if (build or load) and not tag:
+        return {**row, "comment": "The 'tag' argument is required if any one of 'build', 'load', or 'sls' is used."}
+    image = f"{name}:{tag}" if tag else str(name)
+    action = "built" if build else "loaded" if load else "pulled"
+    try:
+        before = __salt__["docker.resolve_image_id"](image)
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+    if before and not force:
+        return {**row, "result": True, "comment": f"Image {image} already present"}
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"Image {image} will be {action}"}
+    try:
+        if build:
+            told = __salt__["docker.build"](path=build, repository=name, tag=str(tag), dockerfile=dockerfile)
+        elif load:
+            told = __salt__["docker.load"](path=load, repository=name, tag=str(tag))
+        else:
+            options = {"insecure_registry": insecure_registry, "client_timeout": client_timeout}
+            told = __salt__["docker.pull"](image, **options)
+        after = __salt__["docker.resolve_image_id"](image)
+    except AsyncStateError as error:
+        return {**row, "comment": _trouble(action, build or load or "", image, error)}
+    if not after:
+        return {
+            **row,
+            "comment": f"Failed to inspect image '{image}' after it was {action}: there is none of this name",
+        }
+    if before == after:
+        return {**row, "result": True, "comment": f"Image '{name}' was {action}, but there were no changes"}
+    return {**row, "result": True, "changes": told, "comment": f"Image '{image}' was {action}"}
+
+
+def absent(name: str | None = None, images: list[str] | None = None, force: bool = False) -> Row:
+    """Make sure that an image, or each of several ``images``, is not there.
+
+    Example::
+
+        nginx:1.26:
+          docker_image.absent: []
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    if not name and not images:
+        return {**row, "comment": "One of 'name' and 'images' must be provided"}
+    targets = [str(each) for each in images] if images is not None else [str(name)]
+    try:
+        found = [__salt__["docker.resolve_tag"](target) for target in targets]
+        tags = [str(tag) for tag in found if tag is not False]
+        if not tags:
+            single = f"Image {name} is not present"
+            comment = single if len(targets) == 1 else "All specified images are not present"
+            return {**row, "result": True, "comment": comment}
+        if __opts__["test"]:
+            several = f"The following images will be removed: {', '.join(tags)}"
+            comment = f"Image {tags[0]} will be removed" if len(tags) == 1 else several
+            return {**row, "result": None, "comment": comment}
+        removed = __salt__["docker.rmi"](*tags, force=force)
+        failed = [tag for tag in tags if __salt__["docker.resolve_tag"](tag) is not False]
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+    if not failed:
+        several = f"The following images were removed: {', '.join(tags)}"
+        comment = f"Image {tags[0]} was removed" if len(tags) == 1 else several
+        return {**row, "result": True, "changes": removed, "comment": comment}
+    if len(failed) < len(tags):
+        comment = f"The following image(s) failed to be removed: {', '.join(failed)}"
+        return {**row, "changes": removed, "comment": comment}
+    comment = "None of the specified images were removed"
+    if removed.get("Errors"):
+        comment += f". The following errors were encountered: {'; '.join(removed['Errors'])}"
+    return {**row, "comment": comment}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which images this is about, and which folder or archive one is made of."""
+    name, tag = low.get("name", ""), low.get("tag")
+    images = [*(low.get("images") or ()), f"{name}:{tag}" if tag else name]
+    sources = [str(low[key]) for key in ("build", "load") if low.get(key)]
+    reads = [f"path:{path}" + ("/**" if low.get("build") else "") for path in sources if path.startswith("/")]
+    return {"reads": ["service:docker", *reads], "writes": [f"docker:image:{each}" for each in images if each]}
+
+
+def _trouble(action: str, source: str, image: str, error: Exception) -> str:
+    what = {
+        "built": f"building {source} as {image}",
+        "loaded": f"loading {source} as {image}",
+        "pulled": f"pulling {image}",
+    }[action]
+    return f"Encountered error {what}: {error}"

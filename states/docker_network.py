@@ -1,0 +1,132 @@
+"""The ``docker_network`` states: networks of a Docker daemon, with Salt's arguments and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __salt__
+from asyncstate.errors import AsyncStateError, CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, Any]
+
+_NOT_OF_NETWORKS = {"skip_translate", "ignore_collisions", "validate_ip_addrs", "name", "fun", "state"}
+
+
+def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs: Any) -> Row:
+    """Make sure that a network is there, as described; one that is not like this is made anew.
+
+    ``kwargs``: ``driver``, ``options``, ``internal``, ``labels``, ``enable_ipv6``, ``attachable``, and ``subnet``,
+    ``gateway``, ``iprange``, ``aux_addresses``, or several of them in ``ipam_pools``. What is not given is not
+    compared. ``containers`` are connected to it; without them, those that were connected before are again.
+
+    Example::
+
+        inner:
+          docker_network.present:
+            - subnet: 10.1.0.0/24
+            - gateway: 10.1.0.1
+            - internal: True
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    options = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in _NOT_OF_NETWORKS}
+    try:
+        differences = __salt__["docker.check_network"](name, **options)
+        network = None if differences is None else __salt__["docker.inspect_network"](name)
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+    if __opts__["test"] and (network is None or differences):
+        comment = "Network will be created" if network is None else "Network would be recreated with new config"
+        return {**row, "result": None, "changes": {name: differences} if differences else {}, "comment": comment}
+    if network is not None and not differences:
+        comment = f"Network '{name}' already exists, and is configured as specified"
+        return _connected({**row, "result": True, "comment": comment}, network, _listed(containers))
+    left: list[str] = []
+    try:
+        if network is not None:
+            left = _remove(network)
+            row["changes"] = {name: differences}
+            row["changes"] |= {"disconnected": left} if left else {}
+        __salt__["docker.create_network"](name, **options)
+        created = __salt__["docker.inspect_network"](name)
+    except AsyncStateError as error:
+        return {**row, "comment": f"Failed to create network '{name}': {error}"}
+    row["changes"]["created" if network is None else "recreated"] = True
+    words = "created" if network is None else "was replaced with updated config"
+    row |= {"result": True, "comment": f"Network '{name}' {words}"}
+    again = left if containers is None and reconnect else []
+    row = _connected(row, created, again, "reconnected")
+    return _connected(row, created, _listed(containers))
+
+
+def absent(name: str) -> Row:
+    """Make sure that a network is not there; containers are disconnected from it.
+
+    Example::
+
+        inner:
+          docker_network.absent: []
+    """
+    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
+    try:
+        if __salt__["docker.check_network"](name) is None:
+            return {**row, "result": True, "comment": f"Network '{name}' already absent"}
+        if __opts__["test"]:
+            return {**row, "result": None, "comment": f"Network '{name}' will be removed"}
+        left = _remove(__salt__["docker.inspect_network"](name))
+    except AsyncStateError as error:
+        return {**row, "comment": str(error)}
+    changes = {"disconnected": left} if left else {}
+    return {**row, "result": True, "changes": {**changes, "removed": True}, "comment": f"Removed network '{name}'"}
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Say which network this is about, and which containers are connected to it."""
+    containers = [f"docker:container:{each}" for each in _listed(low.get("containers"))]
+    return {"reads": ["service:docker", *containers], "writes": [f"docker:network:{low.get('name', '')}"]}
+
+
+def _remove(network: dict[str, Any]) -> list[str]:
+    """Remove a network and return the names of the containers that were connected to it."""
+    name = network["Name"]
+    left = []
+    for number, told in (network.get("Containers") or {}).items():
+        container = told.get("Name") or number
+        try:
+            __salt__["docker.disconnect_container_from_network"](number, name)
+        except CommandExecutionError as error:
+            raise CommandExecutionError(f"Failed to disconnect container '{container}' : {error}") from error
+        left.append(container)
+    try:
+        __salt__["docker.remove_network"](name)
+    except CommandExecutionError as error:
+        raise CommandExecutionError(f"Failed to remove network: {error}") from error
+    return left
+
+
+def _connected(row: Row, network: dict[str, Any], containers: list[str], word: str = "connected") -> Row:
+    """Connect the containers that are not, and add to the row which they were and what went wrong."""
+    present = {told.get("Name") for told in (network.get("Containers") or {}).values()}
+    missing = [container for container in containers if container not in present]
+    if not missing:
+        return row
+    if __opts__["test"]:
+        return {**row, "result": None, "comment": f"{row['comment']}. To be connected: {', '.join(missing)}"}
+    errors, done = [], []
+    for container in missing:
+        try:
+            __salt__["docker.connect_container_to_network"](container, network["Name"])
+            done.append(container)
+        except CommandExecutionError as error:
+            errors.append(str(error))
+    changes = {**row["changes"], word: done} if done else row["changes"]
+    if errors:
+        return {**row, "result": False, "changes": changes, "comment": f"{row['comment']}. {'. '.join(errors)}."}
+    return {**row, "changes": changes}
+
+
+def _listed(containers: Any) -> list[str]:
+    words = containers.split(",") if isinstance(containers, str) else containers or []
+    return [str(each).strip() for each in words]
