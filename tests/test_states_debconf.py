@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from asyncstate.modules import debconfmod as module
+from asyncstate.modules import debconf as module
 from asyncstate.states import debconfmod
 
 from asyncstate.errors import CommandExecutionError
@@ -46,7 +46,7 @@ def plugins(tmp_path, debconf):
     harness = PluginHarness(tmp_path)
     harness.salt["cmd.run_all"] = debconf.run_all
     harness.salt["cmd.run_stdout"] = lambda command, **_: debconf.text
-    harness.load("modules", "debconfmod")
+    harness.load("modules", "debconf")
     harness.load("states", "debconfmod")
     return harness
 

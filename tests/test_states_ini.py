@@ -19,7 +19,7 @@ CASES = recorded("ini", but=("empty section name", "options absent without a sec
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
-    harness.load("modules", "ini_manage")
+    harness.load("modules", "ini")
     harness.load("states", "ini_manage")
     return harness
 

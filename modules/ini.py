@@ -13,14 +13,7 @@ from .file import atomic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__virtualname__ = "ini"
-
 _changing = threading.Lock()
-
-
-def __virtual__() -> bool:
-    """Load everywhere: the name differs from that of the file."""
-    return True
 
 
 def get_ini(file_name: str, separator: str = "=", encoding: str | None = None) -> dict[str, Any]:

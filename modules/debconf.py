@@ -11,8 +11,6 @@ from typing import Any
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
 
-__virtualname__ = "debconf"
-
 __func_alias__ = {"set_": "set"}
 
 _ANSWER = re.compile(r"^([^#\s]\S+)[\t ]+(\S+)[\t ]+(\S+)[\t ]+([^\n]*)$", re.MULTILINE)
@@ -21,9 +19,9 @@ _ANSWER = re.compile(r"^([^#\s]\S+)[\t ]+(\S+)[\t ]+(\S+)[\t ]+([^\n]*)$", re.MU
 def __virtual__() -> bool | tuple[bool, str]:
     """Load on Debian and its relatives, with the package debconf-utils."""
     if __grains__.get("os_family") != "Debian":
-        return False, "The debconfmod module could not be loaded: unsupported OS family"
+        return False, "The debconf module could not be loaded: unsupported OS family"
     if shutil.which("debconf-get-selections") is None:
-        return False, "The debconfmod module could not be loaded: debconf-utils is not installed."
+        return False, "The debconf module could not be loaded: debconf-utils is not installed."
     return True
 
 
