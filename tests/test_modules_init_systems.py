@@ -39,7 +39,7 @@ def test_one_provider_loads(grains, booted_systemd, loads, tmp_path, monkeypatch
     }
     monkeypatch.setattr(gentoo_service, "booted_with_systemd", lambda: booted_systemd)
     monkeypatch.setattr(debian_service, "_booted_with_systemd", lambda: booted_systemd)
-    monkeypatch.setattr("shutil.which", lambda program: f"/sbin/{program}")
+    monkeypatch.setattr("shutil.which", lambda program: None if program == "systemctl" else f"/sbin/{program}")
     made = PluginHarness(tmp_path)
     made.grains.clear()
     made.grains.update(kernel="Linux", **grains)
@@ -97,6 +97,7 @@ def openrc(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.feature("F176")
 def test_openrc_services(openrc):
     state, call = openrc.state, openrc.call
     assert call("service.get_all") == ["sshd", "sun"]
@@ -164,6 +165,7 @@ def sv(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.feature("F176")
 def test_runit_services(sv):
     state, call = sv.state, sv.call
     assert call("service.get_all") == ["sun"]
@@ -261,6 +263,7 @@ def supervisor(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.feature("F176")
 def test_programs_of_supervisord(supervisor):
     state, call = supervisor.state, supervisor.call
     assert call("service.get_all") == ["stars:vega", "sun"]

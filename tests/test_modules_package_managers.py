@@ -44,6 +44,7 @@ def undisturbed(monkeypatch, tmp_path):
     monkeypatch.setattr(zypperpkg._locks, "_FILE", str(tmp_path / "locks"))
 
 
+@pytest.mark.feature("F176")
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 def test_a_provider_does_what_it_did_with_the_real_program(name, tmp_path, undisturbed):
     player = Player.of(name)
