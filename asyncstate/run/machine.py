@@ -160,17 +160,20 @@ class Machine:
                 if self._verdict(chunk).runs
             )
             return Work(node, what.kind, -1, members=members)
-        decided = self._verdict(what.chunk, check=node if what.kind is NodeKind.CHECK else None)
-        failed = self._failed_chunks(what.chunk) if decided is Verdict.FAIL else ()
+        check = node if what.kind is NodeKind.CHECK else None
+        decided = self._verdict(what.chunk, check=check)
+        failed = self._failed_chunks(what.chunk, check=check) if decided is Verdict.FAIL else ()
         return Work(node, what.kind, what.chunk, decided, failed)
 
     def _verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
+        requisites = self._requisites(chunk, check)
+        return verdict(requisites, self._marks) if requisites else Verdict.MET
+
+    def _requisites(self, chunk: int, check: int | None) -> tuple[Requisite, ...]:
         requisites = self.plan.requisites[chunk]
-        if not requisites:
-            return Verdict.MET
-        if check is not None:
-            requisites = tuple(requisite for requisite in requisites if self._counts_for_check(requisite, check))
-        return verdict(requisites, self._marks)
+        if check is None:
+            return requisites
+        return tuple(requisite for requisite in requisites if self._counts_for_check(requisite, check))
 
     def _counts_for_check(self, requisite: Requisite, check: int) -> bool:
         """Whether a chunk's requisite is also one of its check: a ``prereq`` only if the check waits for it."""
@@ -193,18 +196,18 @@ class Machine:
                 self._set_marks[key] = marks
         return marks
 
-    def _failed_chunks(self, chunk: int) -> tuple[int, ...]:
+    def _failed_chunks(self, chunk: int, *, check: int | None) -> tuple[int, ...]:
         """Every chunk this one refers to, by whatever requisite, that ended with result False.
 
         Of one that was checked for a prereq the check counts, as in Salt: a failure it did not foresee is not named.
         """
         failed = set()
-        for requisite in self.plan.requisites[chunk]:
+        for requisite in self._requisites(chunk, check):
             for node in self.plan.nodes[requisite.node].members or (requisite.node,):
-                chunk = self.plan.nodes[node].chunk
-                outcome = self._outcomes[self._check_of.get(chunk, node)] or self._outcomes[node]
+                other = self.plan.nodes[node].chunk
+                outcome = self._outcomes[self._check_of.get(other, node)] or self._outcomes[node]
                 if outcome is not None and outcome.result is False:
-                    failed.add(chunk)
+                    failed.add(other)
         return tuple(sorted(failed))
 
     def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:

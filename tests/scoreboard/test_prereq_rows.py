@@ -33,6 +33,17 @@ after: {test.nop: [{require: [{cmd: deploy}]}]}
 
 
 @pytest.mark.feature("F068")
+async def test_a_check_blames_only_what_it_waited_for(apply):
+    rows = await apply("""
+broken: test.fail_without_changes
+inner: test.fail_without_changes
+middle: {test.nop: [{require: [{test: broken}]}, {prereq: [{test: inner}]}]}
+outer: {test.nop: [{prereq: [{test: middle}]}]}
+""")
+    assert rows["middle"]["comment"] == "One or more requisite failed: s.broken"
+
+
+@pytest.mark.feature("F068")
 async def test_what_held_the_check_back_is_the_row(apply):
     rows = await apply("""
 quiet: test.nop
