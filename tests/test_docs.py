@@ -128,8 +128,8 @@ def bundled_states(tmp_path, monkeypatch):
 
 
 def test_every_bundled_state_is_documented_and_every_documented_state_exists(page, bundled_states):
-    documented = set(re.findall(r"^\| `([a-z_]+\.[a-z_]+)`", page("states"), re.MULTILINE))
-    documented |= set(re.findall(r"^\| .*?, `([a-z_]+\.[a-z_]+)` \|", page("states"), re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-z0-9_]+\.[a-z_]+)`", page("states"), re.MULTILINE))
+    documented |= set(re.findall(r"^\| .*?, `([a-z0-9_]+\.[a-z_]+)` \|", page("states"), re.MULTILINE))
     assert bundled_states - documented == set()
     assert documented - bundled_states == set()
 
