@@ -148,15 +148,15 @@ def manage(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say whose file this is about: states of one user come one after the other, and after the user."""
+    """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
     user = str(low.get("user", ""))
-    config = str(low.get("config") or "")
-    writes = [f"ssh_auth:{user}"]
-    if os.path.isabs(config) and "%" not in config:
-        writes.append(f"path:{os.path.normpath(config)}")
+    home = "/root" if user == "root" else f"/home/{user}"
+    config = str(low.get("config") or ".ssh/authorized_keys").replace("%h", home).replace("%u", user)
+    path = os.path.normpath(os.path.join(home, config))
     source = str(low.get("source") or "")
-    reads = [f"user:{user}", *([f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else [])]
-    return {"reads": reads, "writes": writes}
+    reads = [f"user:{user}", f"path:{os.path.dirname(path)}"]
+    reads += [f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else []
+    return {"reads": reads, "writes": [f"ssh_auth:{user}", f"path:{path}"]}
 
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:

@@ -93,12 +93,12 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say whose file this is about: states of one user come one after the other, and after the user."""
+    """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
     user = str(low.get("user") or "")
-    config = str(low.get("config") or _default(user))
-    if os.path.isabs(config):
-        return {"reads": [f"user:{user}"] if user else [], "writes": [f"path:{os.path.normpath(config)}"]}
-    return {"reads": [f"user:{user}"], "writes": [f"ssh_known_hosts:{user}"]}
+    home = "/root" if user == "root" else f"/home/{user}"
+    path = os.path.normpath(os.path.join(home, str(low.get("config") or _default(user))))
+    reads = [f"path:{os.path.dirname(path)}", *([f"user:{user}"] if user else [])]
+    return {"reads": reads, "writes": [f"path:{path}", *([f"ssh_known_hosts:{user}"] if user else [])]}
 
 
 def _default(user: str | None) -> str:

@@ -154,7 +154,10 @@ def test_execution_functions(plugins, known, tmp_path):
 
 def test_footprint():
     assert ssh_known_hosts.mod_footprint({"name": "x", "user": "a"}) == {
-        "reads": ["user:a"],
-        "writes": ["ssh_known_hosts:a"],
+        "reads": ["path:/home/a/.ssh", "user:a"],
+        "writes": ["path:/home/a/.ssh/known_hosts", "ssh_known_hosts:a"],
     }
-    assert ssh_known_hosts.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["path:/etc/ssh/ssh_known_hosts"]}
+    assert ssh_known_hosts.mod_footprint({"name": "x"}) == {
+        "reads": ["path:/etc/ssh"],
+        "writes": ["path:/etc/ssh/ssh_known_hosts"],
+    }
