@@ -7,7 +7,7 @@ import os
 import tarfile
 
 import pytest
-from asyncstate.modules.archive.containment import extract_by_hand, extract_member
+from asyncstate.modules.archive.containment import extract_by_hand, extract_member, set_directory_modes
 
 from asyncstate.errors import CommandExecutionError
 
@@ -94,3 +94,20 @@ def test_what_stands_in_the_target_already_may_not_lead_out_either(tmp_path):
 def test_a_hard_link_to_nothing_is_refused(tmp_path):
     with pytest.raises(CommandExecutionError, match="not there"):
         unpack(extract_by_hand, tmp_path, member("second", tarfile.LNKTYPE, link="first"))
+
+
+def test_directories_get_their_modes_last(tmp_path):
+    for name in ("out/top/private", "out/top/open", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "out/top/link").symlink_to(tmp_path / "elsewhere")
+    modes = {
+        "top": 0o500,
+        "top/private": 0o700,
+        "top/open": 0o4777,
+        "top/link": 0o700,
+        "../elsewhere": 0o700,
+        "no": 0o700,
+    }
+    set_directory_modes(str(tmp_path / "out"), modes)
+    found = {path.name: path.stat().st_mode & 0o7777 for path in tmp_path.rglob("*") if not path.is_symlink()}
+    assert found == {"out": 0o755, "top": 0o700, "private": 0o700, "open": 0o755, "elsewhere": 0o755}

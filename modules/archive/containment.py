@@ -51,6 +51,24 @@ def extract_by_hand(archive: tarfile.TarFile, member: tarfile.TarInfo, dest: str
     archive.extract(tame, dest, numeric_owner=True)
 
 
+def set_directory_modes(dest: str, modes: dict[str, int]) -> None:
+    """Give directories below ``dest`` the modes an archive has for them, but for what only their owner may grant.
+
+    To be done last: a directory may be closed to this process itself. One that is a link, or behind one, is left alone.
+    """
+    root = os.path.realpath(dest)
+    for name in sorted(modes, reverse=True):
+        path = os.path.normpath(os.path.join(root, name.lstrip("/")))
+        is_inside = os.path.commonpath([path, root]) == root != path
+        if not is_inside or os.path.realpath(path) != path or not os.path.isdir(path):
+            continue
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fchmod(descriptor, modes[name] & 0o777 & ~_NOT_FOR_OTHERS | _OWNER_RW | _OWNER_X)
+        finally:
+            os.close(descriptor)
+
+
 def _require_link_inside(member: tarfile.TarInfo, target: str, dest: str) -> None:
     if os.path.isabs(member.linkname):
         raise CommandExecutionError(f"{member.name!r} is a link to an absolute path")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
-from .containment import extract_member
+from .containment import extract_member, set_directory_modes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def extract_tar(name: str, dest: str) -> list[str]:
     """
     try:
         with open_tar(name, name) as archive:
-            names = []
+            names, modes = [], {}
             for member in archive:
                 check_cancelled()
                 try:
@@ -95,6 +95,9 @@ def extract_tar(name: str, dest: str) -> list[str]:
                 except CommandExecutionError as error:
                     raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
                 names.append(member.name)
+                if member.isdir():
+                    modes[member.name] = member.mode
+            set_directory_modes(dest, modes)
             return names
     except _BROKEN as error:
         raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error

@@ -42,7 +42,7 @@ class Extraction(ArchiveSource):
             raise Refusal(self._unlisted(str(error))) from None
 
     def _unlisted(self, message: str) -> str:
-        message += f"\n\nAdditional info follows:\n\narchive location:\n    {self.cached}"
+        message = str(CommandExecutionError(message, info={"archive location": self.cached}))
         hints = [] if self.if_missing else ["'if_missing' must be set"]
         if not self.own_only and (self.user or self.group):
             hints.append("Ownership cannot be managed without setting 'enforce_ownership_on'.")
