@@ -54,6 +54,7 @@ def render(program, **files):
     return render_sls(client.sls_file("a.b", "base"), context).data
 
 
+@pytest.mark.feature("F016")
 def test_calls_declare_states_with_sorted_arguments():
     assert render("File.managed('/x', user='root', mode='0600')\nFile.absent('/x')\nCmd.run('ls')\n") == {
         "/x": {"file.managed": [{"mode": "0600"}, {"user": "root"}], "file.absent": []},
