@@ -21,6 +21,13 @@ Row = dict[str, Any]
 _OWN_ARGUMENTS = {"send_signal", "image", "name", "fun", "state"}
 
 
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the execution module does."""
+    if "docker.version" in __salt__:
+        return True
+    return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
+
+
 def running(
     name: str,
     image: Any = None,

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the execution module does."""
+    if "docker.version" in __salt__:
+        return True
+    return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
+
+
 def present(
     name: str,
     tag: Any = None,

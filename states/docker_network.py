@@ -15,6 +15,13 @@ Row = dict[str, Any]
 _NOT_OF_NETWORKS = {"skip_translate", "ignore_collisions", "validate_ip_addrs", "name", "fun", "state"}
 
 
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the execution module does."""
+    if "docker.version" in __salt__:
+        return True
+    return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
+
+
 def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs: Any) -> Row:
     """Make sure that a network is there, as described; one that is not like this is made anew.
 

@@ -27,6 +27,13 @@ _FORM = {"encoding", "additional_certs", "passphrase"}
 _SOURCES = "signing_private_key signing_cert private_key public_key csr".split()
 
 
+def __virtual__() -> bool | tuple[bool, str]:
+    """Load where the execution module does."""
+    if "x509.create_certificate" in __salt__:
+        return True
+    return False, "Could not load cryptography: pip install 'asyncstate[x509]'"
+
+
 def private_key_managed(
     name: str,
     algo: str = "rsa",

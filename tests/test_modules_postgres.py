@@ -89,20 +89,14 @@ def test_what_psql_complains_about(plugins, psql):
         plugins.call("postgres.db_list")
 
 
-def test_the_module_loads_where_psql_is(plugins, psql, tmp_path):
-    from asyncstate.modules import postgres
-
-    def loads():
-        with plugins.calling():
-            return postgres.__virtual__()
-
-    assert loads() is True
-    plugins.salt["cmd.which"] = lambda name: None
-    assert loads() == (False, "psql was not found")
+def test_psql_is_looked_for_in_a_folder_first(plugins, psql, tmp_path):
     (tmp_path / "psql").write_text("")
     (tmp_path / "psql").chmod(0o755)
+    psql.answers["COPY"] = "version\n15.4\n"
+    plugins.call("postgres.version")
     plugins.opts["postgres.bins_dir"] = str(tmp_path)
-    assert loads() is True
+    plugins.call("postgres.version")
+    assert [call["command"][0] for call in psql.ran] == ["/bin/psql", str(tmp_path / "psql")]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 Every function takes ``user``, ``password``, ``host``, ``port`` and ``maintenance_db``, which default to the options
 ``postgres.user``, ``postgres.pass`` …, and ``runas``, the system account psql is run by.
 
-Where Salt takes a server that does not answer for an empty one, CommandExecutionError tells what psql says.
+Where Salt takes a server that does not answer for an empty one, CommandExecutionError tells what psql says. The module
+loads without psql, too: a run that installs it can go on to use it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ from ._extensions import (
 )
 from ._passwords import matches as _matches
 from ._privileges import has_privileges, privileges_grant, privileges_list, privileges_revoke
-from ._psql import program as _program
 from ._psql import query as _query
 from ._roles import (
     expiry_time,
@@ -114,11 +114,6 @@ __all__ = [
     "user_update",
     "version",
 ]
-
-
-def __virtual__() -> bool | tuple[bool, str]:
-    """Load where psql is."""
-    return True if _program("psql") else (False, "psql was not found")
 
 
 def version(**connection: Unpack[Connection]) -> str:
