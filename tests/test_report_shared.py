@@ -8,7 +8,7 @@ from asyncstate.report.shared import SharedNames
 
 
 def touches(low):
-    return {"reads": low.get("r", []), "writes": low.get("w", [])}
+    return {"reads": low.get("r", []), "writes": low.get("w", []), "makes": low.get("m", [])}
 
 
 STATES = FakeStates(footprints={"t": touches})
@@ -22,6 +22,8 @@ STATES = FakeStates(footprints={"t": touches})
         ("{r: [user:www]}", "{r: [user:www]}", []),
         ("{w: ['path:/a']}", "{w: ['path:/a/b', pkgdb]}", ["path:/a/b"]),
         ("{w: ['path:/a/b/c']}", "{r: ['path:/a/**']}", ["path:/a/**"]),
+        ("{m: ['path:/a']}", "{r: ['path:/a']}", ["path:/a"]),
+        ("{m: ['path:/a']}", "{m: ['path:/a']}", []),
         ("{w: [pkgdb, 'path:/x']}", "{w: [pkgdb]}, {r: ['path:/x']}", ["path:/x", "pkgdb"]),
     ],
 )

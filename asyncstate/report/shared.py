@@ -27,10 +27,10 @@ class SharedNames:
         """
         earlier, later = (self._footprints.of(self._chunks[index]) for index in (before, after))
         found = []
-        for name in dict.fromkeys((*later.reads, *later.writes)):
+        for name in dict.fromkeys(later.everything()):
             board = Scoreboard(min)
-            board.touch(0, earlier.reads, earlier.writes)
-            written = name in later.writes
-            if board.touch(1, () if written else (name,), (name,) if written else ()):
+            board.touch(0, earlier.reads, earlier.writes, earlier.makes)
+            one = [[name] if name in names else [] for names in (later.reads, later.writes, later.makes)]
+            if board.touch(1, *one):
                 found.append(name)
         return found

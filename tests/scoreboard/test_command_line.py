@@ -197,6 +197,11 @@ def test_files_and_commands_of_a_formula(sls, tmp_path, width):
         f"run: {{cmd.run: [{{name: 'cat {tmp_path}/l > {tmp_path}/copy'}}, {{creates: {tmp_path}/copy}}]}}\n"
         "call: {module.run: [{test.echo: [hi]}]}\n"
     )
+    plan = tree.plan(implicit_order="footprint")
+    written, read = (
+        next(chunk.index for chunk in plan.chunks if chunk.id == id_) for id_ in (f"{tmp_path}/d/f", "run")
+    )
+    assert read in plan.dag.reach([written]), "what is read through a link is there"
     assert tree.report(concurrency=width, implicit_order="footprint").ok
     assert (tmp_path / "copy").read_text() == "one\n"
     second = tree.report(concurrency=width, implicit_order="footprint")
