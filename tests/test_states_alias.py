@@ -24,6 +24,7 @@ def plugins(tmp_path, monkeypatch):
     return harness
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])

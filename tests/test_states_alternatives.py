@@ -86,6 +86,7 @@ INSTALL = {"name": "editor", "link": "/usr/bin/editor", "path": "/bin/new"}
 CHANGES = {"name": "editor", "link": "/usr/bin/editor", "path": "/bin/new"}
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize(
     "case",
     [

@@ -73,6 +73,7 @@ def test_questions_are_answered(plugins, debconf, data, changes, comment):
     assert not any(map(os.path.exists, debconf.files))
 
 
+@pytest.mark.feature("F195")
 def test_passwords_are_not_shown(plugins, debconf):
     data = {"postfix/secret": answer("password", "hunter2")}
     dry, real, _ = plugins.three_runs("debconf.set", name="postfix", data=data)

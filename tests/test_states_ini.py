@@ -31,6 +31,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])
@@ -53,6 +54,7 @@ def test_an_option_in_no_section_is_removed_as_foretold(plugins, file, sections)
     assert file.read_text() == "[main]\na = 1\nb = 2\n"
 
 
+@pytest.mark.feature("F195")
 def test_sections_are_made(plugins, file):
     dry, real, again = plugins.three_runs("ini.sections_present", name=str(file), sections=["main", "two"])
     assert dry["comment"] == "Section unchanged main.\nCreated new section two.\n"

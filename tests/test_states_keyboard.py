@@ -49,6 +49,7 @@ def plugins(tmp_path, file):
     return harness
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize(
     "case",
     [

@@ -65,6 +65,7 @@ def plugins(tmp_path, kernel):
     return harness
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize(
     "case",
     [

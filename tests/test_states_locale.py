@@ -92,6 +92,7 @@ def either(plugins, request):
     return plugins
 
 
+@pytest.mark.feature("F195")
 def test_the_locale_of_the_system(either):
     dry, real, again = either.three_runs("locale.system", name="de_DE.UTF-8")
     assert (dry["result"], dry["comment"]) == (None, "System locale de_DE.UTF-8 needs to be set")

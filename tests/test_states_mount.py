@@ -45,6 +45,7 @@ def place(tmp_path, fstab):
     return {"name": str(tmp_path / "mnt"), "device": "tmpfs", "fstype": "tmpfs", "config": str(fstab)}
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, kernel, case):
     kernel.broken.add(str(plugins.tmp_path / "root/swapfile"))
@@ -140,6 +141,7 @@ def test_a_bind_mount(plugins, kernel, place):
     assert {"bind", "noatime"} <= set(entry["opts"])
 
 
+@pytest.mark.feature("F195")
 def test_a_path_with_a_blank(plugins, kernel, place):
     place["name"] += "/a b"
     arguments = {**place, "mkmnt": True}

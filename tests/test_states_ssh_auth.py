@@ -47,6 +47,7 @@ def keys(home):
     return path
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])
@@ -90,6 +91,7 @@ def planted_name_of_a_file(home, secret):
     os.link(secret, home / ".ssh/authorized_keys")
 
 
+@pytest.mark.feature("F195")
 @ROOT
 @pytest.mark.parametrize("plant", [planted_link_to_a_folder, planted_link_to_a_file, planted_name_of_a_file])
 @pytest.mark.parametrize("fun", ["present", "absent"])

@@ -44,11 +44,13 @@ def plugins(tmp_path):
     return harness
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("case", CASES)
 def test_the_rows_of_salt(plugins, case):
     assert replay(plugins, CASES[case]) == expected(CASES[case])
 
 
+@pytest.mark.feature("F195")
 @pytest.mark.parametrize("test", [True, False])
 def test_a_key_without_its_type_is_a_mistake(plugins, known, test):
     row = plugins.state("ssh_known_hosts.present", name="git.example", user="worker", key=KEY, test=test)

@@ -100,6 +100,7 @@ def test_the_clock_is_set_to_utc(either):
         either.call("timezone.set_hwclock", "sundial")
 
 
+@pytest.mark.feature("F195")
 def test_an_unknown_zone_fails_and_changes_nothing(either, etc):
     row = either.state("timezone.system", name="Moon/Base")
     assert (row["result"], row["changes"]) == (False, {})
