@@ -227,7 +227,7 @@ class StateRuntime:
     def _render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
         """Render a text, or the file at a path, for a managed file or a command. Raises RenderError."""
         text, path = (source, "") if isinstance(source, str) else (source.read_text(encoding="utf-8"), str(source))
-        return str(render_text(text, self._plugin_context(context, saltenv, path), renderer))
+        return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
 
     def _render_data(
         self,
@@ -240,12 +240,20 @@ class StateRuntime:
     ) -> Any:
         """Render and parse text, as ``slsutil.renderer`` does. Raises RenderError."""
         pipe = None if source_text.startswith("#!") else default_renderer
-        render_context = replace(self._plugin_context(context, saltenv, path), ordered=True)
+        render_context = replace(self._plugin_context(context, saltenv, path, source_text), ordered=True)
         return render_text(source_text, render_context, pipe, template_env="jinja_sls_env")
 
-    def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str) -> RenderContext:
+    def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:
+        """Return the context of a text that a plugin renders.
+
+        One that may change the pillar gets its own, so that nobody sees the change, whatever runs beside it. To copy it
+        for every text would cost more than to render.
+        """
         file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
-        return self._render_context(self.file_client, saltenv, file, variables)
+        context = self._render_context(self.file_client, saltenv, file, variables)
+        if "pillar" in text and " do " in text and context.pillar is self.host.pillar:
+            return replace(context, pillar=independent(context.pillar))
+        return context
 
     def _relative(self, path: str, saltenv: str) -> str:
         """Return a path as seen from the root it lies under, where templates it imports are looked for."""

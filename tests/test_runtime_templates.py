@@ -64,3 +64,13 @@ def test_options_that_a_template_changes_are_its_own(compiled):
         "b.sls": "t:\n  test.nop:\n  - name: '{{ opts.get('new', 'no') }}'\n",
     }
     assert compiled(files) == [{"t": "no", "s": "x1"}]
+
+
+def test_what_a_rendered_text_does_to_the_pillar_nobody_sees(compiled):
+    text = "{%- do pillar.names.append('y') -%}{{ pillar.names }}"
+    files = {
+        "a.sls": "{% set text = salt['slsutil.renderer']('salt://t.jinja', default_renderer='jinja') %}\n"
+        "s:\n  test.nop:\n  - name: \"{{ text }} {{ salt['pillar.get']('names') }} {{ pillar.names }}\"\n",
+        "t.jinja": text,
+    }
+    assert compiled(files) == [{"s": "['x', 'y'] ['x'] ['x']"}]

@@ -114,7 +114,11 @@ def is_iter(thing: Any, ignore: type | tuple[type, ...] = (str,)) -> bool:
     """Tell whether one can walk over the value; text does not count."""
     if ignore and isinstance(thing, ignore):
         return False
-    return hasattr(type(thing), "__iter__") or hasattr(type(thing), "__getitem__")
+    try:
+        iter(thing)
+    except TypeError:
+        return False
+    return True
 
 
 def flatten(data: Any, levels: int | None = None, preserve_nulls: bool = False) -> list[Any]:
@@ -191,7 +195,7 @@ def to_entries(data: Any) -> list[dict[str, Any]]:
     elif isinstance(data, list):
         pairs = enumerate(data)
     else:
-        raise InvocationError("Input data must be a dict or list")
+        raise TypeError("Input data must be a dict or list")
     return [{"key": key, "value": value} for key, value in pairs]
 
 
