@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __context__
+from asyncstate.dunders import __context__, __salt__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,17 @@ class Listing:
         found = self._query()
         __context__[_CACHE] = (stamp, found)
         return found
+
+
+class Downloads:
+    """The package files in the cache of the package manager, where a call only downloads: a `Listing` of these."""
+
+    def get(self, **_kwargs: Any) -> dict[str, Any]:
+        """Return the files by package and version."""
+        return dict(__salt__["pkg.list_downloaded"]())
+
+    def forget(self) -> None:
+        """Nothing is kept."""
 
 
 def _stamp(path: str) -> tuple[int, ...]:

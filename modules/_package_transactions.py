@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from ._package_listing import Listing
+    from ._package_listing import Downloads, Listing
 
 Changes = dict[str, Any]
 Answer = dict[str, Any]
@@ -23,7 +23,9 @@ class Transaction:
     ``call`` runs a command and returns what ``cmd.run_all`` does; ``fine`` are the exit statuses of success.
     """
 
-    def __init__(self, listing: Listing, call: Callable[..., Answer], *, fine: Collection[int] = (0,)) -> None:
+    def __init__(
+        self, listing: Listing | Downloads, call: Callable[..., Answer], *, fine: Collection[int] = (0,)
+    ) -> None:
         self._listing = listing
         self._call = call
         self._fine = fine
@@ -53,7 +55,7 @@ class Transaction:
         return done
 
 
-def changes(old: dict[str, str], new: dict[str, str]) -> Changes:
+def changes(old: dict[str, Any], new: dict[str, Any]) -> Changes:
     """Return what differs between two lists of packages, sorted by name."""
     return {
         name: {"old": old.get(name, ""), "new": new.get(name, "")}

@@ -18,7 +18,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.pkg import PkgInterface
 
 from . import _alpm_versions
-from ._package_listing import Listing, Versions
+from ._package_listing import Downloads, Listing, Versions
 from ._package_transactions import Transaction, changes, one_or_all, reason, to_remove
 from ._version_conditions import is_condition, newest_first, newest_match
 
@@ -146,7 +146,7 @@ def install(
     sources: Any = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
+    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2``) or a glob; pacman has
     only the newest of each repository. ``sysupgrade`` upgrades everything, too. CommandExecutionError when something
@@ -159,7 +159,8 @@ def install(
         return {}
     if kwargs.get("fromrepo") and kind != "file":
         targets = {f"{kwargs['fromrepo']}/{each}": number for each, number in targets.items()}
-    transaction = Transaction(_LISTING, partial(_call, env=kwargs.get("env")))
+    listing = Downloads() if kwargs.get("downloadonly") else _LISTING
+    transaction = Transaction(listing, partial(_call, env=kwargs.get("env")))
     common = ["--noprogressbar", "--noconfirm", *(["--downloadonly"] if kwargs.get("downloadonly") else [])]
     if kind == "file":
         transaction.run("-U", *common, *targets)

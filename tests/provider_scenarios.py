@@ -11,6 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.interfaces import functions_of
+from asyncstate.interfaces.structure import mismatches
+from asyncstate.interfaces.survey import bundled_interfaces
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -124,7 +128,9 @@ def play(scenario: Scenario, harness: Any, package: Callable[..., Any] | None = 
             if package is not None:
                 package(step.name, step.version, **step.fields)
         elif isinstance(step, Call):
-            assert harness.call(step.function, *step.args, **step.kwargs) == step.expected, where
+            value = harness.call(step.function, *step.args, **step.kwargs)
+            assert value == step.expected, where
+            assert mismatches(declared_structure(step), value) == [], where
         else:
             row = harness.state(step.function, **step.kwargs)
             result, changes, comment = step.expected
@@ -134,6 +140,12 @@ def play(scenario: Scenario, harness: Any, package: Callable[..., Any] | None = 
                 changes = {"sun": row["changes"].get("sun")}
                 assert row["changes"]["sun"]["changes"]["new" if step.function == "pkg.held" else "old"] == "hold", row
             assert row["changes"] == changes, (where, row)
+
+
+def declared_structure(step: Call) -> Any:
+    """What the interface says that this call returns at least."""
+    virtual, _, function = step.function.partition(".")
+    return functions_of(bundled_interfaces()[virtual])[function].structure(*step.args, **step.kwargs)
 
 
 class Recorder:

@@ -10,6 +10,7 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
+from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
 from .._package_transactions import Transaction, changes, to_remove  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, named_version, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
@@ -45,7 +46,7 @@ def install(
     ignore_epoch: bool | None = False,
     **kwargs: Any,
 ) -> Changes:
-    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
+    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob.
     Packages that are kept are left alone and make the call fail, unless ``update_holds`` lets them go meanwhile.
@@ -64,7 +65,8 @@ def install(
     )
     if not targets:
         return {}
-    transaction = Transaction(LISTING, partial(call, env=kwargs.get("env")))
+    listing = Downloads() if downloadonly else LISTING
+    transaction = Transaction(listing, partial(call, env=kwargs.get("env")))
     compare = partial(_rpm_versions.compare, ignore_epoch=bool(ignore_epoch))
     known: list[tuple[str, str | None, str]]
     if kind == "file":

@@ -9,6 +9,7 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
+from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
 from .._package_transactions import Transaction, changes, to_remove  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
@@ -32,7 +33,7 @@ def install(
     reinstall: bool = False,
     **kwargs: Any,
 ) -> Changes:
-    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
+    """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob; an
     older one than is installed is a downgrade. CommandExecutionError when something failed; its ``info`` has ``errors``
@@ -46,7 +47,8 @@ def install(
     if not targets:
         return {}
     fine = (*FINE, 106) if ignore_repo_failure else FINE
-    transaction = Transaction(LISTING, partial(call, env=kwargs.get("env")), fine=fine)
+    listing = Downloads() if downloadonly else LISTING
+    transaction = Transaction(listing, partial(call, env=kwargs.get("env")), fine=fine)
     old = LISTING.get(versions_as_list=True)
     known: list[tuple[str, str | None, str]]
     if kind == "file":

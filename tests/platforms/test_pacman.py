@@ -110,6 +110,24 @@ def test_what_cannot_be_had_and_what_pacman_cannot_do(pacman):
     assert pacman.harness.call("pkg.upgrade") == {}
 
 
+def test_packages_are_downloaded_and_brought_up_to_date(pacman):
+    pacman.package("sun")
+    call, state = pacman.harness.call, pacman.harness.state
+    real = pacman.harness.salt["pkg.list_downloaded"]
+    pacman.harness.salt["pkg.list_downloaded"] = lambda **_: real(root=str(pacman.root))
+    call("pkg.refresh_db")
+    row = state("pkg.downloaded", name="sun")
+    assert row["result"] is True, row
+    assert list(row["changes"]["sun"]["new"]) == ["1.0-1"]
+    assert state("pkg.downloaded", name="sun")["changes"] == {}
+    assert pacman.installed() == {}
+    call("pkg.install", "sun")
+    pacman.package("sun", "2.0-1")
+    row = state("pkg.uptodate", name="all", refresh=True)
+    assert (row["result"], row["changes"]) == (True, {"sun": {"old": "1.0-1", "new": "2.0-1"}}), row
+    assert state("pkg.uptodate", name="all", refresh=True)["changes"] == {}
+
+
 def test_another_process_that_holds_the_lock_is_waited_for_only_so_long(pacman):
     pacman.package("sun")
     pacman.harness.call("pkg.refresh_db")

@@ -182,6 +182,36 @@ def test_what_a_failing_script_leaves_is_told(rpm):
     assert row["changes"] == {"sun": {"old": "", "new": "1.0-1"}}
 
 
+def test_packages_are_downloaded_only(rpm):
+    rpm.base()
+    rpm.package("sun")
+    call, state = rpm.harness.call, rpm.harness.state
+    real = rpm.harness.salt["pkg.list_downloaded"]
+    rpm.harness.salt["pkg.list_downloaded"] = lambda **_: real(root=str(rpm.root))
+    call("pkg.refresh_db")
+    assert state("pkg.downloaded", test=True, name="sun")["result"] is None
+    row = state("pkg.downloaded", name="sun")
+    if rpm.kind == "yumpkg":  # dnf leaves packages of a local repository where they are
+        assert row["comment"] == "The following packages failed to download: sun"
+    else:
+        assert (row["result"], row["comment"]) == (True, "Packages downloaded: sun"), row
+        assert row["changes"]["sun"]["old"] == ""
+        assert list(row["changes"]["sun"]["new"]) == ["1.0-1"]
+        assert state("pkg.downloaded", name="sun")["changes"] == {}
+    assert rpm.installed() == {"sky": "1.0-1"}
+
+
+def test_everything_is_up_to_date(rpm):
+    rpm.base()
+    rpm.package("sky", "2.0")
+    call, state = rpm.harness.call, rpm.harness.state
+    call("pkg.refresh_db")
+    assert state("pkg.uptodate", test=True, name="all", refresh=False)["result"] is None
+    row = state("pkg.uptodate", name="all", refresh=False)
+    assert (row["result"], row["changes"]) == (True, {"sky": {"old": "1.0-1", "new": "2.0-1"}}), row
+    assert state("pkg.uptodate", name="all", refresh=False)["changes"] == {}
+
+
 def test_reinstalling_counts_as_a_change(rpm):
     rpm.package("sun")
     rpm.harness.call("pkg.refresh_db")
