@@ -197,6 +197,11 @@ def test_watch(plugins, kernel, place):
         kernel.broken.add(place["name"])
         assert mount.mod_watch(**what, sfun="mounted")["result"] is False
         row = mount.mod_watch(place["name"], sfun="swap")
+    calls = list(kernel.calls)
+    with plugins.calling(test=True):
+        dry = mount.mod_watch(**what, sfun="mounted")
+    assert (dry["result"], dry["comment"]) == (None, f"{place['name']} is set to be remounted")
+    assert kernel.calls == calls
     assert (row["result"], row["comment"]) == (True, "Watch not supported in swap at this time")
 
 

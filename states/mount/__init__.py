@@ -86,6 +86,8 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
     row = new_row(name)
     if kwargs["sfun"] != "mounted":
         return {**row, "comment": f"Watch not supported in {kwargs['sfun']} at this time"}
+    if __opts__["test"]:  # Salt mounts even in a dry run
+        return {**row, "result": None, "comment": f"{name} is set to be remounted"}
     options = kwargs.get("opts", "defaults")
     done = __salt__["mount.remount"](name, kwargs["device"], False, kwargs["fstype"], options, user=user)
     if done is True:
