@@ -513,3 +513,19 @@ def test_nothing_changes_the_process(plugins, path, tmp_path, monkeypatch):
     plugins.call("file.makedirs", f"{tmp_path}/a/b/")
     plugins.call("file.touch", f"{tmp_path}/a/b/c")
     assert (tmp_path / "a" / "b" / "c").exists()
+
+
+@needs_root
+def test_a_link_its_owner_cannot_exchange_is_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    os.lchown(tmp_path / "link", 65534, 65534)
+    atomic.replace_content(f"{tmp_path}/link/f", b"x")
+    (tmp_path / "file").symlink_to("real/f")
+    os.lchown(tmp_path / "file", 65534, 65534)
+    assert atomic.trusted_target(f"{tmp_path}/file") == f"{tmp_path}/real/f"
+    tmp_path.chmod(0o777)
+    with pytest.raises(CommandExecutionError, match="Refusing to follow"):
+        atomic.trusted_target(f"{tmp_path}/file")
+    with pytest.raises(CommandExecutionError, match="Refusing to follow"):
+        atomic.replace_content(f"{tmp_path}/link/f", b"y")

@@ -303,3 +303,17 @@ def test_clean_keeps_what_a_required_recurse_manages(plugins, tmp_path, skeleton
     ]
     plugins.state("file.directory", name=str(top), clean=True, require=[{"file": "t"}])
     assert names(top) == ["tree", "tree/a.txt", "tree/sub", "tree/sub/b.cfg", "tree/sub/deep", "tree/sub/deep/c"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_link_its_owner_could_exchange_is_refused_in_the_row(plugins, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "victim").mkdir()
+    (home / "link").symlink_to(tmp_path / "victim")
+    os.chown(home, 65534, 65534)
+    os.lchown(home / "link", 65534, 65534)
+    row = plugins.state("file.directory", name=f"{home}/link/new", makedirs=True)
+    assert row["result"] is False
+    assert row["comment"].startswith("Refusing to follow the symbolic link")
+    assert list((tmp_path / "victim").iterdir()) == []

@@ -3,8 +3,8 @@
 The new content goes into a private file beside the destination, is synced, gets its owner and mode, and is renamed into
 place. All of it happens relative to a directory that was opened once: exchanging the directory meanwhile has no effect.
 
-Links are followed only where whoever could have planted them gains nothing: a link of root, of this process's user, or
-of the very user who owns what it points to.
+Links are followed only where whoever could have planted them gains nothing: a link of root, of this process's user, of
+the very user who owns what it points to, or one in a directory that only root or this process's user may write to.
 
 What replaces older content is synced before it gets its name, so a power cut leaves the old or the new, never
 nothing. A file that was not there before is only noted: to sync each took 0.2 ms on an idle ext4 and 3 ms on a busy
@@ -64,8 +64,17 @@ def trusted_target(path: str) -> str:
     raise CommandExecutionError(f"Too many levels of symbolic links: {path}")
 
 
+def _is_planted_by_us(link: str, owner: int) -> bool:
+    """Tell whether only root or this process's user can have put a link where it is; giving it away changes nothing."""
+    us = (0, os.geteuid())
+    if owner in us:
+        return True
+    place = os.stat(os.path.dirname(link))
+    return place.st_uid in us and not place.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _trust(link: str, owner: int, target: str) -> None:
-    if owner in (0, os.geteuid()):
+    if _is_planted_by_us(link, owner):
         return
     try:
         target_owner = os.lstat(target).st_uid
@@ -99,7 +108,7 @@ def _trust_parts(path: str, real: str, owner: int) -> None:
         found = os.lstat(part)
         if stat.S_ISLNK(found.st_mode):
             linked = True
-            if found.st_uid not in (0, os.geteuid(), owner):
+            if found.st_uid != owner and not _is_planted_by_us(part, found.st_uid):
                 raise CommandExecutionError(
                     f"Refusing to follow the symbolic link {part}: it belongs to user {found.st_uid}, "
                     f"the directory it leads to to {owner}"

@@ -308,6 +308,17 @@ def makedirs_(path: str, user: Any = None, group: Any = None, mode: Any = None) 
     return None
 
 
+def _make_one(folder: str) -> None:
+    parent = open_directory(os.path.dirname(folder))
+    try:
+        os.mkdir(os.path.basename(folder), dir_fd=parent)
+    except OSError as error:
+        error.filename = folder
+        raise
+    finally:
+        os.close(parent)
+
+
 def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "0755") -> None:
     """Make directory ``name`` and those above it that are missing, each with this owner and mode.
 
@@ -320,7 +331,7 @@ def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "
         folder = os.path.dirname(folder)
     for folder in reversed(missing):
         try:
-            os.mkdir(folder)
+            _make_one(folder)
         except FileExistsError:
             if not os.path.isdir(folder):
                 raise

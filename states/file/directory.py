@@ -65,15 +65,42 @@ def directory(
         return failed(ret, problem)
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
-    if os.path.isfile(name) or (os.path.islink(name) and (force or not allow_symlink)):
-        finished = _clear_the_way(ret, name, backupname, force=force)
-        if finished:
-            return ret
     check = _Check(name, user, group, dir_mode, file_mode, follow_symlinks)
     try:
+        if os.path.isfile(name) or (os.path.islink(name) and (force or not allow_symlink)):
+            finished = _clear_the_way(ret, name, backupname, force=force)
+            if finished:
+                return ret
         check.set_recursion(recurse)
-    except (TypeError, ValueError) as error:
+        return _made(
+            ret,
+            check,
+            clean,
+            require,
+            exclude_pat,
+            max_depth=max_depth,
+            makedirs=makedirs,
+            children_only=children_only,
+            recurse=recurse,
+        )
+    except (TypeError, ValueError, CommandExecutionError, OSError) as error:
         return failed(ret, str(error))
+
+
+def _made(
+    ret: Row,
+    check: _Check,
+    clean: bool,
+    require: Any,
+    exclude_pat: Any,
+    *,
+    max_depth: int | None,
+    makedirs: bool,
+    children_only: bool,
+    recurse: Any,
+) -> Row:
+    """Compare what is there with what is wanted and, unless it is a dry run, change it."""
+    name = check.name
     listing = list(_walk(name, max_depth)) if recurse or clean else []
     expected = check.differences(listing, children_only=children_only)
     if clean:
@@ -86,7 +113,7 @@ def directory(
         ret["comment"] = _foretelling(expected) if expected else f"The directory {name} is in the correct state"
         return ret
     if not os.path.isdir(name):
-        return _create(ret, name, user, group, dir_mode, makedirs=makedirs)
+        return _create(ret, name, check.user, check.group, check.dir_mode, makedirs=makedirs)
     return _settle(ret, check, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse)
 
 
