@@ -148,23 +148,23 @@ def set_known_host(
         return _failure("hostname argument required")
     if port is not None and port != _PORT and hash_known_hosts:
         return _failure(_PORT_AND_HASH)
-    with _changing:
-        known = get_known_host_entries(user, hostname, config, port, fingerprint_hash_type)
-        if isinstance(known, dict):
-            return known
-        keys = [each["key"] for each in known or [] if enc is None or each["enc"] == enc]
-        to_check = bool(known) and not key and not fingerprint
-        if known and not to_check and _serves(known, keys, key, fingerprint):
+    known = get_known_host_entries(user, hostname, config, port, fingerprint_hash_type)
+    if isinstance(known, dict):
+        return known
+    keys = [each["key"] for each in known or [] if enc is None or each["enc"] == enc]
+    to_check = bool(known) and not key and not fingerprint
+    if known and not to_check and _serves(known, keys, key, fingerprint):
+        return {"status": "exists", "keys": keys}
+    new = [{"hostname": hostname, "enc": enc, "key": key}]
+    if not key:
+        new = recv_known_host_entries(hostname, enc, port, hash_known_hosts, timeout, fingerprint_hash_type)
+        if not new:
+            return _failure("Unable to receive remote host keys")
+        if fingerprint and fingerprint not in [each["fingerprint"] for each in new]:
+            return _failure(_MISMATCH)
+        if to_check and {each["key"] for each in new} == set(keys):
             return {"status": "exists", "keys": keys}
-        new = [{"hostname": hostname, "enc": enc, "key": key}]
-        if not key:
-            new = recv_known_host_entries(hostname, enc, port, hash_known_hosts, timeout, fingerprint_hash_type)
-            if not new:
-                return _failure("Unable to receive remote host keys")
-            if fingerprint and fingerprint not in [each["fingerprint"] for each in new]:
-                return _failure(_MISMATCH)
-            if to_check and {each["key"] for each in new} == set(keys):
-                return {"status": "exists", "keys": keys}
+    with _changing:  # nobody waits for a machine that is asked for its keys
         return _store(user, hostname, port, enc, config, new, known, hash_all=bool(key) and hash_known_hosts)
 
 
