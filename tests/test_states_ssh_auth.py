@@ -103,7 +103,7 @@ def test_root_is_not_led_astray(plugins, home, tmp_path, plant, fun):
     secret.write_text("root:$6$secret\n")
     secret.chmod(0o600)
     plant(home, secret)
-    for path in home.rglob("*"):
+    for path in [home, *home.rglob("*")]:
         if path.is_symlink() or path.is_dir():
             os.lchown(path, STRANGER, STRANGER)
     with pytest.raises(CommandExecutionError, match=r"Refusing to (follow|read)"):
