@@ -425,10 +425,22 @@ def test_patch(plugins, tmp_path):
             {"path:/a/b", "path:/a/b/**"},
         ),
         ({"fun": "hardlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
-        ({"fun": "symlink", "name": "/a/b", "target": "/t"}, {"path:/a"}, {"path:/a/b"}),
+        ({"fun": "symlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
         ({"fun": "accumulated", "name": "x", "filename": "/a/b"}, set(), {"accumulator:/a/b"}),
     ],
 )
 def test_footprint(low, reads, writes):
     found = mod_footprint({"state": "file", "__id__": "i", **low})
     assert (set(found["reads"]), set(found["writes"])) == (reads, writes)
+
+
+@pytest.mark.parametrize("function", ["file.copy", "file.rename"])
+@pytest.mark.parametrize(("name", "source"), [("d/f", "d/f"), ("d", "d/f"), ("d/f", "link")])
+def test_a_source_is_not_removed_to_make_room_for_itself(plugins, tmp_path, function, name, source):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/f").write_text("precious")
+    (tmp_path / "link").symlink_to("d/f")
+    row = plugins.state(function, name=f"{tmp_path}/{name}", source=f"{tmp_path}/{source}", force=True)
+    assert row["result"] is False
+    assert "would be lost" in row["comment"]
+    assert (tmp_path / "d/f").read_text() == "precious"

@@ -158,6 +158,8 @@ def copy_(
     if occupied and not force:
         ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
         return ret
+    if occupied and _holds(name, source):
+        return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
     if occupied and os.path.isfile(name) and os.path.isfile(source) and _same_content(name, source):
         ret["comment"] += " - files are identical but force flag is set"
     if is_dry_run():
@@ -215,6 +217,14 @@ def _directory_mode(mode: Any) -> str | None:
     return "".join(digit if digit == "0" else str(int(digit) | 1) for digit in str(mode)[-3:])
 
 
+def _holds(name: str, source: str) -> bool:
+    """Tell whether to remove ``name`` would be to remove ``source``."""
+    if os.path.islink(name):
+        return False
+    inner, outer = os.path.realpath(source), os.path.realpath(name)
+    return inner == outer or inner.startswith(f"{outer}/")
+
+
 def _removed(name: str) -> bool:
     try:
         __salt__["file.remove"](name, force=True)
@@ -238,6 +248,8 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     if occupied and not force:
         ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
         return ret
+    if occupied and _holds(name, source):
+        return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
     if is_dry_run():
         ret["comment"] = f'File "{source}" is set to be moved to "{name}"'
         ret["result"] = None
