@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from ._package_listing import Downloads, Listing
 
@@ -108,6 +109,19 @@ def hold_rows(
             row.update(result=False, comment=f"Package {name} was unable to be {'' if wanted else 'un'}held.")
         rows[name] = row
     return rows
+
+
+@contextmanager
+def lifted(names: Iterable[str], unhold: Callable[..., Any], hold: Callable[..., Any]) -> Iterator[None]:
+    """Let packages that are kept go meanwhile, and keep them at what they have then."""
+    held = sorted(names)
+    if held:
+        unhold(pkgs=held)
+    try:
+        yield
+    finally:
+        if held:
+            hold(pkgs=held)
 
 
 def named(name: str | None, pkgs: Any, sources: Any = None) -> dict[str, str | None]:

@@ -67,3 +67,10 @@ def test_a_file_that_cannot_be_imported_is_named(call, tree):
     assert done.returncode != 0
     assert "nothing_of_that_name" in done.stderr + done.stdout
     assert LoaderError.__name__ not in done.stdout
+
+
+def test_grains_choose_among_the_bundled_providers(call):
+    done = call("pkg.version_cmp", "1.0rc1", "1.0", grains={"os_family": "Arch"})
+    assert json.loads(done.stdout) == -1, done.stderr
+    done = call("pkg.version_cmp", "1.0rc1", "1.0", grains={"os_family": "Debian"})
+    assert json.loads(done.stdout) == 1, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import InvocationError
@@ -12,7 +11,7 @@ from .._package_transactions import hold_rows, named  # noqa: TID252 - as `modul
 from ._programs import call, program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 _LOCK = re.compile(r"^!?(?:\d+:)?([\w.+-]+?)-(\d+:)?([^-\s:]+)-([^-\s]+)$")
 _NAMED = re.compile(r"^Package name:\s*(\S+)")
@@ -41,19 +40,6 @@ def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwa
     """Let packages be upgraded again. Returns a row (name, result, changes, comment) for each."""
     wanted = named(name, pkgs, sources)
     return hold_rows(wanted, list_holds(full=False), lambda each: _versionlock("delete", each), wanted=False)
-
-
-@contextmanager
-def lifted(names: Iterable[str]) -> Iterator[None]:
-    """Let packages go meanwhile, and keep them at what they have then."""
-    held = sorted(names)
-    if held:
-        unhold(pkgs=held)
-    try:
-        yield
-    finally:
-        if held:
-            hold(pkgs=held)
 
 
 def held_among(names: Iterable[str]) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +10,11 @@ from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
 from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
-from .._package_transactions import Transaction, changes, to_remove  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import Transaction, changes, lifted, to_remove  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, named_version, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import list_repo_pkgs, refresh_db
-from ._holds import held_among, lifted
+from ._holds import held_among, hold, unhold
 from ._programs import call, choices
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def install(
     held = held_among(order.package for order in orders)
     options = [*choices(**kwargs), *(["--nogpgcheck"] if skip_verify else [])]
     options += ["--downloadonly"] if downloadonly else []
-    with lifted(held) if held and update_holds else nullcontext():
+    with lifted(held if update_holds else (), unhold, hold):
         free = orders if update_holds else [order for order in orders if order.package not in held]
         _carry_out(transaction, free, options)
     if held and not update_holds:

@@ -10,10 +10,11 @@ from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
 from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
-from .._package_transactions import Transaction, changes, to_remove  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import Transaction, changes, lifted, to_remove  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import list_repo_pkgs, refresh_db
+from ._locks import hold, list_locks, unhold
 from ._programs import FINE, asked, call
 
 Changes = dict[str, Any]
@@ -31,13 +32,14 @@ def install(
     ignore_repo_failure: bool = False,
     no_recommends: bool = False,
     reinstall: bool = False,
+    update_holds: bool = False,
     **kwargs: Any,
 ) -> Changes:
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob; an
-    older one than is installed is a downgrade. CommandExecutionError when something failed; its ``info`` has ``errors``
-    and ``changes``.
+    older one than is installed is a downgrade. ``update_holds`` lets locked packages go meanwhile.
+    CommandExecutionError when something failed; its ``info`` has ``errors`` and ``changes``.
     """
     if refresh:
         refresh_db()
@@ -63,14 +65,16 @@ def install(
     options += ["--no-recommends"] if no_recommends else []
     again = [each for each, number, _ in known if reinstall and _is_installed(number, old.get(each, []))]
     older = [each for each, number, _ in known if _is_older(number, old.get(each))]
-    for more, names in {
-        "": [each for each, _, _ in known if each not in again and each not in older],
-        "--oldpackage": older,
-        "--force": again,
-    }.items():
-        arguments = [argument for each, _, argument in known if each in names]
-        if arguments:
-            transaction.run(*glob, "install", *options, *filter(None, [more]), *arguments)
+    held = {each for each, _, _ in known} & {*list_locks()} if update_holds else ()
+    with lifted(held, unhold, hold):
+        for more, names in {
+            "": [each for each, _, _ in known if each not in again and each not in older],
+            "--oldpackage": older,
+            "--force": again,
+        }.items():
+            arguments = [argument for each, _, argument in known if each in names]
+            if arguments:
+                transaction.run(*glob, "install", *options, *filter(None, [more]), *arguments)
     what = "downloading" if downloadonly else "installing"
     return transaction.finish(f"Problem encountered {what} package(s)", reinstalled=again)
 

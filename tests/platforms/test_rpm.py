@@ -230,3 +230,19 @@ def test_versions_are_ordered_as_rpm_orders_them(rpm):
     done = subprocess.run(["rpm", "--eval", f"%{{lua:{script}}}"], check=True, capture_output=True, text=True)
     expected = [int(word) for word in done.stdout.split()]
     assert [_rpm_versions.compare_part(one, other) for one, other in pairs] == expected
+
+
+def test_a_package_is_installed_and_kept_by_one_state(rpm):
+    rpm.base()
+    rpm.package("sun", "1.0")
+    call, state = rpm.harness.call, rpm.harness.state
+    call("pkg.refresh_db")
+    row = state("pkg.installed", name="sun", hold=True, refresh=False)
+    assert row["result"] is True, row
+    assert call("pkg.list_holds", full=False) == ["sun"]
+    again = state("pkg.installed", name="sun", hold=True, refresh=False)
+    assert (again["result"], again["changes"]) == (True, {}), again
+    rpm.package("sun", "2.0")
+    call("pkg.refresh_db")
+    row = state("pkg.installed", name="sun", version="2.0", update_holds=True, refresh=False)
+    assert (row["result"], rpm.installed()["sun"]) == (True, "2.0-1"), row
