@@ -121,7 +121,8 @@ def holds(tmp_path, data, **options):
 ONCE = {"phases": (Phase.generate,), "suppress_health_check": list(HealthCheck)}
 
 
-@settings(max_examples=60, **ONCE)
+@pytest.mark.timeout(300)
+@settings(max_examples=50, **ONCE)
 @given(data=st.data(), width=st.integers(2, 16))
 def test_files_and_commands_do_the_same_at_any_concurrency(tmp_path, data, width):
     holds(tmp_path, data, concurrency=width)

@@ -108,7 +108,8 @@ RUNS = {
 }
 
 
-@settings(max_examples=250, phases=QUICK)
+@pytest.mark.timeout(300)
+@settings(max_examples=200, phases=QUICK)
 @given(**RUNS)
 def test_every_concurrency_gives_what_a_serial_run_gives(tree, width, seed, test, shuffle):
     holds(tree, width, seed, test=test, shuffle=shuffle)
@@ -187,7 +188,8 @@ def fails_hard(tree, width, seed, shuffle):
 PARTIAL = {"tree": trees(), "width": st.integers(1, 8), "seed": st.integers(0, 2**16)}
 
 
-@settings(max_examples=60, phases=QUICK)
+@pytest.mark.timeout(300)
+@settings(max_examples=50, phases=QUICK)
 @given(**PARTIAL, shuffle=st.none() | st.integers(0, 99))
 def test_after_a_hard_failure_nothing_starts_and_what_ran_is_as_in_a_serial_run(tree, width, seed, shuffle):
     fails_hard(tree, width, seed, shuffle)
@@ -210,7 +212,8 @@ def is_cut_short(tree, width, seed, at, *, kill):
     is_part_of_a_serial_run(tree, plan, report, witness, cancelled=cancelled)
 
 
-@settings(max_examples=60, phases=QUICK)
+@pytest.mark.timeout(300)
+@settings(max_examples=50, phases=QUICK)
 @given(**PARTIAL, at=st.integers(1, 40), kill=st.booleans())
 def test_a_run_cut_short_at_any_event_leaves_a_true_report(tree, width, seed, at, kill):
     is_cut_short(tree, width, seed, at, kill=kill)

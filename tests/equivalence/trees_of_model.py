@@ -34,8 +34,8 @@ def trees(draw, max_size=9):
     size = draw(st.integers(2, max_size))
     order = draw(st.permutations(range(size)))
     place = {number: position for position, number in enumerate(order)}
-    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES, COUNTERS)))
-    paths = draw(st.sampled_from((8, 4, 2)))
+    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES, COUNTERS, FOLDERS, FOLDERS)))
+    paths = slice(6, 10) if functions is FOLDERS else draw(st.sampled_from((slice(8), slice(4), slice(2))))
     states = [draw(calls(functions, paths)) for _ in range(size)]
     most = draw(st.sampled_from((0, 1, 2)))
     asking_of = _prereq_pairs(draw, order)
@@ -100,10 +100,10 @@ def _prereq_pairs(draw, order):
 
 @st.composite
 def calls(draw, functions, paths):
-    """(formula, module, function, arguments) of one state that calls one of ``functions`` on one of so many paths."""
+    """(formula, module, function, arguments) of one state that calls one of ``functions`` on one of these paths."""
     formula = draw(st.sampled_from("ab"))
     module, function = draw(st.sampled_from(functions))
-    path = st.sampled_from(_paths(formula)[:paths])
+    path = st.sampled_from(_paths(formula)[paths])
     arguments = []
     match module:
         case "file" | "probe":
@@ -146,15 +146,17 @@ FUNCTIONS = (
 )
 PACKAGES = (*(("pkg", "installed"),) * 3, ("file", "append"), ("probe", "tree"), ("service", "running"))
 COUNTERS = (*(("counter", "add"),) * 3, ("service", "running"), ("probe", "fail"), ("file", "managed"))
+FOLDERS = (*(("file", "managed"),) * 5, ("file", "directory"), ("probe", "read"))
 FILES = tuple(call for call in FUNCTIONS if call[0] in {"file", "probe"})
 
 
 def _paths(formula):
-    """Of a formula's own and of those that both share, the more entangled first."""
+    """Of a formula's own and of those that both share, the more entangled first; the last are in a folder not there."""
     own, shared = f"/{formula}", "/shared"
     return (
         *(f"{own}/{formula}-p.conf", f"{shared}/s", own, shared),
         *(f"{own}/conf", f"{own}/conf/y", f"{shared}/d", f"{shared}/d/t"),
+        *(f"{shared}/d/u", f"{shared}/d/e/v"),
     )
 
 
@@ -164,7 +166,7 @@ def _file_arguments(draw, function, path):
         case "managed":
             source = [{"source": draw(path)}] if draw(st.integers(0, 3)) == 0 else []
             user = [{"user": draw(st.sampled_from(("u1", "u2")))}] if draw(st.integers(0, 3)) == 0 else []
-            makes = [{"makedirs": True}] if draw(st.integers(0, 2)) == 0 else []
+            makes = [{"makedirs": True}] if draw(st.booleans()) else []
             return [{"contents": draw(st.sampled_from(("one", "two")))}, *source, *user, *makes]
         case "append":
             return [{"text": draw(st.sampled_from(("+", "-")))}]
