@@ -38,6 +38,9 @@ DEFAULTS: dict[str, Any] = {
 }
 """What Salt's modules fall back on."""
 
+_OURS = frozenset({"concurrency", "duplicate_ids", "event_loop", "implicit_order", "lanes", "state_dir", "timeout"})
+"""Options Salt does not know. A tree may use such a name for its own ends, so the pillar and grains come first."""
+
 _PROTOCOLS = frozenset({"salt", "file", "http", "https", "ftp", "s3", "swift"})
 
 
@@ -64,6 +67,8 @@ def get(
             ({} if omit_master else _master()),
             DEFAULTS,
         )
+        if str(key).split(delimiter)[0] in _OURS:
+            sources = (*sources[1:], {name: value for name, value in sources[0].items() if value is not None})
         for source in sources:
             found = _traversal.traverse(source, key, _traversal.MISSING, delimiter)
             if found is not _traversal.MISSING:

@@ -87,3 +87,15 @@ def test_small_ones(plugins):
     assert plugins.call("config.valid_fileproto", "gopher://x") is False
     assert plugins.call("config.backup_mode", "minion") == "minion"
     assert plugins.call("config.backup_mode") == ""
+
+
+def test_names_of_options_that_salt_does_not_know_belong_to_the_tree_first(plugins):
+    plugins.opts.update(timeout=None, lanes={"x": 1}, concurrency=4)
+    assert plugins.call("config.get", "timeout", "default") == "default"
+    assert plugins.call("config.get", "lanes") == {"x": 1}
+    plugins.pillar.update(timeout=30, lanes=["left"])
+    plugins.grains["concurrency"] = "high"
+    assert plugins.call("config.get", "timeout", "default") == 30
+    assert plugins.call("config.get", "lanes:0") == "left"
+    assert plugins.call("config.get", "concurrency") == "high"
+    assert plugins.call("config.get", "concurrency", omit_grains=True) == 4
