@@ -292,6 +292,20 @@ def test_only_a_failure_names_what_failed_and_only_that():
     assert machine.take() == Work(2, NodeKind.CHUNK, 2, Verdict.FAIL, (0,))
 
 
+@pytest.mark.parametrize(("foreseen", "named"), [(FAILED, (2,)), (WOULD, ())])
+def test_of_a_prereq_target_a_failure_is_named_that_its_check_foresaw(foreseen, named):
+    builder = (
+        PlanBuilder().chunk("other").chunk("prep", prereq=["deploy"]).chunk("deploy").chunk("late", require=["deploy"])
+    )
+    machine = Machine(builder.build())
+    while (work := machine.take()) is not None:
+        if work.chunk == 3:
+            assert (work.verdict, work.failed) == (Verdict.FAIL, named)
+        check = work.kind is NodeKind.CHECK
+        machine.done(work.node, foreseen if check else FAILED if work.chunk == 2 else OK)
+    assert machine.finished
+
+
 def test_a_check_has_the_requisites_of_its_chunk():
     builder = PlanBuilder().chunk("bad").chunk("prep", prereq=["deploy"]).chunk("deploy", require=["bad"])
     machine = Machine(builder.build())
