@@ -515,6 +515,7 @@ def test_nothing_changes_the_process(plugins, path, tmp_path, monkeypatch):
     assert (tmp_path / "a" / "b" / "c").exists()
 
 
+@pytest.mark.feature("F197")
 @needs_root
 def test_a_link_its_owner_cannot_exchange_is_followed(tmp_path):
     (tmp_path / "real").mkdir()

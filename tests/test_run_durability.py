@@ -43,11 +43,13 @@ def files(tmp_path, count):
     }
 
 
+@pytest.mark.feature("F197")
 async def test_a_few_new_files_are_synced_one_by_one(tmp_path, synced):
     assert (await apply(tmp_path, files(tmp_path, 3))).ok
     assert sorted(synced) == [f"{tmp_path}/f{index}" for index in range(3)]
 
 
+@pytest.mark.feature("F197")
 async def test_of_many_the_file_system_is_synced_once(tmp_path, synced):
     assert (await apply(tmp_path, files(tmp_path, durability.FEW + 1))).ok
     assert synced == ["file system"]

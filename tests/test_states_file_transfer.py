@@ -434,6 +434,7 @@ def test_footprint(low, reads, writes):
     assert (set(found["reads"]), set(found["writes"])) == (reads, writes)
 
 
+@pytest.mark.feature("F197")
 @pytest.mark.parametrize("function", ["file.copy", "file.rename"])
 @pytest.mark.parametrize(("name", "source"), [("d/f", "d/f"), ("d", "d/f"), ("d/f", "link")])
 def test_a_source_is_not_removed_to_make_room_for_itself(plugins, tmp_path, function, name, source):

@@ -92,6 +92,7 @@ def latest(plugins, source, tmp_path):
     return run
 
 
+@pytest.mark.feature("F196")
 def test_a_first_clone(plugins, source, tmp_path):
     target = tmp_path / "target"
     dry, row, again = plugins.three_runs("git.latest", name=str(source.path), target=str(target))
@@ -208,6 +209,7 @@ def test_tags_the_remote_deleted(latest, source, clone, sync):
     assert row["changes"] == ({"deleted_tags": ["v1"]} if sync else {})
 
 
+@pytest.mark.feature("F196")
 def test_tags_that_are_not_fetched_are_no_change(latest, source, clone):
     source("checkout", "-q", "--detach")
     source.commit("z", "z")
@@ -296,6 +298,7 @@ def test_what_makes_no_sense(latest, arguments, comment):
     assert comment in row["comment"]
 
 
+@pytest.mark.feature("F196")
 def test_no_password_is_shown(plugins, tmp_path):
     said = []
 

@@ -62,6 +62,7 @@ def test_arguments_of_the_request(plugins, server):
     assert (method, body, headers["X-A"], headers["User-Agent"]) == ("POST", b"x", "1", "me")
 
 
+@pytest.mark.feature("F196")
 def test_a_dry_run_sends_nothing(plugins, server):
     row = plugins.state("http.query", name=server.url, status=200, test=True)
     assert (row["result"], row["comment"]) == (None, "Status 200 was not found. (TEST MODE)")

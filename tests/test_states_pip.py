@@ -151,6 +151,7 @@ def test_a_failure_shows_what_pip_said_but_no_password(plugins, fake):
     )
 
 
+@pytest.mark.feature("F196")
 def test_requirements_files(plugins, fake, tmp_path):
     arguments = {"name": "x", "requirements": "salt://list", "editable": "/srv/app"}
     path = plugins.salt_file("list", "tiny\n")
@@ -258,6 +259,7 @@ def test_what_requirements_mean(plugins, text, name, specs):
     assert plugins.call("pip.requirement", text) == (name, specs)
 
 
+@pytest.mark.feature("F196")
 def test_an_environment_of_ones_own(plugins, tmp_path):
     plugins.load("modules", "cmd")
     wheels = tmp_path / "wheels"

@@ -60,6 +60,7 @@ def test_an_environment_is_made_once(plugins, system):
     assert system.commands == [[sys.executable, "-m", "venv", str(system.path)]]
 
 
+@pytest.mark.feature("F196")
 def test_packages_are_put_into_it(plugins, system):
     arguments = {"name": str(system.path), "venv_bin": "venv", "pip_pkgs": ["tiny==1.0"]}
     row = plugins.state("virtualenv.managed", **arguments)
