@@ -23,6 +23,7 @@ __virtualname__ = PkgInterface(__name__)()
 __smi_grains__ = {"os": "Alpine", "os_family": "Alpine"}
 
 _LOCK_TIMEOUT = 600
+_DOWNLOADS = "/var/cache/apk"
 _NAME_AND_VERSION = re.compile(r"^(?P<name>\S+?)-(?P<version>\d[^-\s]*(?:-r\d+)?)$")
 _UPGRADABLE = re.compile(r"^(?P<installed>\S+)\s+<\s+(?P<newer>\S+)")
 _ORDER = {"<": -1, "=": 0, ">": 1}
@@ -145,7 +146,7 @@ def install(
         arguments, transaction.errors[:] = _arguments(targets)
         untrusted = []
     if arguments and kwargs.get("downloadonly"):
-        transaction.run("fetch", "--recursive", *arguments)
+        transaction.run("fetch", "--recursive", "--output", _DOWNLOADS, *arguments)
     elif arguments:
         transaction.run("add", "--upgrade", *untrusted, *arguments)
     again = [each for each in targets if kwargs.get("reinstall") and each in transaction.before]

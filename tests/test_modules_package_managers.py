@@ -362,6 +362,9 @@ class Apk:
     def _fix(self, arguments):
         return {}
 
+    def _fetch(self, arguments):
+        return {}
+
 
 @pytest.fixture
 def alpine(tmp_path, undisturbed):
@@ -390,6 +393,8 @@ def test_apk_installs_and_removes(alpine):
     assert state("pkg.removed", name="sun")["changes"] == {}
     call("pkg.install", "musl", reinstall=True)
     assert ["fix", "--reinstall", "musl"] in alpine.apk.ran
+    assert call("pkg.install", "sun", downloadonly=True) == {}
+    assert alpine.apk.ran[-2] == ["fetch", "--recursive", "--output", "/var/cache/apk", "sun"]
 
 
 def test_apk_tells_what_it_knows(alpine):
