@@ -78,6 +78,15 @@ def test_requisites_may_be_alone_in_a_list_or_plain_data():
     assert data["e"] == {"cmd.run": [{"prereq": [{"cmd": "f"}]}]}
 
 
+def test_a_declared_state_is_a_requisite_itself():
+    data = render(
+        "p = Pkg.installed('p')\nf = File.managed('/f').requisite\n"
+        "Cmd.run('a', require=[p, f])\nwith p.requisite:\n    Cmd.run(p.id_ + p.module)\n"
+    )
+    assert data["a"] == {"cmd.run": [{"require": [{"pkg": "p"}, {"file": "/f"}]}]}
+    assert data["ppkg"] == {"cmd.run": [{"require": [{"pkg": "p"}]}]}
+
+
 def test_with_makes_requisites_of_everything_inside():
     data = render(
         "given = [{'sls': 'x'}]\n"

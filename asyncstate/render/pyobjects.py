@@ -104,18 +104,27 @@ class _Requisite:
     def __init__(self, declared: _Declarations, kind: str, module: str, identifier: Any) -> None:
         self._declared = declared
         self.kind = kind
-        self._module = module
-        self._id = identifier.name if isinstance(identifier, _Extend) else identifier
+        self.module = module
+        self.id_ = identifier.name if isinstance(identifier, _Extend) else identifier
 
     def data(self) -> dict[str, Any]:
         """Return what YAML would hold."""
-        return {self._module: self._id}
+        return {self.module: self.id_}
 
     def __enter__(self) -> None:
         self._declared.around.append(self)
 
     def __exit__(self, *_error: object) -> None:
         self._declared.around.pop()
+
+
+class _State(_Requisite):
+    """A declared state, which may be required at once; Salt's users write ``.requisite`` for that."""
+
+    @property
+    def requisite(self) -> _Requisite:
+        """The state as something to require."""
+        return self
 
 
 class _StateModule:
@@ -131,11 +140,11 @@ class _StateModule:
         if self._known is not None and name not in self._known:
             raise AttributeError(f"The function '{function}' does not exist in the StateFactory for '{self._module}'")
 
-        def declare(id_: Any, **arguments: Any) -> _Requisite:
+        def declare(id_: Any, **arguments: Any) -> _State:
             for key in arguments.keys() & _REQUISITES:
                 arguments[key] = _as_requisites(arguments[key])
             self._declared.add(id_, name, arguments)
-            return _Requisite(self._declared, "require", self._module, id_)
+            return _State(self._declared, "require", self._module, id_)
 
         return declare
 
