@@ -122,7 +122,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     for key in ("venv_bin", "python"):
         if str(low.get(key) or "").startswith("/"):
             reads.append(f"path:{os.path.normpath(str(low[key]))}")
-    return {"reads": [*reads, f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}", f"path:{path}/**"]}
+    makes = [f"path:{os.path.dirname(path)}"]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
 
 
 def _python(name: str) -> str:

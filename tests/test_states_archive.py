@@ -335,4 +335,5 @@ def test_an_archive_of_the_file_roots(plugins, tmp_path, package):
 def test_footprint():
     found = mod_footprint({"name": "/opt/app/", "source": ["/s.tar", "salt://x"], "user": "u", "if_missing": "/i"})
     assert found["writes"] == ["path:/opt/app", "path:/opt/app/**"]
-    assert set(found["reads"]) == {"path:/opt", "path:/s.tar", "path:/i", "user:u"}
+    assert set(found["reads"]) == {"path:/s.tar", "path:/i", "user:u"}
+    assert found["makes"] == ["path:/opt"]

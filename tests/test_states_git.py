@@ -464,7 +464,7 @@ def test_settings_that_make_no_sense(plugins, function, arguments):
             ["user:www", "path:/src/**"],
             ["path:/t/**"],
         ),
-        ({"fun": "latest", "name": "https://h/x", "target": "/t/"}, ["path:/"], ["path:/t", "path:/t/**"]),
+        ({"fun": "latest", "name": "https://h/x", "target": "/t/"}, ["git-config:"], ["path:/t", "path:/t/**"]),
         ({"fun": "present", "name": "/r"}, [], ["path:/r/**"]),
         ({"fun": "config_set", "name": "a.b", "repo": "/r"}, ["path:/r"], ["path:/r/.git/config"]),
         ({"fun": "config_set", "name": "a.b", "global": True, "user": "u"}, ["user:u"], ["git-config:u"]),

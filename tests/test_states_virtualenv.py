@@ -188,4 +188,5 @@ def test_footprint():
     }
     found = virtualenv.mod_footprint(low)
     assert found["writes"] == ["path:/srv/env", "path:/srv/env/**"]
-    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3", "path:/srv"} == set(found["reads"])
+    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3"} == set(found["reads"])
+    assert found["makes"] == ["path:/srv"]

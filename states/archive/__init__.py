@@ -140,7 +140,7 @@ def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, tru
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """Return what an extraction reads and writes: its whole target tree, its owner, a local source."""
     path = os.path.normpath(str(low.get("name", "")))
-    reads = [f"path:{os.path.dirname(path)}"]
+    reads: list[str] = []
     sources = low.get("source")
     reads += [
         f"path:{os.path.normpath(source)}"
@@ -150,4 +150,5 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     if low.get("if_missing"):
         reads.append(f"path:{low['if_missing']}")
     reads += [f"{kind}:{low[kind]}" for kind in ("user", "group") if isinstance(low.get(kind), str)]
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"]}
+    makes = [f"path:{os.path.dirname(path)}"]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}

@@ -269,8 +269,9 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
         reads.append(f"path:{os.path.normpath(source)}/**")
     keys = low.get("identity")
     reads += [f"path:{key}" for key in (keys if isinstance(keys, list) else [keys]) if str(key).startswith("/")]
-    reads += [f"path:{os.path.dirname(path)}", f"git-config:{user or ''}"]
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"]}
+    reads.append(f"git-config:{user or ''}")
+    makes = [f"path:{os.path.dirname(path)}"]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
 
 
 def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
