@@ -111,6 +111,19 @@ def test_one_alone_is_not_joined(row):
     assert joined == {}
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        [(["path:/a/**"], [])] * 2 + [([], ["path:/a/b"])],
+        [([], ["path:/a/b"]), ([], ["path:/a/c"]), (["path:/a/**"], [])],
+    ],
+)
+def test_two_are_both_waited_for(row):
+    flat, _, direct, joined = waits(row)
+    assert flat[2] == {0, 1}
+    assert direct[2] == list(joined)
+
+
 def waits_of(row):
     """For each (reads, writes, makes) what it waits for, joins followed."""
     joined = {}

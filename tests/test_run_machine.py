@@ -314,6 +314,23 @@ def test_a_check_has_the_requisites_of_its_chunk():
     assert (check.kind, check.verdict, check.failed) == (NodeKind.CHECK, Verdict.FAIL, (0,))
 
 
+def test_a_check_blames_only_what_it_waited_for():
+    builder = PlanBuilder().chunk("bad").chunk("inner").chunk("middle", require=["bad"], prereq=["inner"])
+    plan = builder.chunk("outer", prereq=["middle"]).build()
+    checks = {what.chunk: node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.CHECK}
+    apart = Dag(plan.dag.size)
+    for edge in plan.dag.edges():
+        if (edge.before, edge.after) != (checks[1], checks[2]):
+            apart.add(*edge)
+    machine = Machine(msgspec.structs.replace(plan, dag=apart))
+    work = machine.take()
+    while work.node != checks[2]:
+        machine.done(work.node, FAILED)
+        work = machine.take()
+    assert machine.outcome(checks[1]) == FAILED
+    assert (work.verdict, work.failed) == (Verdict.FAIL, (0,))
+
+
 def test_a_check_does_not_mind_what_it_does_not_wait_for():
     plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("late").chunk("deploy", require=["late"]).build()
     unlinked = Dag(plan.dag.size)
