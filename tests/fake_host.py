@@ -21,6 +21,9 @@ class FakeLoader:
     def __init__(self):
         self.functions = {}
 
+    def find(self, name):
+        return self.functions.get(name)
+
     def get(self, name):
         if name not in self.functions:
             raise FunctionNotFound(name, f"'{name}' is not available.")

@@ -93,9 +93,7 @@ class Engine:
         self._machine = Machine(
             plan,
             failhard=self._failhard,
-            exclusive={
-                chunk.index for chunk in plan.chunks if chunk.args.get("exclusive") is True or "umask" in chunk.args
-            },
+            exclusive=_exclusive_chunks(plan, host),
             lanes=_lanes(plan),
             limits=options.lanes,
             shuffle=options.shuffle,
@@ -438,6 +436,22 @@ def listener_chunk(chunk: LowChunk) -> LowChunk:
 
 
 _LISTENER_LOSES = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
+
+
+def _exclusive_chunks(plan: Plan, host: PluginHost) -> set[int]:
+    """Return the chunks that run alone: by ``exclusive: True``, by an argument ``umask``, or as all of their module do.
+
+    A module says it with ``__exclusive__ = True``; ``exclusive: False`` on a state takes that back.
+    """
+    modules: dict[str, bool] = {}
+    found = set()
+    for chunk in plan.chunks:
+        if chunk.state not in modules:
+            function = host.loaders["states"].find(chunk.function)
+            modules[chunk.state] = function is not None and function.module.attribute("__exclusive__") is True
+        if chunk.args.get("exclusive", modules[chunk.state]) is True or "umask" in chunk.args:
+            found.add(chunk.index)
+    return found
 
 
 def _lanes(plan: Plan) -> dict[int, list[str]]:

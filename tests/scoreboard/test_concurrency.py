@@ -76,6 +76,26 @@ def test_exclusive_states_and_lanes(crowd):
     assert {key: crowd.crowd.most[key] for key in "doufe"} == expected
 
 
+@pytest.mark.feature("F135")
+def test_a_module_whose_states_run_alone(crowd):
+    module = "__exclusive__ = True\nasync def run(name):\n    return await __states__['x.run'](name=name)\n"
+    lines = [f"e{n}: alone.run" for n in range(3)] + [f"f{n}: x.run" for n in range(3)]
+    crowd.write({"_states/alone.py": module, "a.sls": "\n".join(lines)})
+    report = crowd.report(concurrency=16)
+    assert report.ok, [row["comment"] for row in report.rows.values()]
+    assert crowd.crowd.most["e"] == 1
+
+
+@pytest.mark.feature("F135")
+def test_a_state_of_such_a_module_that_may_run_beside_others(crowd):
+    module = "__exclusive__ = True\nasync def run(name):\n    return await __states__['x.run'](name=name)\n"
+    lines = [f"f{n}: {{alone.run: [{{exclusive: false}}]}}" for n in range(3)]
+    crowd.write({"_states/alone.py": module, "a.sls": "\n".join(lines)})
+    crowd.crowd.expect(f=3)
+    assert crowd.report(concurrency=16).ok
+    assert crowd.crowd.most["f"] == 3
+
+
 @pytest.mark.feature("F136")
 def test_lanes_taken_crosswise_do_not_lock_each_other_out(crowd, width):
     pairs = ["[p, q]", "[q, p]", "[r, p]", "[q, r]"]
