@@ -7,7 +7,7 @@ import inspect
 import os
 from typing import Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import __context__, __salt__
 from asyncstate.errors import CommandExecutionError
 
 CLIENT_TIMEOUT = 60
@@ -40,15 +40,22 @@ def call(method: str, *arguments: Any, client_timeout: Any = None, **options: An
 
 
 def _client(client_timeout: Any) -> Any:
-    """Return a client for the option ``docker.url``, else for DOCKER_HOST, else for the socket of this machine."""
+    """Return a client for the option ``docker.url``, else for DOCKER_HOST, else for the socket of this machine.
+
+    Client and daemon agree on a version of the interface once in a run.
+    """
     sdk = importlib.import_module("docker")
     settings: dict[str, Any] = dict(sdk.utils.kwargs_from_env())
     if url := _option("docker.url"):
         settings["base_url"] = url
-    _check_socket(str(settings.get("base_url") or _DEFAULT_URL))
-    settings["version"] = str(_option("docker.version") or "auto")
+    url = str(settings.get("base_url") or _DEFAULT_URL)
+    _check_socket(url)
+    agreed = f"docker.version of {url}"
+    settings["version"] = str(_option("docker.version") or __context__.get(agreed) or "auto")
     timeout = client_timeout if client_timeout is not None else _option("docker.timeout") or CLIENT_TIMEOUT
-    return sdk.APIClient(**settings, timeout=int(timeout))
+    client = sdk.APIClient(**settings, timeout=int(timeout))
+    __context__[agreed] = client.api_version
+    return client
 
 
 def _check_socket(url: str) -> None:

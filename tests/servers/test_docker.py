@@ -87,6 +87,8 @@ class Daemon:
             self.client.close()
         self._process.terminate()
         self._process.wait()
+        for mount in (self.folder / "exec" / "netns").glob("*"):
+            subprocess.run(["umount", "--lazy", mount], check=False)
 
 
 @pytest.fixture(scope="session")
