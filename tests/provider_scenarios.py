@@ -117,7 +117,22 @@ PACMAN: Scenario = [
     call("list_pkgs", expected={}),
 ]
 
-SCENARIOS: dict[str, Scenario] = {"yumpkg": RPM, "zypperpkg": RPM, "pacmanpkg": PACMAN}
+ZYPPER = [
+    step
+    if step != state("installed", False, {}, "…", name="nosuch", refresh=False)
+    else state(
+        "installed",
+        False,
+        {},
+        "An error was encountered while installing package(s): Zypper command failure: "
+        "Package 'nosuch' not found.Loading repository data...\nReading installed packages...",
+        name="nosuch",
+        refresh=False,
+    )
+    for step in RPM
+]
+
+SCENARIOS: dict[str, Scenario] = {"yumpkg": RPM, "zypperpkg": ZYPPER, "pacmanpkg": PACMAN}
 
 
 def play(scenario: Scenario, harness: Any, package: Callable[..., Any] | None = None) -> None:

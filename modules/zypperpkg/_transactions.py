@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
 from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
-from .._package_transactions import Transaction, changes, lifted, to_remove  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import Transaction, changes, lifted, reason, to_remove  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import list_repo_pkgs, refresh_db
@@ -76,7 +76,7 @@ def install(
             if arguments:
                 transaction.run(*glob, "install", *options, *filter(None, [more]), *arguments)
     what = "downloading" if downloadonly else "installing"
-    return transaction.finish(f"Problem encountered {what} package(s)", reinstalled=again)
+    return _finished(transaction, f"Problem encountered {what} package(s)", reinstalled=again)
 
 
 def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
@@ -86,7 +86,7 @@ def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
     if not targets:
         return {}
     transaction.run("remove", *(f"{each}={number}" if number else each for each, number in targets.items()))
-    return transaction.finish("Problem encountered removing package(s)")
+    return _finished(transaction, "Problem encountered removing package(s)")
 
 
 def purge(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
@@ -140,6 +140,18 @@ def autoremove(list_only: bool = False, purge: bool = False) -> Any:
     if names:
         transaction.run("remove", *names)
     return transaction.finish("Problem encountered removing package(s)")
+
+
+def _finished(transaction: Transaction, problem: str, *, reinstalled: list[str] | None = None) -> Changes:
+    """Return what changed. What zypper says is the error itself while nothing was changed, as in Salt."""
+    try:
+        return transaction.finish(problem, reinstalled=reinstalled or ())
+    except CommandExecutionError as error:
+        answer = transaction.answer
+        if not answer or answer["retcode"] in FINE or (isinstance(error.info, dict) and error.info["changes"]):
+            raise
+        said = f"{answer['stderr'].strip()}{answer['stdout'].strip()}"
+        raise CommandExecutionError(f"Zypper command failure: {said or reason(answer)}") from error
 
 
 def _unneeded() -> list[str]:
