@@ -12,6 +12,8 @@ import pytest
 from fake_docker import FakeDocker
 from plugin_harness import PluginHarness
 
+pytestmark = pytest.mark.feature("F213")
+
 # The first process of a container has no default for signals; this one ends at SIGTERM and lives on at SIGHUP.
 SCRIPT = "trap exit TERM; trap : HUP; while :; do /bin/busybox sleep 1000 & wait; done"
 COMMAND = ["/bin/busybox", "sh", "-c", SCRIPT]

@@ -10,6 +10,8 @@ from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
 
+pytestmark = pytest.mark.feature("F211")
+
 CONNECTION = {"user": "pg", "db_user": "me", "db_password": "secret", "db_host": "db", "db_port": 5433}
 ASKED = {"runas": "pg", "user": "me", "password": "secret", "host": "db", "port": 5433, "maintenance_db": None}
 

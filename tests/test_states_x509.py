@@ -10,6 +10,8 @@ import pytest
 from cryptography import x509
 from plugin_harness import PluginHarness
 
+pytestmark = pytest.mark.feature("F212")
+
 SAN = {"subjectAltName": "DNS:www.example.com, IP:10.0.0.1, email:a@example.com, URI:https://example.com/x"}
 
 
