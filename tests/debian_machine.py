@@ -28,7 +28,8 @@ ENVIRON = {
 }
 
 _OWN_RECORDS = (
-    "/var/cache/asyncstate", "/var/lib/asyncstate", "/srv/salt/tested.sls", "/var/lib/apt/lists", "/var/cache/apt", "/var/log/apt",
+    "/var/cache/asyncstate", "/var/lib/asyncstate", "/srv/salt/tested.sls",
+    "/var/lib/apt/lists", "/var/cache/apt", "/var/log/apt", "/var/lib/postgresql", "/var/log/postgresql",
 )  # fmt: skip
 
 
@@ -134,7 +135,7 @@ class DebianMachine:
     def changed_files(self) -> dict[str, tuple[int, int, int]]:
         """Every file that is not as it was when the machine was built: (mode, size, time of change in ns) by path.
 
-        What asyncstate and apt know of the world is left out, and so are /run and /tmp.
+        What asyncstate and apt know of the world is left out, what a database server writes when it likes, /run and /tmp.
         """
         listing = subprocess.run(
             ["nsenter", f"--target={self._init}", "--mount", "--", "find", self.work / "upper", "-not", "-type", "d",
