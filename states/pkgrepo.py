@@ -12,6 +12,8 @@ from typing import Any
 from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RunCancelled
 
+__lane__ = "pkgdb"
+
 Row = dict[str, Any]
 
 _ENGINE_KEYWORDS = {

@@ -94,7 +94,7 @@ class Engine:
             plan,
             failhard=self._failhard,
             exclusive=_exclusive_chunks(plan, host),
-            lanes=_lanes(plan),
+            lanes=_lanes(plan, host),
             limits=options.lanes,
             shuffle=options.shuffle,
         )
@@ -443,25 +443,36 @@ def _exclusive_chunks(plan: Plan, host: PluginHost) -> set[int]:
 
     A module says it with ``__exclusive__ = True``; ``exclusive: False`` on a state takes that back.
     """
-    modules: dict[str, bool] = {}
-    found = set()
-    for chunk in plan.chunks:
-        if chunk.state not in modules:
-            function = host.loaders["states"].find(chunk.function)
-            modules[chunk.state] = function is not None and function.module.attribute("__exclusive__") is True
-        if chunk.args.get("exclusive", modules[chunk.state]) is True or "umask" in chunk.args:
-            found.add(chunk.index)
-    return found
+    said = _said_by_modules(plan, host, "__exclusive__")
+    return {
+        chunk.index
+        for chunk in plan.chunks
+        if chunk.args.get("exclusive", said[chunk.state]) is True or "umask" in chunk.args
+    }
 
 
-def _lanes(plan: Plan) -> dict[int, list[str]]:
-    """Return the lanes that chunks name with ``lane``, by chunk."""
+def _lanes(plan: Plan, host: PluginHost) -> dict[int, list[str]]:
+    """Return the lanes of chunks: those they name with ``lane``, and the one their module names with ``__lane__``."""
+    said = _said_by_modules(plan, host, "__lane__")
     found = {}
     for chunk in plan.chunks:
         named = chunk.args.get("lane")
-        if named:
-            found[chunk.index] = sorted({str(lane) for lane in (named if isinstance(named, list) else [named])})
+        lanes = {str(lane) for lane in (named if isinstance(named, list) else [named] if named else [])}
+        if said[chunk.state]:
+            lanes.add(str(said[chunk.state]))
+        if lanes:
+            found[chunk.index] = sorted(lanes)
     return found
+
+
+def _said_by_modules(plan: Plan, host: PluginHost, name: str) -> dict[str, Any]:
+    """Return what each state module of a plan says of itself with a module-level name."""
+    said: dict[str, Any] = {}
+    for chunk in plan.chunks:
+        if chunk.state not in said:
+            function = host.loaders["states"].find(chunk.function)
+            said[chunk.state] = function.module.attribute(name) if function is not None else None
+    return said
 
 
 def _failhard_chunks(plan: Plan, options: RunOptions) -> frozenset[int]:

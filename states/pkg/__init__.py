@@ -38,6 +38,9 @@ __all__ = [
     "uptodate",
 ]
 
+__lane__ = "pkgdb"
+"""Package managers lock each other out: no two package states at once, whatever orders them or does not."""
+
 _WATCHING: dict[str, Callable[..., Row]] = {
     "installed": installed,
     "latest": latest,

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import random
@@ -94,6 +95,22 @@ def test_a_state_of_such_a_module_that_may_run_beside_others(crowd):
     crowd.crowd.expect(f=3)
     assert crowd.report(concurrency=16).ok
     assert crowd.crowd.most["f"] == 3
+
+
+@pytest.mark.feature("F134")
+def test_a_module_with_a_lane_of_its_own(crowd):
+    module = "__lane__ = 'manager'\nasync def run(name):\n    return await __states__['x.run'](name=name)\n"
+    lines = [f"m{n}: {{managed.run: [{{parallel: true}}]}}" for n in range(4)] + [f"f{n}: x.run" for n in range(3)]
+    crowd.write({"_states/managed.py": module, "a.sls": "\n".join(lines)})
+    crowd.crowd.expect(f=3)
+    assert crowd.report(concurrency=16).ok
+    assert (crowd.crowd.most["m"], crowd.crowd.most["f"]) == (1, 3)
+
+
+@pytest.mark.feature("F134")
+@pytest.mark.parametrize("name", ["pkg", "pkgrepo"])
+def test_no_two_package_states_at_once(name):
+    assert importlib.import_module(f"asyncstate.states.{name}").__lane__ == "pkgdb"
 
 
 @pytest.mark.feature("F136")
