@@ -236,6 +236,30 @@ class _MappingDunder(MutableMapping[str, Any]):
     __hash__ = None  # type: ignore[assignment]  # a mapping, like the dict it stands for
 
 
+class _ContextDunder(_MappingDunder):
+    """``__context__``, in which ``retcode`` is of the call under way: other calls run at the same time."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        return current.get().retcode if key == "retcode" else super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key == "retcode":
+            current.get().retcode = value
+        else:
+            super().__setitem__(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        if key == "retcode":
+            current.get().retcode = 0
+        else:
+            super().__delitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key == "retcode" or super().__contains__(key)
+
+
 class _TextDunder:
     """Forwards to a string of the current context: ``str(__env__)``, comparison, formatting."""
 
@@ -272,7 +296,7 @@ __utils__ = _MappingDunder("utils")
 __opts__ = _MappingDunder("opts")
 __grains__ = _MappingDunder("grains")
 __pillar__ = _MappingDunder("pillar")
-__context__ = _MappingDunder("context")
+__context__ = _ContextDunder("context")
 __low__ = _MappingDunder("low")
 __running__ = _MappingDunder("running")
 __lowstate__ = _MappingDunder("lowstate")

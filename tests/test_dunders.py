@@ -55,6 +55,19 @@ def test_a_part_of_a_call_shares_what_the_call_leaves_behind(call):
     assert call.cancel is None
 
 
+def test_the_return_code_in_the_shared_context_is_of_one_call(call):
+    dunders.__context__["retcode"] = 3
+    dunders.__context__["cache"] = 1
+    assert call.retcode == dunders.__context__.get("retcode") == 3
+    assert call.context == {"cache": 1}
+    token = current.set(call.derive())
+    assert dunders.__context__["retcode"] == 0
+    current.reset(token)
+    assert dunders.__context__.pop("retcode") == 3
+    assert call.retcode == 0
+    assert dunders.__context__.pop("cache") == 1
+
+
 def test_proxies_behave_like_what_they_stand_for(call):
     assert dunders.__grains__ == {"os": "Debian"}
     assert dunders.__grains__.get("nope", 1) == 1
