@@ -151,7 +151,11 @@ def script(
 
 
 def call(
-    name: str, func: Callable[..., Any], args: Any = (), kws: Mapping[str, Any] | None = None, **kwargs: Any
+    name: str,
+    func: Callable[..., Any],
+    args: list[Any] | tuple[Any, ...] = (),
+    kws: Mapping[str, Any] | None = None,
+    **kwargs: Any,
 ) -> Row:
     """Call a Python function; for states that are written in Python.
 

@@ -18,9 +18,9 @@ def present(
     name: str,
     gid: Any = None,
     system: bool = False,
-    addusers: Any = None,
-    delusers: Any = None,
-    members: Any = None,
+    addusers: str | list[Any] | None = None,
+    delusers: str | list[Any] | None = None,
+    members: str | list[Any] | None = None,
     non_unique: bool = False,
     local: bool = False,
 ) -> Row:

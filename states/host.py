@@ -70,7 +70,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     return row
 
 
-def absent(name: str, ip: Any) -> Row:
+def absent(name: str, ip: str | list[str]) -> Row:
     """Make sure that ``name`` does not belong to an address, or to any of several."""
     row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     comments = []
@@ -90,7 +90,7 @@ def absent(name: str, ip: Any) -> Row:
     return row
 
 
-def only(name: str, hostnames: Any) -> Row:
+def only(name: str, hostnames: str | list[str]) -> Row:
     """Make sure that the address ``name`` has these names, in this order, and no others."""
     row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     old = " ".join(__salt__["hosts.get_alias"](name))

@@ -59,7 +59,9 @@ def options_present(
     return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
 
 
-def options_absent(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+def options_absent(
+    name: str, sections: dict[str, Any] | None = None, separator: str = "=", encoding: str | None = None
+) -> Row:
     """Make sure that the file ``name`` does not have these options: ``{section: [option, …]}``.
 
     ``{"": [option, …]}`` are options that are in no section. ::
@@ -87,7 +89,9 @@ def options_absent(name: str, sections: Any = None, separator: str = "=", encodi
     return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
 
 
-def sections_present(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+def sections_present(
+    name: str, sections: list[str] | dict[str, Any] | None = None, separator: str = "=", encoding: str | None = None
+) -> Row:
     """Make sure that the file ``name`` has these sections, empty if they are new.
 
     ::
@@ -110,7 +114,9 @@ def sections_present(name: str, sections: Any = None, separator: str = "=", enco
     return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
 
 
-def sections_absent(name: str, sections: Any = None, separator: str = "=", encoding: str | None = None) -> Row:
+def sections_absent(
+    name: str, sections: list[str] | dict[str, Any] | None = None, separator: str = "=", encoding: str | None = None
+) -> Row:
     """Make sure that the file ``name`` does not have these sections, nor what is in them.
 
     ::

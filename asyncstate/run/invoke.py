@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import CallContext, CancelToken, current
 from asyncstate.errors import ArgumentError, FunctionNotFound
 from asyncstate.load.call import MissingParameters, bind
+from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.chunk import LowChunk, fresh
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.aggregation import Aggregation
@@ -28,6 +29,7 @@ from asyncstate.run.conditions import (
     not_allowed,
 )
 from asyncstate.run.gate import Verdict
+from asyncstate.run.misfits import is_trip, misfits
 from asyncstate.run.retry import RetryPolicy
 from asyncstate.run.rows import (
     conceal,
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from asyncstate.load.host import PluginHost
-    from asyncstate.load.loader import LoadedFunction
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.machine import Work
@@ -219,7 +220,7 @@ class Invoker:
             row = await self._prepared_call(chunk, low, check=check)
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
             self.raised(error)
-            row = exception_row(low["name"], error)
+            row = self._misfit_row(low, error) or exception_row(low["name"], error)
         row = normalise(row, low["name"])
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
@@ -232,6 +233,16 @@ class Invoker:
         if not check:
             await self._refresh(low, row)
         return row
+
+    def _misfit_row(self, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
+        """Say which arguments a bundled state tripped over. Authors of other states get their traceback."""
+        name = f"{low['state']}.{low['sfun'] if low['fun'] == 'mod_watch' and 'sfun' in low else low['fun']}"
+        function = self._functions.get(name)
+        if not isinstance(function, LoadedFunction) or not function.module.bundled:
+            return None
+        wrong = misfits(function.func, low) if is_trip(error) else ""
+        said = f"{name}: {wrong}. ({type(error).__name__}: {error})"
+        return failed_row(low["name"], f"An exception occurred in this state: {said}") if wrong else None
 
     async def _prepared_call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Any:
         given = low["name"]
@@ -261,10 +272,10 @@ class Invoker:
         context.umask = umask
         current.set(context)
         if seconds is None:
-            return await self._execute(function, args, kwargs, low)
+            return _anonymous(await self._execute(function, args, kwargs, low))
         try:
             async with asyncio.timeout(seconds):
-                return await self._execute(function, args, kwargs, low)
+                return _anonymous(await self._execute(function, args, kwargs, low))
         except TimeoutError:
             return failed_row(low["name"], f"The state did not end within {seconds:g} seconds and was stopped.")
 
@@ -418,6 +429,13 @@ def _misfit(error: ArgumentError) -> str:
     if isinstance(error, MissingParameters):
         return f"{error}\n"
     return f"{error}: {hint}" if hint else str(error)
+
+
+def _anonymous(returned: Any) -> Any:
+    """Return what a function returned without its own word on ID and SLS: a state it called may have left them there."""
+    if isinstance(returned, dict) and not returned.keys().isdisjoint(("__id__", "__sls__")):
+        return {key: value for key, value in returned.items() if key not in ("__id__", "__sls__")}
+    return returned
 
 
 def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:

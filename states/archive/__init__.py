@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 def extracted(
     name: str,
-    source: Any,
+    source: str | list[Any],
     source_hash: Any = None,
     source_hash_name: str | None = None,
     source_hash_update: bool = False,
@@ -30,8 +30,8 @@ def extracted(
     overwrite: bool = False,
     clean: bool = False,
     clean_parent: bool = False,
-    user: Any = None,
-    group: Any = None,
+    user: str | int | None = None,
+    group: str | int | None = None,
     if_missing: Any = None,
     trim_output: Any = False,
     use_cmd_unzip: bool | None = None,

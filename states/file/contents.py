@@ -25,8 +25,8 @@ def requested_contents(
     newline: bool = True,
     allow_empty: bool = True,
     template: str | None = None,
-    context: Any = None,
-    defaults: Any = None,
+    context: dict[str, Any] | None = None,
+    defaults: dict[str, Any] | None = None,
 ) -> str | bytes | None:
     """Return the contents ready to be written, rendered if there is a ``template``; None if the state names none."""
     if contents_pillar is not None:

@@ -21,8 +21,8 @@ def mknod(
     ntype: str,
     major: int = 0,
     minor: int = 0,
-    user: Any = None,
-    group: Any = None,
+    user: str | int | None = None,
+    group: str | int | None = None,
     mode: Any = "0600",
 ) -> Row:
     """Make a character device (``c``), block device (``b``) or pipe (``p``) with this owner and mode."""

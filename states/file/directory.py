@@ -20,8 +20,8 @@ _RECURSE_TYPES = ("user", "group", "mode", "ignore_files", "ignore_dirs", "silen
 
 def directory(
     name: str,
-    user: Any = None,
-    group: Any = None,
+    user: str | int | None = None,
+    group: str | int | None = None,
     recurse: Any = None,
     max_depth: int | None = None,
     dir_mode: Any = None,

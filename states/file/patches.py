@@ -19,13 +19,13 @@ _FORBIDDEN = ("-N", "--forward", "-r", "--reject-file", "-o", "--output")
 
 def patch(
     name: str,
-    source: Any = None,
+    source: str | list[Any] | None = None,
     source_hash: Any = None,
     source_hash_name: str | None = None,
     skip_verify: bool = False,
     template: str | None = None,
-    context: Any = None,
-    defaults: Any = None,
+    context: dict[str, Any] | None = None,
+    defaults: dict[str, Any] | None = None,
     options: Any = "",
     reject_file: str | None = None,
     strip: int | None = None,
@@ -69,7 +69,7 @@ def patch(
         try:
             return _apply(ret, patch_file, given, reject_file, folder)
         finally:
-            if template:
+            if template and patch_file:
                 Path(patch_file).unlink(missing_ok=True)
 
 

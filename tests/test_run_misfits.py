@@ -1,0 +1,118 @@
+"""What is told of a bundled state that trips over its arguments: which, and what they must be; never a traceback."""
+
+# ruff: noqa: F722, F821 - annotations as texts, as bundled modules have them
+import asyncio
+
+import pytest
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.errors import InvocationError
+from asyncstate.run.misfits import is_trip, misfits
+
+
+def takes(  # noqa: PLR0917
+    text: "str",
+    maybe: "str | None" = None,
+    number: "int | float" = 0,
+    names: "str | list[str] | None" = None,
+    table: "dict[str, Any] | None" = None,
+    strict: "Mapping[str, str]" = {},  # noqa: B006
+    pair: "tuple[str, ...]" = (),
+    call: "Callable[..., Any] | None" = None,
+    anything: "Any" = None,
+    odd: "Literal['a']" = None,
+    late: "str | Later" = None,
+    plain: str = "",
+    unsaid=None,
+    nothing: "None" = None,
+    broken: "a b" = None,
+):
+    """Take arguments of every kind."""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"text": "x", "maybe": None, "number": 1.5, "names": ["a"], "table": {"a": [1]}, "pair": ["a"]}, ""),
+        ({"anything": [1], "odd": 1, "late": 1, "unsaid": {}, "broken": 1, "other": 1, "call": takes}, ""),
+        ({"text": 5}, "'text' must be a text, not a number"),
+        ({"text": None}, "'text' must be a text, not nothing"),
+        ({"plain": True}, "'plain' must be a text, not true or false"),
+        ({"maybe": [1]}, "'maybe' must be a text, not a list with a number in it"),
+        ({"number": True}, "'number' must be a whole number or a number, not true or false"),
+        ({"names": 5}, "'names' must be a text or a list of texts, not a number"),
+        ({"names": [None]}, "'names' must be a text or a list of texts, not a list with nothing in it"),
+        ({"table": ["x"]}, "'table' must be a mapping, not a list"),
+        ({"strict": {"a": 1}}, "'strict' must be a mapping of texts, not a mapping with a number in it"),
+        ({"pair": [5]}, "'pair' must be a list of texts, not a list with a number in it"),
+        ({"call": "x"}, "'call' must be a Python function, not a text"),
+        ({"nothing": 1}, "'nothing' must be left out, not a number"),
+        ({"text": takes}, "'text' must be a text, not a function"),
+        ({"text": "a\0b"}, "'text' must not hold a NUL character"),
+        ({"anything": [{"a": "b\0"}]}, "'anything' must not hold a NUL character"),
+        ({"text": 5, "maybe": 6}, "'text' must be a text, not a number; 'maybe' must be a text, not a number"),
+    ],
+)
+def test_arguments_that_are_not_what_the_signature_says(given, told):
+    assert misfits(takes, given) == told
+
+
+def test_values_are_not_shown():
+    assert "hunter2" not in misfits(takes, {"text": ["hunter2"], "table": "hunter2", "names": [["hunter2"]]})
+
+
+@pytest.mark.parametrize(
+    ("error", "trips"),
+    [(TypeError(), True), (AttributeError(), True), (UnicodeError(), True), (KeyError(), False), (OSError(), False)],
+)
+def test_what_code_raises_that_trips(error, trips):
+    assert is_trip(error) is trips
+
+
+def test_what_we_say_ourselves_is_no_trip():
+    assert is_trip(InvocationError("expected a text")) is False
+
+
+@pytest.fixture
+def row(tmp_path):
+    """The row of the one state of a tree."""
+
+    def run(state, custom=""):
+        (tmp_path / "_states").mkdir()
+        (tmp_path / "_states" / "own.py").write_text(custom)
+        (tmp_path / "x.sls").write_text(f"x: {{{state}}}\n")
+        roots = {"base": [str(tmp_path)]}
+        settings = Settings(file_roots=roots, cachedir=str(tmp_path / "c"), state_dir=str(tmp_path / "s"))
+
+        async def apply():
+            async with StateRuntime(settings) as runtime:
+                return await runtime.apply(["x"], test=True)
+
+        (found,) = asyncio.run(apply()).rows.values()
+        return found
+
+    return run
+
+
+@pytest.mark.feature("F072")
+def test_a_bundled_state_names_the_argument_it_tripped_over(row):
+    found = row("host.only: [{name: 192.0.2.1}, {hostnames: 5}]")
+    assert found["result"] is False
+    assert found["comment"] == (
+        "An exception occurred in this state: host.only: 'hostnames' must be a text or a list of texts, not a number."
+        " (TypeError: 'int' object is not iterable)"
+    )
+
+
+@pytest.mark.feature("F072")
+def test_authors_of_states_get_their_traceback(row):
+    custom = "def broken(name, text: str):\n    return text.strip()\n"
+    comment = row("own.broken: [{text: 5}]", custom)["comment"]
+    assert comment.startswith("An exception occurred in this state: Traceback")
+    assert comment.endswith("AttributeError: 'int' object has no attribute 'strip'\n")
+
+
+@pytest.mark.feature("F072")
+def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
+    comment = row("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {flags: LOCALE}]")["comment"]
+    assert comment.startswith("An exception occurred in this state: Traceback")
