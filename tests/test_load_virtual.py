@@ -91,10 +91,20 @@ def test_a_plain_virtualname_claims_that_name_only(tmp_path):
     assert not claims.may_claim("svc")
 
 
-def test_a_returned_name_claims_every_quoted_word(tmp_path):
-    claims = claims_of(plugin(write(tmp_path / "apt.py", "def __virtual__():\n    return 'pkg'\n")))
-    assert claims.may_claim("pkg")
-    assert not claims.may_claim("apt2")
+VIRTUALS = [
+    pytest.param("def __virtual__():\n    return 'pkg'\n", {"pkg"}, id="a name"),
+    pytest.param("def __virtual__(): return 'pkg'\n", {"pkg"}, id="on one line"),
+    pytest.param("def __virtual__():\n    if x:\n\n# why\n        return 'pkg'\n    return False, 'no'\n", {"pkg", "no"}, id="either"),
+    pytest.param("def __virtual__():\n    return True\n", set(), id="no name"),
+    pytest.param("NAME = 'pkg'\ndef __virtual__():\n    return NAME\n", {"pkg", "svc"}, id="computed"),
+    pytest.param("from x import __virtual__\n", {"svc"}, id="from elsewhere"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names"), VIRTUALS)
+def test_without_a_virtualname_the_words_that_may_be_returned_are_claimed(tmp_path, text, names):
+    claims = claims_of(plugin(write(tmp_path / "apt.py", f"{text}def f():\n    return 'svc'\n")))
+    assert {name for name in ("pkg", "svc", "no", "apt2") if claims.may_claim(name)} == names
 
 
 def test_aliases_are_claimed_too(tmp_path):

@@ -25,6 +25,9 @@ _TAG = {"modules": "module", "renderers": "render"}
 _MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|name__|_aliases__)")
 _VIRTUALNAME = re.compile(rb"^__virtualname__[^=\n]*=\s*(.+)$", re.MULTILINE)
 _LITERAL = re.compile(rb"""["']([\w.-]+)["']""")
+_BODY = re.compile(rb"^def __virtual__\b([^\n]*\n?(?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
+_RETURNED = re.compile(rb"\breturn\b[ \t]*(\w*)")
+_PLAINLY_RETURNED = {b"", b"True", b"False", b"None"}
 
 
 class Verdict(NamedTuple):
@@ -39,8 +42,9 @@ class Verdict(NamedTuple):
 class Claims(NamedTuple):
     """What a plugin's text tells about its names before it is imported.
 
-    ``literals`` holds the ``__virtualname__``, or every quoted word of a file whose name or aliases are not that plain;
-    ``expression`` is the right-hand side of a ``__virtualname__`` that is no literal.
+    ``literals`` holds the ``__virtualname__``; without one, every quoted word of ``__virtual__``, or of the whole file
+    where that returns anything but a literal. ``expression`` is the right-hand side of a ``__virtualname__`` that is no
+    literal.
     """
 
     renames: bool
@@ -81,9 +85,18 @@ def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
     literal = _LITERAL.match(assigned[1]) if assigned is not None else None
     if literal is not None and b"__virtual_aliases__" not in text:
         return Claims(renames=True, literals=frozenset([literal[1].decode("utf-8", "replace")]))
-    words = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(text))
+    words = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(_naming_part(text)))
     computed = assigned[1].decode("utf-8", "replace") if assigned is not None and literal is None else ""
     return Claims(renames=True, literals=words, expression=computed.replace("_", "").lower())
+
+
+def _naming_part(text: bytes) -> bytes:
+    """Return the part of a plugin's text that its names can stand in: a search must not import half of all plugins."""
+    virtual = _BODY.search(text)
+    if virtual is None or b"__virtualname__" in text or b"__virtual_aliases__" in text:
+        return text
+    plain = _PLAINLY_RETURNED.issuperset(_RETURNED.findall(virtual[1]))
+    return virtual[1] if plain else text
 
 
 def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
