@@ -196,6 +196,12 @@ def test_views_are_copies_of_what_there_is():
     assert len(lows) == 2
 
 
+async def test_a_function_has_no_say_in_id_and_sls(host):
+    host.state("own.go", lambda name: row(name, __id__="else", __sls__="where"))
+    (only,) = (await apply(PlanBuilder().chunk("a", "own.go").build(), host)).values()
+    assert (only["__id__"], only["__sls__"]) == ("a", "s")
+
+
 async def test_a_name_that_is_no_string_is_a_failed_row(host):
     plan = PlanBuilder().chunk("a", name=5).build()
     (only,) = (await apply(plan, host)).values()

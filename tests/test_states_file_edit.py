@@ -232,7 +232,7 @@ def test_edits(plugins, path, edit):
 )
 def test_a_missing_file(plugins, tmp_path, state, arguments, comment):
     path = tmp_path / "no" / "f"
-    row = plugins.state(f"file.{state}", name=str(path), **arguments)
+    row = plugins.state(f"file.{state}", **{"name": str(path), **arguments})
     assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment.format(path))
 
 
@@ -277,12 +277,13 @@ def test_a_missing_file(plugins, tmp_path, state, arguments, comment):
         ("keyvalue", {"key_values": ["a"]}, "file.keyvalue key and value not supplied and key_values is not a dict"),
         ("append", {"source": "a", "sources": ["b"]}, "source and sources are mutually exclusive"),
         ("append", {}, "No text found to append. Nothing appended"),
+        ("append", {"name": "rel"}, "Specified file rel is not an absolute path"),
         ("append", {"source": "salt://nope"}, "Failed to load template file salt://nope"),
     ],
 )
 def test_bad_arguments_change_nothing(plugins, path, state, arguments, comment):
     path.write_text("aaa\nbbb\naaa\n")
-    row = plugins.state(f"file.{state}", name=str(path), **arguments)
+    row = plugins.state(f"file.{state}", **{"name": str(path), **arguments})
     assert (row["result"], row["changes"]) == (False, {})
     assert row["comment"].startswith(comment)
     assert path.read_text() == "aaa\nbbb\naaa\n"

@@ -148,6 +148,10 @@ def test_copy_that_cannot_be(plugins, tmp_path):
         assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment)
     row = plugins.state("file.copy", name=str(tmp_path / "f"), source=str(tmp_path / "s"), user="nosuch")
     assert row["comment"] == "User nosuch is not available "
+    row = plugins.state("file.copy", name=str(tmp_path / "k"), source=str(tmp_path / "s"), mode="keep")
+    comment = f'Copied "{tmp_path / "s"}" to "{tmp_path / "k"}"; Failed to change mode to keep'
+    assert (row["result"], row["comment"]) == (False, comment)
+    assert row["changes"] == {str(tmp_path / "k"): str(tmp_path / "s")}
     plugins.state("file.copy", name=str(tmp_path / "a" / "f"), source=str(tmp_path / "s"), mode=640, makedirs=True)
     assert mode_of(tmp_path / "a") == 0o750
 

@@ -432,7 +432,7 @@ def _misfit(error: ArgumentError) -> str:
 
 
 def _anonymous(returned: Any) -> Any:
-    """Return what a function returned without its own word on ID and SLS: a state it called may have left them there."""
+    """Take out ID and SLS: a function has no say in them, and a row it got from another state may carry them."""
     if isinstance(returned, dict) and not returned.keys().isdisjoint(("__id__", "__sls__")):
         return {key: value for key, value in returned.items() if key not in ("__id__", "__sls__")}
     return returned

@@ -110,6 +110,9 @@ def _prepared(
     except CommandExecutionError as error:
         failed(ret, str(error))
         return None
+    if not os.path.isabs(name):
+        failed(ret, f"Specified file {name} is not an absolute path")
+        return None
     if text is None and not pairs:
         failed(ret, f"No text found to {function}. Nothing {function}ed")
         return None

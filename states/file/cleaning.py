@@ -60,7 +60,8 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
     removed = []
     for folder, dirs, files in os.walk(root):
         check_cancelled()
-        for name in [*dirs, *files]:
+        dirs.sort()
+        for name in [*dirs, *sorted(files)]:
             path = os.path.join(folder, name)
             if path in kept or not is_included(os.path.relpath(path, root), None, exclude_pat):
                 continue

@@ -190,7 +190,10 @@ def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, 
                 name, source, None, None, {}, user, group, mode, None, str(__env__), ""
             )
             if not placed["result"]:
-                return failed(ret, placed["comment"])
+                if not os.path.lexists(name):
+                    return failed(ret, placed["comment"])
+                ret["changes"][name] = source
+                return failed(ret, f"{ret['comment']}; {placed['comment']}")
             mode_of_copy = __salt__["file.get_mode"](source)
             ret["changes"].update({key: value for key, value in placed["changes"].items() if key in {"user", "group"}})
             if mode != mode_of_copy:
