@@ -1,3 +1,4 @@
+import pytest
 from trees import ids, messages, plan, warnings
 
 
@@ -76,3 +77,10 @@ def test_odd_references():
     assert messages("a: {test.nop: [{listen_in: [{test: [b]}]}]}\n") == [
         'Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'
     ]
+
+
+@pytest.mark.parametrize("scalar", ["b", 5])
+def test_a_scalar_is_not_taken_apart(scalar):
+    tree = f"a: {{test.nop: [{{listen_in: {scalar}}}]}}\nb: test.nop\n"
+    assert plan(tree).listeners == ()
+    assert warnings(tree) == [f"listen_in: {scalar} is ignored: it needs to be a list (state 'a' in SLS 's')"]

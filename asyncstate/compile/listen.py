@@ -67,6 +67,9 @@ class _Listeners:
     def _references(self, draft: Draft, key: str) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) of each item; a bare name means the first state that has it."""
         references = draft.args.get(key)
+        if references and not isinstance(references, (dict, list)):
+            self._warn(draft, f"{key}: {references} is ignored: it needs to be a list")
+            return
         for item in [references] if isinstance(references, dict) else references or ():
             if isinstance(item, dict):
                 for module, target in item.items():
