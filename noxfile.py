@@ -79,6 +79,13 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
+def servers(session: nox.Session) -> None:
+    """Ask real servers, PostgreSQL and Docker, started as root in folders of their own."""
+    session.run(".ci/server-tools", external=True)
+    python(session, "pytest", "tests/servers", "-m", "server", *session.posargs)
+
+
+@nox.session
 def platforms(session: nox.Session) -> None:
     """Drive other distributions' package managers and init systems, as root on Debian, in scratch roots."""
     session.run(".ci/platform-tools", external=True)
@@ -108,5 +115,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def full(session: nox.Session) -> None:
     """Everything above, and the slow tests."""
-    for name in ("lint", "types", "coverage", "packaging", "platforms", "bench", "docs"):
-        session.notify(name, ("-m", "not platform and not real") if name == "coverage" else ())
+    for name in ("lint", "types", "coverage", "packaging", "real", "servers", "platforms", "mutation", "bench", "docs"):
+        session.notify(
+            name, ("-m", "slow or not slow and not server and not platform and not real") if name == "coverage" else ()
+        )
