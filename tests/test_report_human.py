@@ -68,8 +68,22 @@ def test_terse_is_salts_line():
 @pytest.mark.feature("F155")
 def test_tabular_terse():
     assert shown(row(result=None), state_output="terse", state_tabular=True) == [
-        "10:00:00.000001 [      1.5 ms]       file.managed    Differs   Name: /etc/web.conf"
+        "10:00:00.000001 [    1.5 ms]       file.managed    Differs   Name: /etc/web.conf"
     ]
+
+
+@pytest.mark.feature("F155")
+@pytest.mark.parametrize(
+    ("layout", "line"),
+    [
+        ("{4}: {2}.{3} {1} {6[duration]}", "Clean: file.managed /etc/web.conf 1.5"),
+        ("%(name)s", "%(name)s"),
+        ("{1} {9}", "{1} {9}  (state_tabular: Replacement index 9 out of range for positional args tuple)"),
+    ],
+)
+def test_a_table_of_ones_own(layout, line):
+    style = style_from_options({"state_output": "terse", "state_tabular": layout})
+    assert list(row_lines(TAG, row(), style)) == [line]
 
 
 @pytest.mark.feature("F155")

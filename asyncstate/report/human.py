@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.model.tag import TagParts, parse_tag
+from asyncstate.report.compress import compress_ids
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import describe_tag, summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
@@ -31,12 +32,15 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     """How rows are shown. The fields are Salt's ``state_*`` options of the same name.
 
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
-    ``places`` says where a state was declared, by tag; it is shown for states that failed.
+    ``state_tabular`` may be a format of one's own: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function,
+    ``{4}`` the result, ``{6}`` the row. ``places`` says where a state was declared, by tag; it is shown for states that
+    failed.
     """
 
     state_output: str = _DEFAULT_FORM
     state_verbose: bool = True
-    state_tabular: bool = False
+    state_tabular: bool | str = False
+    state_compress_ids: bool = False
     state_output_diff: bool = False
     state_output_profile: bool = True
     state_output_pct: bool = False
@@ -63,7 +67,8 @@ def style_from_options(options: Mapping[str, Any], palette: Palette = PLAIN, **m
     return Style(
         state_output=form if form.removesuffix("_id") in FORMS else _DEFAULT_FORM,
         state_verbose=bool(options.get("state_verbose", True)),
-        state_tabular=bool(options.get("state_tabular", False)),
+        state_tabular=_tabular(options.get("state_tabular")),
+        state_compress_ids=bool(options.get("state_compress_ids", False)),
         state_output_diff=bool(options.get("state_output_diff", False)),
         state_output_profile=bool(options.get("state_output_profile", True)),
         state_output_pct=bool(options.get("state_output_pct", False)),
@@ -74,6 +79,10 @@ def style_from_options(options: Mapping[str, Any], palette: Palette = PLAIN, **m
     )
 
 
+def _tabular(value: Any) -> bool | str:
+    return value if isinstance(value, str) else bool(value)
+
+
 def _results(value: Any) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value or ()
     return tuple(str(part).strip().capitalize() for part in parts if str(part).strip())
@@ -82,7 +91,8 @@ def _results(value: Any) -> tuple[str, ...]:
 def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterator[str]:
     """Yield the whole report: a line for the host, the rows in ``__run_num__`` order, the summary."""
     yield style.palette.paint(_worst_colour(report, style.palette), f"{host}:")
-    for tag, row in report.rows.items():
+    rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
+    for tag, row in rows.items():
         yield from row_lines(tag, row, style)
     yield ""
     if len(report.rows) > _LONG_REPORT:
@@ -180,13 +190,24 @@ def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
     label = one_line(parts.id if style.by_id else parts.name, longest=1000)
     function = f"{parts.state}.{parts.fun}"
     started, duration = row.get("start_time", ""), _duration(row)
-    if style.state_tabular:
-        timing = f"{started} [{duration:>12}] " if style.state_output_profile and started else ""
+    if isinstance(style.state_tabular, str):
+        values = ("", label, parts.state, parts.fun, result_word(row), "", row)
+        text = _formatted(style.state_tabular, values)
+    elif style.state_tabular:
+        timing = f"{started} [{duration:>10}] " if style.state_output_profile and started else ""
         text = f"{timing}{parts.state:>10}.{parts.fun:<10} {result_word(row):7}   Name: {label}"
     else:
         timing = f" - Started: {started} - Duration: {duration}" if style.state_output_profile and started else ""
         text = f"  Name: {label} - Function: {function} - Result: {result_word(row)}{timing}"
     yield palette.paint(_colour(row, palette), text)
+
+
+def _formatted(layout: str, values: tuple[Any, ...]) -> str:
+    """Fill in the line an operator designed. One that cannot be filled in is shown as it is, so that it gets mended."""
+    try:
+        return clean(layout.format(*values))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
+        return f"{clean(layout)}  (state_tabular: {exc})"
 
 
 def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
