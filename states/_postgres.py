@@ -56,6 +56,7 @@ def checked(row: Row, check: Callable[[], Row]) -> Row:
 def footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Keep all PostgreSQL states in their order.
 
-    Which server is meant may depend on options, and statements about roles disturb each other on one server.
+    The server must run before. Which one is meant may depend on options, and statements about roles disturb each other
+    on one server.
     """
-    return {"reads": [f"user:{low.get('user') or 'postgres'}"], "writes": ["postgres"]}
+    return {"reads": [f"user:{low.get('user') or 'postgres'}", "service:postgresql"], "writes": ["postgres"]}

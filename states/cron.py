@@ -124,9 +124,11 @@ def file(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that what concerns one user's crontab comes one after the other, and after the user."""
+    """Say that what concerns one user's crontab comes one after the other, and after the user and a file it is from."""
     user = low.get("user") or "root"
-    return {"reads": [f"user:{user}"], "writes": [f"cron:{user}"]}
+    name = str(low.get("name", ""))
+    source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
+    return {"reads": [f"user:{user}", *source], "writes": [f"cron:{user}"]}
 
 
 def _file_row(row: Row, path: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any) -> Row:

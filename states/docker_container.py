@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
+from . import _docker_names
 from ._docker_wanted import Wanted
 
 if TYPE_CHECKING:
@@ -175,19 +176,15 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which container, image and networks this is about, and which folders are bound into it."""
     name = low.get("name", "")
-    reads = [f"docker:image:{low['image']}"] if low.get("image") else []
-    networks = low.get("networks") or []
-    if isinstance(networks, str):
-        networks = networks.split(",")
-    for each in networks:
-        reads += [f"docker:network:{key}" for key in (each if isinstance(each, dict) else [str(each).strip()])]
-    binds = low.get("binds") or []
-    binds = list(binds) if isinstance(binds, (dict, list)) else str(binds).split(",")
-    reads += [
-        f"path:{path}" for path in (str(each).partition(":")[0].strip() for each in binds) if path.startswith("/")
-    ]
-    containers = [*(low.get("containers") or ()), name]
-    return {"reads": ["service:docker", *reads], "writes": [f"docker:container:{each}" for each in containers if each]}
+    reads = [_docker_names.image(low["image"])] if low.get("image") else []
+    reads += _docker_names.needed(low)
+    binds = (each.partition(":")[0] for each in _docker_names.listed(low.get("binds")))
+    reads += [f"path:{path}" for path in binds if path.startswith("/")]
+    containers = [*_docker_names.listed(low.get("containers")), name]
+    return {
+        "reads": ["service:docker", "docker:images", *reads],
+        "writes": [f"docker:container:{each}" for each in containers if each],
+    }
 
 
 def _state(name: str) -> str | None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import AsyncStateError
 
+from . import _docker_names
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -122,10 +124,13 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which images this is about, and which folder or archive one is made of."""
     name, tag = low.get("name", ""), low.get("tag")
-    images = [*(low.get("images") or ()), f"{name}:{tag}" if tag else name]
+    images = [*_docker_names.listed(low.get("images")), f"{name}:{tag}" if tag else name]
     sources = [str(low[key]) for key in ("build", "load") if low.get(key)]
     reads = [f"path:{path}" + ("/**" if low.get("build") else "") for path in sources if path.startswith("/")]
-    return {"reads": ["service:docker", *reads], "writes": [f"docker:image:{each}" for each in images if each]}
+    writes = [_docker_names.image(each) for each in images if each]
+    if low.get("fun") == "absent":
+        writes.append("docker:images")  # which containers were made of it cannot be told from them
+    return {"reads": ["service:docker", *reads], "writes": writes}
 
 
 def _trouble(action: str, source: str, image: str, error: Exception) -> str:

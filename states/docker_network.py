@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
+from . import _docker_names
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -91,7 +93,7 @@ def absent(name: str) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which network this is about, and which containers are connected to it."""
-    containers = [f"docker:container:{each}" for each in _listed(low.get("containers"))]
+    containers = [f"docker:container:{each}" for each in _docker_names.listed(low.get("containers"))]
     return {"reads": ["service:docker", *containers], "writes": [f"docker:network:{low.get('name', '')}"]}
 
 

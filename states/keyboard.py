@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_FILES = ("path:/etc/default/keyboard", "path:/etc/vconsole.conf", "path:/etc/X11/xorg.conf.d/00-keyboard.conf")
+
 
 def __virtual__() -> Any:
     if "keyboard.get_sys" in __salt__:
@@ -41,10 +43,8 @@ def xorg(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which keyboard this is about, and that the console's is in a file on Debian."""
-    if low.get("fun") == "xorg":
-        return {"reads": [], "writes": ["keyboard:x"]}
-    return {"reads": [], "writes": ["keyboard:system", "path:/etc/default/keyboard"]}
+    """Say where the layouts are: localectl sets the one of the console with that of X, and both in the same files."""
+    return {"reads": [], "writes": ["keyboard:system", "keyboard:x", *_FILES]}
 
 
 def _layout(name: str, short: str, long: str, kind: str) -> Row:

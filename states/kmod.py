@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_LISTS = ("kmod:list", "path:/etc/modules", "path:/etc/modules-load.d/salt_managed.conf")
+
 
 def __virtual__() -> Any:
     if "kmod.available" in __salt__:
@@ -84,7 +86,7 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which modules this is about; the list of what is loaded at the start is one for all."""
     writes = [f"kmod:{mod}" for mod in _wanted(str(low.get("name", "")), low.get("mods"))]
-    return {"reads": [], "writes": [*writes, "kmod:list"] if low.get("persist") else writes}
+    return {"reads": [], "writes": [*writes, *_LISTS] if low.get("persist") else writes}
 
 
 class _Outcome:

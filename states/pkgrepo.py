@@ -7,14 +7,19 @@ elsewhere it is the name of the repository.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RunCancelled
 
+from . import _package_sources
+
 __lane__ = "pkgdb"
 
 Row = dict[str, Any]
+
+_SIGNED_BY = re.compile(r"signed-by=([^\s\]]+)")
 
 _ENGINE_KEYWORDS = {
     "onlyif",
@@ -119,12 +124,17 @@ def absent(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a source touches: the package database, its file, and the files of its key."""
+    """Return what a source touches: the package database, its file, and the files of its key.
+
+    Without ``file`` it is the one of all that the source is in.
+    """
     writes = ["pkgdb", "path:/etc/apt/sources.list"]
     if isinstance(low.get("file"), str):
         writes.append(f"path:{os.path.normpath(low['file'])}")
-    key = str(low.get("key_url", "")).removeprefix("file://")
-    return {"reads": [f"path:{key}"] if key.startswith("/") else [], "writes": writes}
+    keys = [str(low.get(key, "")).removeprefix("file://") for key in ("key_url", "gpgkey")]
+    signed = _SIGNED_BY.findall(str(low.get("name", "")))
+    reads = [f"path:{path}" for path in (*keys, *signed, *_package_sources.FILES) if path.startswith("/")]
+    return {"reads": reads, "writes": writes}
 
 
 def _mistake(kwargs: dict[str, Any]) -> str:

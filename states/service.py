@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _SYSTEMD_ONLY = ("no_block", "unmask", "unmask_runtime")
+_UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_UNIT_TYPES = (".service", ".socket", ".timer", ".path", ".mount", ".target")
 _DESIRED = "is in the desired state"
 
 
@@ -140,8 +142,16 @@ def mod_watch(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a service state touches: its service. What a daemon reads and writes cannot be named."""
-    return {"reads": [], "writes": [f"service:{low.get('name', '')}"]}
+    """Return what a service state touches: its service, and where its definition may be.
+
+    What else a daemon reads, and what it writes, cannot be named.
+    """
+    name = str(low.get("name", ""))
+    bare = name.removesuffix(".service")
+    template, at, _ = bare.partition("@")
+    units = [name if name.endswith(_UNIT_TYPES) else f"{name}.service", *([f"{template}@.service"] if at else [])]
+    reads = [f"path:{folder}/{unit}{tree}" for folder in _UNITS for unit in units for tree in ("", ".d/**")]
+    return {"reads": [*reads, f"path:/etc/init.d/{bare}"], "writes": [f"service:{name}"]}
 
 
 def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:

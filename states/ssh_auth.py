@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __env__, __opts__, __salt__
 
+from . import _homes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -150,7 +152,7 @@ def manage(
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
     user = str(low.get("user", ""))
-    home = "/root" if user == "root" else f"/home/{user}"
+    home = _homes.likely_home(user)
     config = str(low.get("config") or ".ssh/authorized_keys").replace("%h", home).replace("%u", user)
     path = os.path.normpath(os.path.join(home, config))
     source = str(low.get("source") or "")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __opts__, __salt__
 
+from . import _homes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -95,7 +97,7 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
     user = str(low.get("user") or "")
-    home = "/root" if user == "root" else f"/home/{user}"
+    home = _homes.likely_home(user)
     path = os.path.normpath(os.path.join(home, str(low.get("config") or _default(user))))
     reads = [f"path:{os.path.dirname(path)}", *([f"user:{user}"] if user else [])]
     return {"reads": reads, "writes": [f"path:{path}", *([f"ssh_known_hosts:{user}"] if user else [])]}

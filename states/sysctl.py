@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_DEFAULT_FILES = ("/etc/sysctl.conf", "/etc/sysctl.d/99-salt.conf")
+
 
 def present(name: str, value: Any, config: str | None = None) -> Row:
     """Make sure that a kernel setting has this value, now and, by the file ``config``, after the next start."""
@@ -30,9 +32,13 @@ def present(name: str, value: Any, config: str | None = None) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which setting and which file this is about; the file's folder must be there."""
+    """Say which setting and which file this is about; the file's folder must be there.
+
+    Which of the default files it is depends on the machine.
+    """
     config = str(low.get("config") or "")
-    writes = [f"sysctl:{low.get('name', '')}", f"path:{os.path.normpath(config)}" if config else "sysctl:file"]
+    files = [os.path.normpath(config)] if config else _DEFAULT_FILES
+    writes = [f"sysctl:{low.get('name', '')}", *(f"path:{file}" for file in files)]
     return {"reads": [f"path:{os.path.dirname(config)}"] if config else [], "writes": writes}
 
 

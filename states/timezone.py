@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_FILES = ("localtime", "timezone", "adjtime", "default/rcS")
+
 
 def __virtual__() -> Any:
     if "timezone.get_zone" in __salt__:
@@ -49,7 +51,7 @@ def system(name: str, utc: bool = True) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say that there is one time zone; its file and that of its name may be of a package."""
-    return {"reads": ["path:/usr/share/zoneinfo"], "writes": ["path:/etc/localtime", "path:/etc/timezone"]}
+    return {"reads": ["path:/usr/share/zoneinfo"], "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 
 def _set_zone(row: Row, name: str) -> str:

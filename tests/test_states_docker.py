@@ -450,7 +450,9 @@ def test_footprints():
 
     low = {"name": "web", "image": "a:1", "networks": ["x", {"y": []}], "binds": ["/srv:/x", "volume:/y"]}
     found = docker_container.mod_footprint(low)
-    assert found["reads"] == ["service:docker", "docker:image:a:1", "docker:network:x", "docker:network:y", "path:/srv"]
+    assert found["reads"] == [
+        "service:docker", "docker:images", "docker:image:a:1", "docker:network:x", "docker:network:y", "path:/srv",
+    ]  # fmt: skip
     assert found["writes"] == ["docker:container:web"]
     assert docker_image.mod_footprint({"name": "a", "tag": 1, "build": "/src"}) == {
         "reads": ["service:docker", "path:/src/**"], "writes": ["docker:image:a:1"],

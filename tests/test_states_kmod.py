@@ -160,4 +160,6 @@ def test_footprint():
         "kmod:b",
         "kmod:c",
         "kmod:list",
+        "path:/etc/modules",
+        "path:/etc/modules-load.d/salt_managed.conf",
     ]

@@ -122,4 +122,8 @@ def test_footprint():
         "reads": ["path:/etc/sysctl.d"],
         "writes": ["sysctl:a.b", "path:/etc/sysctl.d/x.conf"],
     }
-    assert sysctl.mod_footprint({"name": "a.b"})["writes"] == ["sysctl:a.b", "sysctl:file"]
+    assert sysctl.mod_footprint({"name": "a.b"})["writes"] == [
+        "sysctl:a.b",
+        "path:/etc/sysctl.conf",
+        "path:/etc/sysctl.d/99-salt.conf",
+    ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from asyncstate.dunders import __opts__, __salt__
 
+from .. import _homes  # noqa: TID252 - as `states` for type checkers
 from .cloning import clone_latest as _clone_latest
 from .cloning import clone_once as _clone_once
 from .detached import Detachment as _Detachment
@@ -256,10 +257,11 @@ def present(
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """Return what a git state reads and writes: the tree it is about, and a local repository it takes from."""
     user = low.get("user")
+    home = _homes.likely_home(user)
     reads = [f"user:{user}"] if isinstance(user, str) and user else []
     if low.get("fun") in {"config_set", "config_unset"}:
         if low.get("global"):
-            return {"reads": reads, "writes": [f"git-config:{user or ''}"]}
+            return {"reads": reads, "writes": [f"git-config:{user or ''}", f"path:{home}/.gitconfig"]}
         path = os.path.normpath(str(low.get("repo", "")))
         return {"reads": [*reads, f"path:{path}"], "writes": [f"path:{path}/.git/config"]}
     name = str(low.get("name", ""))
@@ -267,9 +269,11 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     source = name.removeprefix("file://")
     if low.get("fun") != "present" and os.path.isabs(source):
         reads.append(f"path:{os.path.normpath(source)}/**")
+    elif low.get("fun") != "present" and not source.startswith(("http://", "https://", "git://")):
+        reads += [f"path:{home}/.ssh/**", f"ssh_known_hosts:{user or 'root'}", "path:/etc/ssh/ssh_known_hosts"]
     keys = low.get("identity")
     reads += [f"path:{key}" for key in (keys if isinstance(keys, list) else [keys]) if str(key).startswith("/")]
-    reads.append(f"git-config:{user or ''}")
+    reads += [f"git-config:{user or ''}", f"path:{home}/.gitconfig", "path:/etc/gitconfig"]
     makes = [f"path:{os.path.dirname(path)}"]
     return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
 

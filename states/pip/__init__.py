@@ -192,11 +192,13 @@ def uptodate(
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """Return what a pip state reads and writes: the whole environment, or the packages of this Python."""
-    reads = [f"user:{low['user']}"] if isinstance(low.get("user"), str) else []
+    reads = ["path:/etc/pip.conf", *([f"user:{low['user']}"] if isinstance(low.get("user"), str) else [])]
     for key in ("requirements", "find_links", "editable"):
         value = low.get(key)
         items = value if isinstance(value, list) else str(value or "").split(",")
         reads += [f"path:{os.path.normpath(item)}/**" for item in map(str, items) if item.startswith("/")]
+    cwd = os.path.normpath(str(low.get("cwd") or "/"))
+    reads += [f"path:{cwd}/**"] if cwd.strip("/") else []
     environment = low.get("bin_env") or low.get("pip_bin")
     writes = [f"path:{_tree(str(path))}/**" for path in (environment, low.get("target")) if path]
     return {"reads": reads, "writes": writes or ["pip"]}

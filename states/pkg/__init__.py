@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __salt__
 
+from .. import _package_sources as package_sources  # noqa: TID252 - as `states` for type checkers
 from ._aggregation import mod_aggregate, mod_aggregate_split
 from ._holds import held, unheld
 from ._install import downloaded, installed
@@ -72,8 +73,12 @@ def mod_watch(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a package state touches: the package database. What a package installs cannot be named."""
+    """Return what a package state touches: the package database, and where packages come from.
+
+    What a package installs cannot be named.
+    """
     sources = low.get("sources")
     sources = sources if isinstance(sources, list) else []
     files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
-    return {"reads": [f"path:{path}" for path in files if path.startswith("/")], "writes": ["pkgdb"]}
+    reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
+    return {"reads": reads, "writes": ["pkgdb"]}

@@ -1,0 +1,48 @@
+"""What a Docker state touches, by the names footprints have for it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TAGGED = re.compile(r".*[:@][^/]+")
+_OTHERS = ("links", "volumes_from", "network_mode", "pid_mode", "ipc_mode")
+
+
+def image(name: Any) -> str:
+    """Return an image in its footprint: one that is named without a tag is the ``latest``."""
+    text = str(name)
+    return f"docker:image:{text if _TAGGED.fullmatch(text) else f'{text}:latest'}"
+
+
+def listed(value: Any) -> list[str]:
+    """Return words that may be written as a list, a mapping, or a text with commas."""
+    return [each for each in _words(value) if each]
+
+
+def needed(low: Any) -> list[str]:
+    """Return the other containers, and the networks, that a container is linked to or shares something with."""
+    found = [f"docker:network:{each}" for each in listed(low.get("networks"))]
+    for key in _OTHERS:
+        for each in listed(low.get(key)):
+            mode, _, other = each.partition(":")
+            if key in {"links", "volumes_from"}:
+                found.append(f"docker:container:{mode}")
+            elif mode == "container":
+                found.append(f"docker:container:{other}")
+            elif key == "network_mode" and mode not in {"host", "bridge", "none", "default"}:
+                found.append(f"docker:network:{each}")
+    return found
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (each.strip() for each in value.split(","))
+    elif isinstance(value, dict):
+        yield from map(str, value)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _words(each) if isinstance(each, (dict, str)) else [str(each)]
