@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import threading
 from typing import Any, NamedTuple
 
 from asyncstate.dunders import __grains__, __salt__
@@ -19,6 +20,8 @@ _SUPPORTED = "/usr/share/i18n/SUPPORTED"
 _SOURCES = "/usr/share/i18n/locales"
 _LIST = "/etc/locale.gen"
 _NAME = re.compile(r"([A-Za-z]+)(?:_([A-Za-z]+))?(?:\.([\w-]+))?(?:@(\w+))?(?: ([\w-]+))?")
+
+_changing = threading.Lock()
 
 
 class Name(NamedTuple):
@@ -111,12 +114,12 @@ def _has_source(name: Name) -> bool:
 
 
 def _enlist(name: str) -> None:
-    lines = _lines(_LIST)
-    if name in map(str.strip, lines):
-        return
     commented = re.compile(rf"\s*#\s*{re.escape(name)}\s*")
-    changed = [name if commented.fullmatch(line) else line for line in lines]
-    _write(_LIST, changed if changed != lines else [*lines, name])
+    with _changing:
+        lines = _lines(_LIST)
+        if name not in map(str.strip, lines):
+            changed = [name if commented.fullmatch(line) else line for line in lines]
+            _write(_LIST, changed if changed != lines else [*lines, name])
 
 
 def _command(name: Name, *, verbose: bool) -> list[str]:

@@ -11,6 +11,8 @@ from asyncstate.errors import CommandExecutionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__lane__ = "pkgdb"
+
 Row = dict[str, Any]
 
 __virtualname__ = "debconf"
