@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
@@ -476,6 +477,42 @@ def test_script_runas(plugins):
     plugins.salt_file("go.sh", "#!/bin/sh\nid -un\nstat -c %U:%a $0\n")
     result = plugins.call("cmd.script", "salt://go.sh", runas="nobody")
     assert result["stdout"] == "nobody\nnobody:500"
+
+
+def test_a_script_is_not_written_through_what_is_planted_in_its_place(plugins, tmp_path):
+    source = plugins.salt_file("go.sh", "#!/bin/sh\nexit 0\n")
+    victim, folder = tmp_path / "victim", tmp_path / "work"
+    victim.write_text("precious")
+    victim.chmod(0o644)
+    folder.mkdir()
+
+    def fetched(path, saltenv="base", **_):
+        (script,) = folder.iterdir()
+        script.unlink()
+        script.symlink_to(victim)
+        return str(source)
+
+    plugins.salt["cp.cache_file"] = fetched
+    with contextlib.suppress(CommandExecutionError):
+        plugins.call("cmd.script", "salt://go.sh", cwd=str(folder))
+    assert victim.read_text() == "precious"
+    assert victim.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_script_is_not_where_others_could_replace_it(plugins, tmp_path):
+    plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\npwd\n")
+    tmp_path.chmod(0o777)
+    place, cwd = plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"].splitlines()
+    assert (place == str(tmp_path), cwd) == (False, str(tmp_path))
+    tmp_path.chmod(0o755)
+    assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"].splitlines()[0] == str(tmp_path)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may give files away")
+def test_a_script_of_roots_is_not_in_a_users_folder(plugins, tmp_path):
+    plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
+    os.chown(tmp_path, 65534, -1)
+    assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"] != str(tmp_path)
 
 
 def test_exec_code(plugins):

@@ -12,9 +12,10 @@ import logging
 import os
 import shlex
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
@@ -142,12 +143,12 @@ def script(
     saltenv = saltenv or __opts__.get("saltenv") or "base"
     options.pop("__env__", None)
     suffix = os.path.splitext(source.split("?", 1)[0])[1]
-    descriptor, path = tempfile.mkstemp(dir=cwd, suffix=suffix)
-    os.close(descriptor)
+    descriptor, path = tempfile.mkstemp(dir=_safe_place(cwd, runas), suffix=suffix)
     try:
-        if not _fetch_script(source, path, template, saltenv, options):
-            return {"pid": 0, "retcode": 1, "stdout": "", "stderr": "", "cache_error": True}
-        _hand_over(path, runas)
+        with os.fdopen(descriptor, "wb") as file:
+            if not _fetch_script(source, file, template, saltenv, options):
+                return {"pid": 0, "retcode": 1, "stdout": "", "stderr": "", "cache_error": True}
+            _hand_over(descriptor, runas)
         words = shlex.split(args) if isinstance(args, str) else list(args or [])
         return run_all(
             [path, *words],
@@ -180,7 +181,7 @@ def exec_code_all(lang: str, code: str, cwd: str | None = None, args: Any = None
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(code)
-        _hand_over(path, options.get("runas"))
+            _hand_over(descriptor, options.get("runas"))
         words = [args] if isinstance(args, str) else list(args or [])
         options["python_shell"] = False
         return run_all([lang, path, *words], cwd, **options)
@@ -274,23 +275,40 @@ def _shell_wanted(python_shell: bool | None) -> bool:
     return python_shell is True
 
 
-def _fetch_script(source: str, path: str, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
-    if template:
-        variables = {name: options.pop(name) for name in ("context", "defaults") if name in options}
-        return bool(__salt__["cp.get_template"](source, path, template, saltenv, **variables))
-    cached = __salt__["cp.cache_file"](source, saltenv)
-    if not cached or not os.path.isfile(cached):
-        return False
-    shutil.copyfile(cached, path)
+def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
+    """Return ``cwd`` as the place of a script, None if others could put one of theirs in its place there."""
+    if cwd is None:
+        return None
+    account = _Account(runas, None)
+    found = os.stat(cwd)
+    trusted = {0, os.geteuid()} if account.entry is None else {0, os.geteuid(), account.entry.pw_uid}
+    is_shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+    return None if is_shared or found.st_uid not in trusted else cwd
+
+
+def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
+    """Write a script into an open file: by name it could be another one meanwhile, in a folder that is a user's."""
+    with tempfile.TemporaryDirectory(prefix="asyncstate-script-") as folder:
+        if template:
+            path = os.path.join(folder, "script")
+            variables = {name: options.pop(name) for name in ("context", "defaults") if name in options}
+            if not __salt__["cp.get_template"](source, path, template, saltenv, **variables):
+                return False
+        else:
+            path = __salt__["cp.cache_file"](source, saltenv)
+            if not path or not os.path.isfile(path):
+                return False
+        with open(path, "rb") as fetched:
+            shutil.copyfileobj(fetched, file)
     return True
 
 
-def _hand_over(path: str, runas: str | int | None) -> None:
+def _hand_over(descriptor: int, runas: str | int | None) -> None:
     """Let the account that will run a script, and nobody else, read and execute it."""
-    os.chmod(path, 0o500)
     account = _Account(runas, None)
     if account.entry is not None:
-        os.chown(path, account.entry.pw_uid, -1)
+        os.fchown(descriptor, account.entry.pw_uid, -1)
+    os.fchmod(descriptor, 0o500)
 
 
 def _chroot_mounts(root: str, binds: list[str]) -> list[tuple[str, str, str, str]]:
