@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,25 @@ def test_a_user_gets_copies_of_the_trees_requirements(plugins, fake, monkeypatch
     [(text, included, path)] = seen
     assert (text, included) == ("-r base\ntiny\n", "other\n")
     assert not path.parent.exists()
+
+
+def test_a_folder_is_a_users_only_when_all_copies_are_in_it(plugins, fake, monkeypatch):
+    plugins.salt_file("app/list", "-r base\ntiny\n")
+    plugins.salt_file("app/base", "other\n")
+    plugins.salt_file("web/list", "more\n")
+    plugins.salt["file.user_to_uid"] = lambda user: 0
+    given = []
+    monkeypatch.setattr(os, "chown", lambda path, *_: given.append((os.path.isdir(path), os.path.basename(path))))
+    read = []
+
+    def look(command, **options):
+        read.extend(Path(path).read_text() for path in command if str(path).endswith("/list"))
+        return {"retcode": 0, "stdout": "", "stderr": ""}
+
+    plugins.salt["cmd.run_all"] = look
+    plugins.call("pip.install", requirements=["salt://app/list", "salt://web/list"], user="www")
+    assert [is_folder for is_folder, _ in given] == [False, False, True, False, True]
+    assert read == ["-r base\ntiny\n", "more\n"]
 
 
 def test_removed(plugins, fake):

@@ -70,7 +70,7 @@ def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iter
     names = [name.strip() for name in requirements.split(",")] if isinstance(requirements, str) else requirements
     if not isinstance(names, (list, tuple)):
         raise InvocationError("requirements must be a string or list")
-    folder = None
+    folders: list[str] = []
     try:
         paths = []
         for name in names:
@@ -80,12 +80,12 @@ def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iter
                 if not path:
                     raise InvocationError(f"pip requirements file '{name}' not found")
                 if user:
-                    folder = folder or tempfile.mkdtemp(prefix="asyncstate-pip-")
-                    path = _copied(path, folder, int(__salt__["file.user_to_uid"](user)))
+                    folders.append(tempfile.mkdtemp(prefix="asyncstate-pip-"))
+                    path = _copied(path, folders[-1], int(__salt__["file.user_to_uid"](user)))
             paths.append(path)
         yield paths
     finally:
-        if folder:
+        for folder in folders:
             shutil.rmtree(folder)
 
 
@@ -101,8 +101,10 @@ def lines_of(path: str) -> list[str]:
 
 
 def _copied(path: str, folder: str, owner: int) -> str:
-    """Copy a requirements file and those it includes into a folder of one user's."""
-    os.chown(folder, owner, -1)
+    """Copy a requirements file and those it includes into a folder, which only then becomes one user's.
+
+    Before, nobody can plant a link in it that would be written through.
+    """
     copies: dict[str, str] = {}
     waiting = [path]
     while waiting:
@@ -115,6 +117,7 @@ def _copied(path: str, folder: str, owner: int) -> str:
         with open(source, encoding="utf-8") as file:
             included = _INCLUDED.findall(file.read())
         waiting += [os.path.join(os.path.dirname(source), name) for name in included if "://" not in name]
+    os.chown(folder, owner, -1)
     return copies[path]
 
 
