@@ -56,7 +56,7 @@ def create(
     result: dict[str, Any] = __salt__["cmd.run_all"]([*command, path], runas=user, python_shell=False)
     if result["retcode"]:
         if not was_there and os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path, user)
         return result
     if pip and not os.path.exists(os.path.join(path, "bin", "pip")):
         made: dict[str, Any] = __salt__["cmd.run_all"](
@@ -64,6 +64,14 @@ def create(
         )
         return made
     return result
+
+
+def _remove(path: str, user: str | None) -> None:
+    """Remove what was begun, as the one who began it: above it, a folder of that user's may be another one by now."""
+    if user:
+        __salt__["cmd.run_all"](["rm", "-rf", "--", path], runas=user, python_shell=False)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def virtualenv_ver(venv_bin: str, user: str | None = None, **kwargs: Any) -> tuple[int, ...]:

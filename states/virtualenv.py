@@ -119,6 +119,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     files = low.get("requirements")
     listed = files if isinstance(files, list) else str(files or "").split(",")
     reads += [f"path:{os.path.normpath(item)}" for item in map(str, listed) if item.startswith("/")]
+    cwd = os.path.normpath(str(low.get("cwd") or "/"))
+    reads += [f"path:{cwd}/**", "pip"] if cwd.strip("/") else ["pip"]
     for key in ("venv_bin", "python"):
         if str(low.get(key) or "").startswith("/"):
             reads.append(f"path:{os.path.normpath(str(low[key]))}")
@@ -130,9 +132,12 @@ def _python(name: str) -> str:
     return os.path.join(name, "bin", "python")
 
 
-def _version(name: str) -> str:
-    # Where Python writes its version to has changed; Salt's row shows what is on stderr.
-    return str(__salt__["cmd.run_stderr"]([_python(name), "-V"], python_shell=False)).strip("\n")
+def _version(name: str, user: str | None) -> str:
+    """Return what the Python of an environment says of itself, asked as the user whose program it is.
+
+    Where it writes that to has changed; Salt's row shows what is on stderr.
+    """
+    return str(__salt__["cmd.run_stderr"]([_python(name), "-V"], runas=user, python_shell=False)).strip("\n")
 
 
 def _cached(requirements: Any) -> Any:
@@ -149,7 +154,8 @@ def _foretold(row: Row, files: Any, packages: Any, *, clear: bool, user: str | N
     if not os.path.exists(_python(name)):
         return {**row, "result": None, "comment": f"Virtualenv {name} is set to be created"}
     if clear:
-        row["changes"] = {"cleared_packages": __salt__["pip.freeze"](bin_env=name), "old": _version(name)}
+        packages = __salt__["pip.freeze"](bin_env=name, user=user)
+        row["changes"] = {"cleared_packages": packages, "old": _version(name, user)}
         return {**row, "result": None, "comment": f"Virtualenv {name} is set to be cleared"}
     unmet = __salt__["pip.unmet"](packages, files, bin_env=name, user=user) if files or packages else []
     comment = f"Virtualenv {name} is already created"
@@ -164,8 +170,8 @@ def _make(row: Row, making: dict[str, Any]) -> None:
         if not making["clear"]:
             row["comment"] = "virtualenv exists"
             return
-        changes["cleared_packages"] = __salt__["pip.freeze"](bin_env=name)
-        changes["old"] = _version(name)
+        changes["cleared_packages"] = __salt__["pip.freeze"](bin_env=name, user=making["user"])
+        changes["old"] = _version(name, making["user"])
     try:
         done = __salt__["virtualenv.create"](name, **making)
     except CommandExecutionError as error:
@@ -173,7 +179,7 @@ def _make(row: Row, making: dict[str, Any]) -> None:
         raise _Failed(f"Failed to create virtualenv: {error}") from error
     if done["retcode"]:
         raise _Failed(done["stdout"] + done["stderr"])
-    changes["new"] = _version(name)
+    changes["new"] = _version(name, making["user"])
     row["comment"] = "Cleared existing virtualenv" if making["clear"] else "Created new virtualenv"
 
 

@@ -97,6 +97,27 @@ def test_clearing(plugins, system):
     assert system.commands[-1][-2:] == ["--clear", str(system.path)]
 
 
+def test_what_a_user_may_have_changed_is_run_as_that_user(plugins, system):
+    asked = []
+    plugins.salt["cmd.run_stderr"] = lambda command, **options: asked.append((command, options.get("runas"))) or ""
+    plugins.state("virtualenv.managed", name=str(system.path), venv_bin="venv", user="www")
+    plugins.state("virtualenv.managed", name=str(system.path), venv_bin="venv", user="www", clear=True, test=True)
+    assert asked == [([str(system.path / "bin/python"), "-V"], "www")] * 2
+
+
+def test_what_is_left_of_a_failure_is_removed_as_its_user(plugins, system):
+    done = []
+
+    def run(command, **options):
+        done.append((command[0], options.get("runas")))
+        system.path.mkdir(exist_ok=True)
+        return {"retcode": 1, "stdout": "", "stderr": "no room"}
+
+    plugins.salt["cmd.run_all"] = run
+    plugins.call("virtualenv.create", str(system.path), venv_bin="venv", user="www")
+    assert done[-1] == ("rm", "www")
+
+
 def test_failures(plugins, system):
     system.broken = True
     row = plugins.state("virtualenv.managed", name=str(system.path), venv_bin="venv")
@@ -188,5 +209,5 @@ def test_footprint():
     }
     found = virtualenv.mod_footprint(low)
     assert found["writes"] == ["path:/srv/env", "path:/srv/env/**"]
-    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3"} == set(found["reads"])
+    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3", "pip"} == set(found["reads"])
     assert found["makes"] == ["path:/srv"]
