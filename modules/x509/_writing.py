@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import base64
 import os
-import tempfile
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from ..file import atomic  # noqa: TID252 - as `modules` for type checkers
+
 
 def write(path: str, data: bytes, *, secret: bool) -> None:
-    """Write a file through a private one beside it; mode 0600 if it is a secret, 0644 otherwise."""
+    """Replace a file at one stroke; mode 0600 if it is a secret, 0644 otherwise. An old one stays whose it was."""
+    access = atomic.Access(mode=0o600 if secret else 0o644)
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".asyncstate-")
+        atomic.replace_content(os.path.abspath(path), data, access=access)
     except OSError as error:
         raise CommandExecutionError(f"Could not write {path}: {error.strerror}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), 0o600 if secret else 0o644)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        os.unlink(temporary)
-        raise CommandExecutionError(f"Could not write {path}: {error.strerror}") from error
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def checked_encoding(encoding: str) -> None:
