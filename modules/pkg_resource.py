@@ -75,6 +75,7 @@ def parse_targets(
 
     ``({name: version}, "repository")``, or ``([path …], "file")`` for ``sources``, which are fetched;
     ``(None, None)`` if nothing (or nonsense) was asked for. ``name`` may be a comma-separated list.
+    CommandExecutionError for a name that package managers would take for an option of theirs.
     """
     version = kwargs.get("version")
     if pkgs and sources:
@@ -82,15 +83,23 @@ def parse_targets(
         return None, None
     if pkgs:
         packed = pack_pkgs(pkgs, normalize)
-        return (packed, "repository") if packed else (None, None)
+        return (_checked(packed), "repository") if packed else (None, None)
     if sources:
         files = [_local(package, source, saltenv) for package, source in pack_sources(sources, normalize).items()]
         return (files, "file") if files else (None, None)
     if name:
         named = _normaliser(normalize)
-        return {named(each): None if version is None else str(version) for each in str(name).split(",")}, "repository"
+        names = [named(each) for each in str(name).split(",")]
+        return _checked(dict.fromkeys(names, None if version is None else str(version))), "repository"
     log.error("No package sources provided")
     return None, None
+
+
+def _checked(targets: dict[str, str | None]) -> dict[str, str | None]:
+    for name in targets:
+        if name.startswith("-"):
+            raise CommandExecutionError(f"{name!r} cannot be the name of a package: it begins with a dash")
+    return targets
 
 
 def version(*names: str, **kwargs: Any) -> Any:

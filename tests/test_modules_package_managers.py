@@ -416,3 +416,13 @@ def test_apk_tells_what_it_knows(alpine):
         call("pkg.version_cmp", "?", "1.0")
     row = alpine.state("pkg.held", name="musl")
     assert row["comment"].startswith("No any function to get the list of held packages available.")
+
+
+@pytest.mark.parametrize(
+    "asked", [{"name": "-y"}, {"name": "a,--root=/x"}, {"pkgs": ["a", "-y"]}, {"pkgs": [{"-y": "1"}]}]
+)
+def test_no_option_is_taken_for_a_package(tmp_path, asked):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "pkg_resource")
+    with pytest.raises(CommandExecutionError, match="begins with a dash"):
+        harness.call("pkg_resource.parse_targets", **asked)
