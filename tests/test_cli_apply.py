@@ -363,6 +363,16 @@ def test_on_a_terminal_there_are_colours_and_a_live_display(tree, tmp_path):
     assert b"cmd.run: slow (while [" in screen
 
 
+@pytest.mark.feature("F150")
+def test_keywords_of_salts_command_line(run, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text("state_output: terse\nstate_output_profile: false\n")
+    done = run("apply", "good", f"localconfig={config}", "queue=True", "sync_mods=all", "mock=False")
+    assert done.returncode == 0
+    assert "  Name: first - Function: test.nop" in done.stdout
+    assert "mocked" not in done.stdout
+
+
 # check and single
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import click
 import pytest
 
@@ -64,6 +66,24 @@ def test_fold_keywords_takes_salts_spelling():
     accepted = ("test", "pillar", "saltenv", "exclude")
     assert fold_keywords(words, options, accepted) == ["web", "name=kept"]
     assert options == {"test": True, "pillar": {"a": 1}, "saltenv": "dev", "exclude": ("id:x", {"id": "y"}, "z")}
+
+
+@pytest.mark.parametrize(
+    ("word", "taken"),
+    [
+        ("mock=True", {"mock": True}),
+        ("mock=False", {"mock": False}),
+        ("queue=True", {"wait": math.inf}),
+        ("queue=3", {"wait": math.inf}),
+        ("queue=False", {"wait": 0.0}),
+        ("queue=0", {"wait": 0.0}),
+        ("localconfig=/etc/mine.yaml", {"localconfig": "/etc/mine.yaml"}),
+    ],
+)
+def test_keywords_of_a_run(word, taken):
+    options = {}
+    assert fold_keywords([word], options, ("mock", "queue", "localconfig")) == []
+    assert options == taken
 
 
 @pytest.mark.parametrize("words", [["test=maybe"], ["pillar=[1]"], ["pillar={"]])

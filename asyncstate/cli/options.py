@@ -365,7 +365,10 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
     for name in ("file_root", "pillar_root"):
         if options.get(name):
             overrides[f"{name}s"] = _by_environment(options[name])
-    settings = load_settings(options.get("config") or default_files(), overrides)
+    files = [*(options.get("config") or default_files())]
+    if options.get("localconfig"):
+        files.append(options["localconfig"])
+    settings = load_settings(files, overrides)
     if not console.log_level:
         start_logging(console, settings.log_level)
     return settings

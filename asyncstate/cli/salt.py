@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,8 @@ def truth(name: str, text: str) -> bool:
 def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Sequence[str]) -> list[str]:
     """Take ``test=True``, ``pillar={…}``, ``saltenv=x`` … out of ``words`` into ``options``; return the other words.
 
-    Only the names in ``accepted`` are taken. Raises UsageError for a value that makes no sense.
+    Only the names in ``accepted`` are taken. Of ``sync_mods`` nothing is left to do: modules of the tree need no sync.
+    Raises UsageError for a value that makes no sense.
     """
     rest = []
     for word in words:
@@ -66,8 +68,10 @@ def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Seque
             rest.append(word)
             continue
         name, text = pair
-        if name == "test":
+        if name in {"test", "mock"}:
             options[name] = truth(name, text)
+        elif name == "queue":
+            options["wait"] = _queue(text)
         elif name == "pillar":
             options[name] = MappingType().convert(text, None, None)
         elif name == "exclude":
@@ -75,6 +79,12 @@ def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Seque
         else:
             options[name] = text
     return rest
+
+
+def _queue(text: str) -> float:
+    """Return how many seconds to wait: Salt's queue has no end; a number only says how long it may get."""
+    waits = int(text) > 0 if text.isdecimal() else truth("queue", text)
+    return math.inf if waits else 0.0
 
 
 def sls_names(words: Iterable[str]) -> list[str]:

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
 
-_KEYWORDS = ("test", "pillar", "saltenv", "pillarenv", "exclude", "mock")
+_KEYWORDS = (
+    "test",
+    "pillar",
+    "saltenv",
+    "pillarenv",
+    "exclude",
+    "mock",
+    "queue",
+    "sync_mods",
+    "localconfig",
+)
 
 
 class Selection(NamedTuple):

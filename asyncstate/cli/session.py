@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import signal
 import sys
@@ -99,7 +100,8 @@ class Session:
         lock = RunLock(self.settings.cachedir, wait=wait)
         holder = lock.holder() if wait else None
         if holder is not None:
-            self.console.say(f"waiting up to {wait:g} s for process {holder.pid}, running since {holder.since}")
+            limit = "" if math.isinf(wait) else f" up to {wait:g} s"
+            self.console.say(f"waiting{limit} for process {holder.pid}, running since {holder.since}")
         with lock:
             return run_on(self.settings.event_loop, self._run(planned))
 
