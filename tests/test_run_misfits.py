@@ -94,7 +94,7 @@ def row(tmp_path):
     return run
 
 
-@pytest.mark.feature("F072")
+@pytest.mark.feature("B2")
 def test_a_bundled_state_names_the_argument_it_tripped_over(row):
     found = row("host.only: [{name: 192.0.2.1}, {hostnames: 5}]")
     assert found["result"] is False
@@ -104,7 +104,7 @@ def test_a_bundled_state_names_the_argument_it_tripped_over(row):
     )
 
 
-@pytest.mark.feature("F072")
+@pytest.mark.feature("B2")
 def test_authors_of_states_get_their_traceback(row):
     custom = "def broken(name, text: str):\n    return text.strip()\n"
     comment = row("own.broken: [{text: 5}]", custom)["comment"]
@@ -112,7 +112,7 @@ def test_authors_of_states_get_their_traceback(row):
     assert comment.endswith("AttributeError: 'int' object has no attribute 'strip'\n")
 
 
-@pytest.mark.feature("F072")
+@pytest.mark.feature("B2")
 def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
     comment = row("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {flags: LOCALE}]")["comment"]
     assert comment.startswith("An exception occurred in this state: Traceback")

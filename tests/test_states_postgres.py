@@ -377,7 +377,8 @@ def test_a_server_that_does_not_answer_is_one_failed_row(plugins, server, module
 def test_footprints(plugins):
     from asyncstate.states import postgres_cluster, postgres_tablespace, postgres_user
 
-    assert postgres_user.mod_footprint({"name": "ada"}) == {"reads": ["user:postgres"], "writes": ["postgres"]}
-    assert postgres_user.mod_footprint({"user": "pg"})["reads"] == ["user:pg"]
-    assert postgres_tablespace.mod_footprint({"directory": "/d/"})["reads"] == ["user:postgres", "path:/d"]
+    running = "service:postgresql"
+    assert postgres_user.mod_footprint({"name": "ada"}) == {"reads": ["user:postgres", running], "writes": ["postgres"]}
+    assert postgres_user.mod_footprint({"user": "pg"})["reads"] == ["user:pg", running]
+    assert postgres_tablespace.mod_footprint({"directory": "/d/"})["reads"] == ["user:postgres", running, "path:/d"]
     assert postgres_cluster.mod_footprint({"datadir": "/d"})["writes"] == ["postgres", "path:/d/**"]
