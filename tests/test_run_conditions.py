@@ -113,3 +113,10 @@ def test_check_cmd(salt, commands, result, comment):
     verdict = check_commands(low(check_cmd=commands), salt[0])
     assert verdict["result"] is result
     assert verdict.get("comment") == comment
+
+
+@pytest.mark.parametrize(("given", "shown"), [(None, "nothing"), (5, "5"), (True, "True")])
+def test_a_check_cmd_that_is_no_command(salt, given, shown):
+    with pytest.raises(CommandExecutionError, match=f"expected a command or a list of commands, got {shown}"):
+        check_commands(low(check_cmd=given), salt[0])
+    assert salt[1] == []

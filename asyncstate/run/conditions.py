@@ -85,7 +85,10 @@ def not_allowed(name: str) -> Row:
 
 
 def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
-    """Run ``check_cmd``; return what it makes of result and comment."""
+    """Run ``check_cmd``; return what it makes of result and comment. Raises CommandExecutionError for no command."""
+    if not isinstance(low["check_cmd"], (str, list)):
+        given = "nothing" if low["check_cmd"] is None else repr(low["check_cmd"])
+        raise CommandExecutionError(f"check_cmd: expected a command or a list of commands, got {given}")
     shell = current.get().grains.get("shell")
     options = {"shell": shell} if shell else {}
     verdict: Row = {"result": False}
