@@ -9,14 +9,21 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from asyncstate.dunders import __grains__, __salt__
+from asyncstate.dunders import __grains__
 from asyncstate.interfaces.pkg import PkgInterface as _PkgInterface
 
 from .. import _repo_files  # noqa: TID252 - as `modules` for type checkers
-from .._rpm_database import LISTING as _LISTING  # noqa: TID252 - as `modules` for type checkers
-from .._rpm_database import normalised as _normalised  # noqa: TID252 - as `modules` for type checkers
-from .._rpm_database import split_arch as _split_arch  # noqa: TID252 - as `modules` for type checkers
-from .._rpm_versions import compare as _compare  # noqa: TID252 - as `modules` for type checkers
+from .._rpm_answers import (  # noqa: TID252 - as `modules` for type checkers
+    file_dict,
+    file_list,
+    info_installed,
+    list_pkgs,
+    normalize_name,
+    owner,
+    parse_arch,
+    version,
+    version_cmp,
+)
 from ._candidates import latest_version, list_repo_pkgs, list_upgrades, refresh_db, upgrade_available
 from ._holds import hold, list_holds, unhold
 from ._programs import program as _program
@@ -67,65 +74,9 @@ def __virtual__() -> Any:
     return __virtualname__
 
 
-def list_pkgs(versions_as_list: bool = False, removed: bool = False, **kwargs: Any) -> dict[str, Any]:
-    """Return the installed packages and their versions.
-
-    A package of another architecture has it in its name. rpm is asked again only after something changed
-    (``use_context: False`` always asks).
-    """
-    return _LISTING.get(versions_as_list, removed=removed, **kwargs)
-
-
-def version(*names: str, **kwargs: Any) -> Any:
-    """Return the installed version of each name, "" for none; of a single name the version itself."""
-    return __salt__["pkg_resource.version"](*names, **kwargs)
-
-
 def available_version(*names: str, **kwargs: Any) -> Any:
     """The same as `latest_version`."""
     return latest_version(*names, **kwargs)
-
-
-def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any) -> int:
-    """Return -1, 0 or 1: whether the first version is older than, the same as or newer than the second."""
-    return _compare(str(pkg1), str(pkg2), ignore_epoch=ignore_epoch)
-
-
-def normalize_name(name: str) -> str:
-    """Return ``name`` without an architecture that is the machine's own."""
-    return _normalised(name)
-
-
-def parse_arch(name: str) -> dict[str, str | None]:
-    """Return the name and the architecture of ``name.architecture``."""
-    package, architecture = _split_arch(name)
-    return {"name": package, "arch": architecture}
-
-
-def owner(*paths: str, **kwargs: Any) -> Any:
-    """Return the package each path belongs to, "" for none; of a single path the package itself."""
-    return __salt__["lowpkg.owner"](*paths)
-
-
-def file_list(*packages: str, **kwargs: Any) -> Any:
-    """Return the files of packages, ``{"errors": […], "files": […]}``."""
-    return __salt__["lowpkg.file_list"](*packages)
-
-
-def file_dict(*packages: str, **kwargs: Any) -> Any:
-    """Return the files of packages by package, ``{"errors": […], "packages": {…}}``."""
-    return __salt__["lowpkg.file_dict"](*packages)
-
-
-def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what is known of installed packages. ``attr`` lists the fields that are wanted, separated by commas."""
-    about: dict[str, dict[str, Any]] = __salt__["lowpkg.info"](
-        *names, attr=kwargs.get("attr"), failhard=kwargs.get("failhard", False)
-    )
-    return {
-        name: {"source" if key == "source_rpm" else key: value for key, value in facts.items()}
-        for name, facts in about.items()
-    }
 
 
 def list_downloaded(root: str | None = None, **kwargs: Any) -> dict[str, dict[str, dict[str, Any]]]:
