@@ -550,3 +550,14 @@ def test_run_chroot_mounts_and_unmounts(plugins, tmp_path):
 
 def test_shells(plugins):
     assert "/bin/sh" in plugins.call("cmd.shells")
+
+
+def test_a_script_is_not_started_while_somebody_has_it_open_for_writing(tmp_path, monkeypatch):
+    from asyncstate.modules import cmd
+
+    script = tmp_path / "script"
+    script.touch()
+    with script.open("ab") as writer:
+        monkeypatch.setattr(cmd.time, "sleep", lambda _seconds: writer.close())
+        cmd._wait_for_writers(str(script))
+        assert writer.closed

@@ -7,6 +7,7 @@ given, and a background process that holds on to the output pipe does not keep t
 
 from __future__ import annotations
 
+import fcntl
 import inspect
 import logging
 import os
@@ -14,6 +15,7 @@ import shlex
 import shutil
 import stat
 import tempfile
+import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -27,6 +29,7 @@ from ._account import Account as _Account
 log = logging.getLogger(__name__)
 
 _SYSTEM_PATH = ("/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin")
+_WRITER_CHECKS, _WRITER_PAUSE = 200, 0.005
 
 
 def run_all(
@@ -149,6 +152,7 @@ def script(
             if not _fetch_script(source, file, template, saltenv, options):
                 return {"pid": 0, "retcode": 1, "stdout": "", "stderr": "", "cache_error": True}
             _hand_over(descriptor, runas)
+        _wait_for_writers(path)
         words = shlex.split(args) if isinstance(args, str) else list(args or [])
         return run_all(
             [path, *words],
@@ -301,6 +305,30 @@ def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: st
         with open(path, "rb") as fetched:
             shutil.copyfileobj(fetched, file)
     return True
+
+
+def _wait_for_writers(path: str) -> None:
+    """Wait until nobody has the script open for writing: the kernel would not run it ("Text file busy").
+
+    We closed it, but a command that another thread starts at this moment has our descriptor until its exec. A lease
+    for reading is refused as long as there is such a writer; where there are no leases we go on.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        for _ in range(_WRITER_CHECKS):
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except BlockingIOError:
+                time.sleep(_WRITER_PAUSE)
+            else:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                return
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
 
 
 def _hand_over(descriptor: int, runas: str | int | None) -> None:
