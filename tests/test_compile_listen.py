@@ -84,3 +84,10 @@ def test_a_scalar_is_not_taken_apart(scalar):
     tree = f"a: {{test.nop: [{{listen_in: {scalar}}}]}}\nb: test.nop\n"
     assert plan(tree).listeners == ()
     assert warnings(tree) == [f"listen_in: {scalar} is ignored: it needs to be a list (state 'a' in SLS 's')"]
+
+
+@pytest.mark.parametrize("item", ["[b]", "5"])
+def test_an_item_that_names_no_state_is_warned_of(item):
+    tree = f"a: {{test.nop: [{{listen_in: [{item}]}}]}}\nb: test.nop\n"
+    assert plan(tree).listeners == ()
+    assert "needs to be a module and its target" in warnings(tree)[0]

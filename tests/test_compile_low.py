@@ -64,6 +64,12 @@ def test_an_entry_with_overrides_of_the_wrong_shape():
     ]
 
 
+@pytest.mark.parametrize("entry", ["[p]", "!!set {p}", "{p: [{name: [q]}]}"])
+def test_a_name_that_is_a_collection(entry):
+    (message,) = messages(f"a: {{test.nop: [{{names: [{entry}, p]}}]}}\n")
+    assert message.endswith("of 'names' in state 'a' in SLS 's' needs to be a string")
+
+
 def test_names_do_not_share_their_arguments():
     compiled = plan("a: {test.nop: [{names: [p, {q: [{require: [b]}]}]}]}\nb: test.nop\n")
     assert [chunk.args for chunk in compiled.chunks] == [{}, {}, {"require": ["b"]}]

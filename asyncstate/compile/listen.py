@@ -86,6 +86,8 @@ class _Listeners:
                     self._warn(draft, f"{key} names '{item}', which is no state of this tree")
                 else:
                     yield self._drafts[number].state, self._drafts[number].id
+            else:
+                self._warn(draft, f"{key}: {item} is ignored: it needs to be a module and its target")
 
     def _targets(self, module: str, target: Any) -> tuple[int, ...]:
         numbers = self._known.get((module, target), ())

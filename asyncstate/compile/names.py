@@ -14,6 +14,9 @@ NamedEntry = Any
 STEP = 10000.0
 """The n-th name runs n/10000 after the order of its state."""
 
+_COLLECTIONS = (dict, list, set)
+"""What YAML may put where a name belongs."""
+
 
 def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) -> list[Draft]:
     """Return one draft for each distinct entry. An entry may override any argument, ``name`` and ``order`` included.
@@ -30,6 +33,10 @@ def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) ->
             _override(copy, overrides, findings)
         else:
             copy.name = entry
+        if isinstance(copy.name, _COLLECTIONS):
+            message = f"The name {copy.name} of 'names' in state '{copy.id}' in SLS '{copy.sls}' needs to be a string"
+            findings.error_at(message, draft.file, draft.line)
+            continue
         copy.fraction = position / STEP
         copies[copy.name, copy.fun] = copy
     return list(copies.values())
@@ -41,7 +48,7 @@ def _distinct(entries: list[NamedEntry]) -> list[NamedEntry]:
     overriding: list[Any] = []
     distinct = []
     for entry in entries:
-        if isinstance(entry, (dict, list)):
+        if isinstance(entry, _COLLECTIONS):
             if entry in overriding:
                 continue
             overriding.append(entry)
