@@ -45,3 +45,9 @@ def test_an_excluded_state_cannot_be_required():
     assert messages(tree) == [
         "Referenced state does not exist for requisite [require: (sls: t)] in state [a] in SLS [s]"
     ]
+
+
+@pytest.mark.parametrize("value", ["[b]", "{b: 1}"])
+def test_a_list_is_no_id(value):
+    (message,) = messages(with_exclude(f"[{{id: {value}}}]"))
+    assert message.startswith("The exclude of ID ")

@@ -64,3 +64,5 @@ def test_traverse_follows_keys_and_indexes():
     assert traverse({"a": [{"b": 1}]}, "a:0:b", ":") == 1
     assert traverse({"a": [1]}, "a:5", ":") is None
     assert traverse("text", "a", ":") is None
+    assert traverse({"a": [{"b": 1}]}, ["a", 0, "b"], ":") == 1
+    assert traverse({"1": 2}, 1, ":") == 2

@@ -19,7 +19,10 @@ def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
 
 
 def apply_excludes(high: HighData) -> None:
-    """Remove what ``__exclude__`` names. What the removed IDs extended or required of others stays."""
+    """Remove what ``__exclude__`` names. What the removed IDs extended or required of others stays.
+
+    An ID that is a list or a mapping is an error; Salt gives up on it.
+    """
     excluded = high.data.pop("__exclude__", None)
     if not excluded:
         return
@@ -32,6 +35,8 @@ def apply_excludes(high: HighData) -> None:
             kind, value = next(iter(item.items()))
             if kind == "sls":
                 patterns[str(value)] = None
+            elif kind == "id" and isinstance(value, (list, dict)):
+                high.findings.error(f"The exclude of ID {value!r} names no ID: exclude one ID an entry")
             elif kind == "id":
                 ids[value] = None
     matched = {}

@@ -78,9 +78,9 @@ def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
     return value
 
 
-def traverse(value: Any, path: str, delimiter: str) -> Any:
-    """Follow keys and list indexes; None where the path ends too early."""
-    for key in path.split(delimiter):
+def traverse(value: Any, path: Any, delimiter: str) -> Any:
+    """Follow keys and list indexes, in a text or a list; None where the path ends too early."""
+    for key in [str(key) for key in path] if isinstance(path, (list, tuple)) else str(path).split(delimiter):
         if isinstance(value, dict):
             if key not in value:
                 return None
