@@ -31,6 +31,7 @@ from asyncstate.sources.fileclient import LocalFileClient, SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
+from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -183,6 +184,7 @@ class StateRuntime:
             matcher=Matcher(opts, grains, pillar),
             pillar=pillar,
             grains=grains,
+            real_path=RealPaths(),
         )
 
     # rendering

@@ -29,7 +29,7 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.compile.aggregate import Aggregation
     from asyncstate.compile.low import Draft
@@ -49,7 +49,8 @@ class StateIndex(Protocol):
 class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
-    ``render(file, context)`` renders one SLS; ``states.has("module.function")`` says what state modules can do.
+    ``render(file, context)`` renders one SLS; ``states.has("module.function")`` says what state modules can do;
+    ``real_path`` where a path leads on the machine.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class Compiler:
         matcher: Matcher,
         pillar: Mapping[str, Any],
         grains: Mapping[str, Any],
+        real_path: Callable[[str], str] | None = None,
     ) -> None:
         self._opts = opts
+        self._real_path = real_path
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -236,7 +239,7 @@ class Compiler:
         if mode == "none":
             return ()
         source: Any = self._states if hasattr(self._states, "find") else None
-        footprints = Footprints(source, mode, findings)
+        footprints = Footprints(source, mode, findings, self._real_path)
         add_footprints(builder, footprints)
         return tuple(footprints.unknown)
 

@@ -66,10 +66,20 @@ class _Module(NamedTuple):
 
 
 class Footprints:
-    """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``."""
+    """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
-    def __init__(self, source: FootprintSource | None, mode: str, findings: Findings) -> None:
+    ``real_path`` tells where a path leads: what is touched through a link is touched under both names.
+    """
+
+    def __init__(
+        self,
+        source: FootprintSource | None,
+        mode: str,
+        findings: Findings,
+        real_path: Callable[[str], str] | None = None,
+    ) -> None:
         self._source = source
+        self._real_path = real_path
         self._strict = mode == "strict"
         self._findings = findings
         self._modules: dict[str, _Module] = {}
@@ -77,6 +87,23 @@ class Footprints:
 
     def of(self, chunk: LowChunk) -> Footprint:
         """Return what a chunk touches, the rule of its formula included."""
+        named = self._named(chunk)
+        if self._real_path is None:
+            return named
+        reads, writes, makes = (self._with_real_names(names) for names in (named.reads, named.writes, named.makes))
+        return Footprint(reads, writes, makes, named.unknown)
+
+    def _with_real_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        more = []
+        for name in names:
+            if name.startswith("path:/") and self._real_path is not None:
+                path, tree, _ = name[5:].partition("/**")
+                real = self._real_path(path)
+                if real != path:
+                    more.append(f"path:{real}{tree}")
+        return (*names, *more) if more else names
+
+    def _named(self, chunk: LowChunk) -> Footprint:
         if chunk.args.get("parallel") is True:
             return Footprint()
         written = chunk.args.get("footprint")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.footprint import Footprints
 from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
     from asyncstate.compile.footprint import FootprintSource
@@ -18,7 +19,7 @@ class SharedNames:
 
     def __init__(self, plan: Plan, states: FootprintSource, mode: str) -> None:
         self._chunks = plan.chunks
-        self._footprints = Footprints(states, mode, Findings())
+        self._footprints = Footprints(states, mode, Findings(), RealPaths())
 
     def between(self, before: int, after: int) -> list[str]:
         """Return what ``after`` has to wait for ``before`` for, as ``after`` names it.

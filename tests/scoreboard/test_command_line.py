@@ -264,3 +264,24 @@ def test_a_state_costs_no_more_than_in_salt():
     """Salt 3008.3: 0.25 ms a call and 0.4 ms of bookkeeping."""
     (milliseconds,) = measured(RUN)
     assert milliseconds < 0.65
+
+
+@pytest.mark.feature("F190")
+def test_what_is_touched_through_a_link_that_is_there_keeps_its_order(sls, tmp_path, width):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "file").symlink_to("real/a")
+    (tmp_path / "real/a").write_text("zero\n")
+    tree = sls(
+        f"one: {{file.append: [{{name: {tmp_path}/file}}, {{text: one}}]}}\n"
+        f"two: {{file.append: [{{name: {tmp_path}/real/a}}, {{text: two}}]}}\n"
+        f"three: {{file.append: [{{name: {tmp_path}/folder/a}}, {{text: three}}]}}\n"
+        f"other: {{file.managed: [{{name: {tmp_path}/folder/b}}, {{contents: b}}]}}\n"
+    )
+    plan = tree.plan(implicit_order="footprint")
+    one, two, three, other = range(4)
+    assert {two, three} <= set(plan.dag.reach([one]))
+    assert three in plan.dag.reach([two])
+    assert other not in plan.dag.reach([one])
+    assert tree.report(concurrency=width, implicit_order="footprint").ok
+    assert (tmp_path / "real/a").read_text() == "zero\none\ntwo\nthree\n"

@@ -1,0 +1,47 @@
+"""Where paths lead: folders and files behind links, and what is not there."""
+
+import os
+
+import pytest
+
+from asyncstate.sources.real_paths import RealPaths
+
+
+@pytest.fixture
+def place(tmp_path):
+    """real/file; folder -> real; file -> real/file; loop -> loop."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/file").touch()
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "file").symlink_to(tmp_path / "real/file")
+    (tmp_path / "loop").symlink_to("loop")
+    return tmp_path
+
+
+CASES = [
+    ("real/file", "real/file"),
+    ("folder", "real"),
+    ("folder/", "real"),
+    ("folder/file", "real/file"),
+    ("folder/new/deep", "real/new/deep"),
+    ("file", "real/file"),
+    ("nothing/here", "nothing/here"),
+    ("loop", "loop"),
+]
+
+
+@pytest.mark.parametrize(("path", "leads_to"), CASES)
+def test_where_a_path_leads(place, path, leads_to):
+    assert RealPaths()(f"{place}/{path}") == f"{os.path.realpath(place)}/{leads_to}"
+
+
+def test_the_root():
+    assert RealPaths()("/") == "/"
+
+
+def test_a_folder_is_looked_at_once(place):
+    real = RealPaths()
+    assert real(f"{place}/folder/x").endswith("/real/x")
+    (place / "folder").unlink()
+    assert real(f"{place}/folder/y").endswith("/real/y")
+    assert RealPaths()(f"{place}/folder/y").endswith("/folder/y")
