@@ -39,6 +39,11 @@ def test_the_root():
     assert RealPaths()("/") == "/"
 
 
+def test_a_path_deeper_than_any_that_exists(place):
+    deep = "/a" * 5000
+    assert RealPaths()(f"{place}/folder{deep}") == f"{os.path.realpath(place)}/real{deep}"
+
+
 def test_a_folder_is_looked_at_once(place):
     real = RealPaths()
     assert real(f"{place}/folder/x").endswith("/real/x")

@@ -6,19 +6,20 @@ import os
 
 
 class RealPaths:
-    """Follows links. Each folder is looked at once: what is asked about later is as it was then."""
+    """Follows links. Each path is looked at once: what is asked about again is as it was the first time."""
 
     def __init__(self) -> None:
-        self._folders: dict[str, str] = {"/": "/"}
+        self._known: dict[str, str] = {"": "/", "/": "/"}
 
     def __call__(self, path: str) -> str:
-        """Return the path without links in it; one that does not exist as far as it does."""
-        folder, name = os.path.split(path.rstrip("/") or "/")
-        real = os.path.join(self._folder(folder), name)
-        return os.path.realpath(real) if os.path.islink(real) else real
-
-    def _folder(self, folder: str) -> str:
-        real = self._folders.get(folder)
-        if real is None:
-            real = self._folders[folder] = os.path.realpath(folder)
-        return real
+        """Return an absolute path without links in it; one that does not exist as far as it does."""
+        unknown = []
+        above = path
+        while above not in self._known:
+            unknown.append(above)
+            above = above.rpartition("/")[0]
+        for below in reversed(unknown):
+            folder, _, name = below.rpartition("/")
+            real = f"{self._known[folder].rstrip('/')}/{name}" if name else self._known[folder]
+            self._known[below] = os.path.realpath(real) if os.path.islink(real) else real
+        return self._known[path]
