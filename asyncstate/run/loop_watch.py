@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import threading
 import time
-from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.errors import Issue
@@ -30,6 +30,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _PLUGINS = (f"{_PACKAGE}states{os.sep}", f"{_PACKAGE}modules{os.sep}")
 _ENTRANCES = (f"{_PACKAGE}run{os.sep}invoke.py", f"{_PACKAGE}run{os.sep}aggregation.py")
 """Where the engine calls plugins; what is on the stack before that belongs to the program around it."""
+_LIBRARIES = (
+    *sorted({os.path.join(path, "") for name, path in sysconfig.get_paths().items() if name.endswith("lib")}),
+    "<",  # frozen modules, compiled templates
+)
 _HINT = "make it a plain def, which runs in a thread, or await what takes long: asyncio.sleep, asyncio.to_thread"
 
 
@@ -103,15 +107,6 @@ class _Suspect:
         self.loop_turned = True
 
 
-@cache
-def _libraries() -> tuple[str, ...]:
-    """Return where libraries lie. Most runs never ask."""
-    import sysconfig  # noqa: PLC0415 - reads a large table
-
-    folders = {os.path.join(path, "") for name, path in sysconfig.get_paths().items() if name.endswith("lib")}
-    return (*sorted(folders), "<")  # and frozen modules, compiled templates
-
-
 def plugin_frame(frame: FrameType | None) -> FrameType | None:
     """Return the innermost plugin function of a stack, given its innermost frame; None if the engine calls no plugin.
 
@@ -123,7 +118,7 @@ def plugin_frame(frame: FrameType | None) -> FrameType | None:
         file = frame.f_code.co_filename
         if file in _ENTRANCES:
             return plugin or library
-        if file.startswith(_PLUGINS) or not file.startswith((_PACKAGE, *_libraries())):
+        if file.startswith(_PLUGINS) or not file.startswith((_PACKAGE, *_LIBRARIES)):
             plugin = plugin or frame
         elif not file.startswith(_PACKAGE):
             library = frame
