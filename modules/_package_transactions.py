@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,18 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> Changes:
         for name in sorted({*old, *new})
         if old.get(name, "") != new.get(name, "")
     }
+
+
+def local_file(path: str, saltenv: str) -> str:
+    """Return where a package file is here, fetched if ``path`` is a URL. CommandExecutionError if it is nowhere."""
+    if __salt__["config.valid_fileproto"](path):
+        cached = __salt__["cp.cache_file"](path, saltenv)
+        if not cached:
+            raise CommandExecutionError(f"Unable to retrieve {path} from saltenv '{saltenv}'")
+        return str(cached)
+    if not os.path.exists(path):
+        raise CommandExecutionError(f"{path} does not exist on minion")
+    return path
 
 
 def reason(answer: Answer) -> str:

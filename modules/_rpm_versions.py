@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _SEGMENT = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
 
@@ -19,6 +23,15 @@ def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
     if order or not (left[2] and right[2]):
         return order
     return compare_part(left[2], right[2])
+
+
+def newer(names: Iterable[str], offered: Mapping[str, list[str]], installed: Mapping[str, list[str]]) -> dict[str, str]:
+    """Return the newest version offered of each package, "" unless it is newer than all that are installed."""
+    found = {}
+    for name in names:
+        newest = next(iter(offered.get(name, ())), "")
+        found[name] = newest if all(compare(each, newest) < 0 for each in installed.get(name, [])) else ""
+    return found
 
 
 def split(version: str) -> tuple[int, str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Any
 
 from asyncstate.dunders import __context__, __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.lowpkg import LowpkgInterface
+
+from ._package_transactions import local_file
 
 __virtualname__ = LowpkgInterface(__name__)()
 __smi_grains__ = {"os": "Debian", "os_family": "Debian"}
@@ -39,13 +40,7 @@ def __virtual__() -> Any:
 
 def bin_pkg_info(path: str, saltenv: str = "base") -> dict[str, str]:
     """Return ``name``, ``version`` and ``arch`` of a package file. CommandExecutionError if it is none."""
-    if __salt__["config.valid_fileproto"](path):
-        cached = __salt__["cp.cache_file"](path, saltenv)
-        if not cached:
-            raise CommandExecutionError(f"Unable to retrieve {path} from saltenv '{saltenv}'")
-        path = str(cached)
-    elif not os.path.exists(path):
-        raise CommandExecutionError(f"{path} does not exist on minion")
+    path = local_file(path, saltenv)
     done = _dpkg(["dpkg-deb", "--field", path, "Package", "Version", "Architecture"])
     if done["retcode"]:
         raise CommandExecutionError(f"Unable to get info for {path}: {done['stderr']}".removesuffix(": "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +11,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.lowpkg import LowpkgInterface
 
 from . import _rpm_versions
+from ._package_transactions import local_file
 from ._rpm_database import QUERY_FORMAT, parsed
 
 __virtualname__ = LowpkgInterface(__name__)()
@@ -62,13 +62,7 @@ def __virtual__() -> bool | tuple[bool, str]:
 
 def bin_pkg_info(path: str, saltenv: str = "base") -> dict[str, Any]:
     """Return ``name``, ``version`` and ``arch`` of a package file. CommandExecutionError if it is none."""
-    if __salt__["config.valid_fileproto"](path):
-        cached = __salt__["cp.cache_file"](path, saltenv)
-        if not cached:
-            raise CommandExecutionError(f"Unable to retrieve {path} from saltenv '{saltenv}'")
-        path = str(cached)
-    elif not os.path.exists(path):
-        raise CommandExecutionError(f"{path} does not exist on minion")
+    path = local_file(path, saltenv)
     done = _rpm("-qp", "--nosignature", "--queryformat", QUERY_FORMAT, path)
     package = parsed(str(done["stdout"]))
     if done["retcode"] or package is None:

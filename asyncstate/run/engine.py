@@ -36,9 +36,10 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.rows import failed_row, number_rows, sub_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from asyncstate.load.host import PluginHost
+    from asyncstate.load.plugin import LoadedModule
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -90,11 +91,12 @@ class Engine:
         self._sleep = sleep
         self._clock = clock
         self._failhard = _failhard_chunks(plan, options)
+        modules = _modules(plan, host)
         self._machine = Machine(
             plan,
             failhard=self._failhard,
-            exclusive=_exclusive_chunks(plan, host),
-            lanes=_lanes(plan, host),
+            exclusive=_exclusive_chunks(plan, modules),
+            lanes=_lanes(plan, modules),
             limits=options.lanes,
             shuffle=options.shuffle,
         )
@@ -438,12 +440,22 @@ def listener_chunk(chunk: LowChunk) -> LowChunk:
 _LISTENER_LOSES = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
 
-def _exclusive_chunks(plan: Plan, host: PluginHost) -> set[int]:
+def _modules(plan: Plan, host: PluginHost) -> dict[str, LoadedModule | None]:
+    """Return the state modules of a plan by name; None where none of the functions named is there."""
+    modules: dict[str, LoadedModule | None] = {}
+    for chunk in plan.chunks:
+        if modules.get(chunk.state) is None:
+            function = host.loaders["states"].find(chunk.function)
+            modules[chunk.state] = function.module if function is not None else None
+    return modules
+
+
+def _exclusive_chunks(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> set[int]:
     """Return the chunks that run alone: by ``exclusive: True``, by an argument ``umask``, or as all of their module do.
 
     A module says it with ``__exclusive__ = True``; ``exclusive: False`` on a state takes that back.
     """
-    said = _said_by_modules(plan, host, "__exclusive__")
+    said = _said("__exclusive__", modules)
     return {
         chunk.index
         for chunk in plan.chunks
@@ -451,9 +463,9 @@ def _exclusive_chunks(plan: Plan, host: PluginHost) -> set[int]:
     }
 
 
-def _lanes(plan: Plan, host: PluginHost) -> dict[int, list[str]]:
+def _lanes(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> dict[int, list[str]]:
     """Return the lanes of chunks: those they name with ``lane``, and the one their module names with ``__lane__``."""
-    said = _said_by_modules(plan, host, "__lane__")
+    said = _said("__lane__", modules)
     found = {}
     for chunk in plan.chunks:
         named = chunk.args.get("lane")
@@ -465,14 +477,8 @@ def _lanes(plan: Plan, host: PluginHost) -> dict[int, list[str]]:
     return found
 
 
-def _said_by_modules(plan: Plan, host: PluginHost, name: str) -> dict[str, Any]:
-    """Return what each state module of a plan says of itself with a module-level name."""
-    said: dict[str, Any] = {}
-    for chunk in plan.chunks:
-        if chunk.state not in said:
-            function = host.loaders["states"].find(chunk.function)
-            said[chunk.state] = function.module.attribute(name) if function is not None else None
-    return said
+def _said(name: str, modules: Mapping[str, LoadedModule | None]) -> dict[str, Any]:
+    return {state: module.attribute(name) if module is not None else None for state, module in modules.items()}
 
 
 def _failhard_chunks(plan: Plan, options: RunOptions) -> frozenset[int]:

@@ -52,15 +52,6 @@ def forget() -> None:
     __context__.pop(_CACHE, None)
 
 
-def changes(old: Versions, new: Versions) -> dict[str, dict[str, str]]:
-    """Return what differs between two lists of packages, sorted by name."""
-    return {
-        name: {"old": old.get(name, ""), "new": new.get(name, "")}
-        for name in sorted({*old, *new})
-        if old.get(name, "") != new.get(name, "")
-    }
-
-
 def get_selections(pattern: str | None = None, state: str | None = None) -> dict[str, list[str]]:
     """Return the packages by what dpkg is told to do with them: ``install``, ``hold``, ``deinstall``, ``purge``.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
+from .._package_transactions import changes, lifted  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import latest_version, list_repo_pkgs, refresh_db
-from ._installed import changes, forget, get_selections, hold, list_pkgs, unhold
+from ._installed import forget, get_selections, hold, list_pkgs, unhold
 from ._programs import call
 from ._versions import compare, newest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 Changes = dict[str, Any]
 
@@ -67,7 +67,7 @@ def install(
         orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
     extra = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
-    with _holds_lifted({order.package for order in orders}):
+    with lifted({order.package for order in orders}.intersection(get_selections(state="hold")["hold"]), unhold, hold):
         for how, more in extra.items():
             arguments = [order.argument for order in orders if order.kind == how]
             if arguments:
@@ -224,20 +224,6 @@ def _kind(version: str | None, current: str, *, reinstall: bool) -> str:
     if version is None or fnmatch.fnmatch(newest, version) or not compare(version, newest):
         return "reinstall" if reinstall else "install"
     return "install" if compare(version.rstrip("*"), newest) > 0 else "downgrade"
-
-
-@contextmanager
-def _holds_lifted(names: Iterable[str]) -> Iterator[None]:
-    """Take these packages off hold meanwhile; apt would refuse to change them."""
-    wanted = set(names)
-    held = [name for name in get_selections(state="hold")["hold"] if name in wanted]
-    if held:
-        unhold(pkgs=held)
-    try:
-        yield
-    finally:
-        if held:
-            hold(pkgs=held)
 
 
 def _matching(installed: dict[str, str], wanted: Iterable[str]) -> list[str]:

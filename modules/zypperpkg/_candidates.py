@@ -53,12 +53,7 @@ def latest_version(*names: str, **kwargs: Any) -> Any:
         refresh_db()
     installed = LISTING.get(versions_as_list=True)
     offered = list_repo_pkgs(*names, fromrepo=kwargs.get("fromrepo"))
-    found = {}
-    for name in names:
-        newest = next(iter(offered.get(name, ())), "")
-        current = installed.get(name, [])
-        found[name] = newest if all(_rpm_versions.compare(each, newest) < 0 for each in current) else ""
-    return one_or_all(names, found)
+    return one_or_all(names, _rpm_versions.newer(names, offered, installed))
 
 
 def upgrade_available(name: str, **kwargs: Any) -> bool:

@@ -108,6 +108,16 @@ def test_a_module_with_a_lane_of_its_own(crowd):
 
 
 @pytest.mark.feature("F134")
+def test_a_function_that_is_not_there_hides_no_lane(crowd):
+    module = "__lane__ = 'manager'\nasync def run(name):\n    return await __states__['x.run'](name=name)\n"
+    lines = ["a: managed.rnu", *(f"m{n}: {{managed.run: [{{parallel: true}}]}}" for n in range(4))]
+    crowd.write({"_states/managed.py": module, "a.sls": "\n".join(lines)})
+    report = crowd.report(concurrency=16)
+    assert [row["result"] for row in report.rows.values()] == [False, True, True, True, True]
+    assert crowd.crowd.most["m"] == 1
+
+
+@pytest.mark.feature("F134")
 @pytest.mark.parametrize("name", ["pkg", "pkgrepo"])
 def test_no_two_package_states_at_once(name):
     assert importlib.import_module(f"asyncstate.states.{name}").__lane__ == "pkgdb"
