@@ -13,6 +13,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ ArgumentError                low data does not fit the function's signature
     ├─ CommandExecutionError        an execution module could not do its work
     ├─ InvocationError              an execution module was called wrongly
+    ├─ PathRefused                  a path leads where somebody else than root could have led it
     ├─ RunCancelled                 the run was cancelled or ran out of time
     └─ LockHeld(pid, since)         another run holds the root
 """
@@ -137,6 +138,14 @@ class CommandExecutionError(AsyncStateError):
 
 class InvocationError(AsyncStateError, TypeError):
     """An execution module was called with arguments that make no sense."""
+
+
+class PathRefused(AsyncStateError):
+    """A path is not used: others than root could have planted what is on its way, or at its end.
+
+    The text says what that is, whose it is and what to do; it is the whole comment of a state's row. See
+    `asyncstate.filesystem`.
+    """
 
 
 class RunCancelled(AsyncStateError):

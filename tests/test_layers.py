@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-PLUGIN_MAY_IMPORT = ("asyncstate.__version__", "asyncstate.dunders", "asyncstate.errors", "asyncstate.interfaces")
+PLUGIN_MAY_IMPORT = (
+    "asyncstate.__version__",
+    "asyncstate.dunders",
+    "asyncstate.errors",
+    "asyncstate.filesystem",
+    "asyncstate.interfaces",
+)
 
 
 def test_imports_only_go_down(checkout):

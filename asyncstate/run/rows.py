@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import resolved
+from asyncstate.errors import PathRefused
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
@@ -35,7 +36,12 @@ def mocked_row(name: Any) -> Row:
 
 
 def exception_row(name: Any, error: BaseException) -> Row:
-    """A row for a state function that raised. The traceback begins in the plugin, not in the engine."""
+    """A row for a state function that raised. The traceback begins in the plugin, not in the engine.
+
+    A refused path is no accident: its words are the comment.
+    """
+    if isinstance(error, PathRefused):
+        return failed_row(name, str(error))
     import traceback  # noqa: PLC0415 - only states that raise
 
     trace = error.__traceback__

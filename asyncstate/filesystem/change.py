@@ -1,0 +1,121 @@
+"""Changing names, owners, modes and times. Named after ``os``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from functools import cache
+from typing import NamedTuple
+
+from . import place, query
+
+_AT_EMPTY_PATH = 0x1000
+
+
+class Access(NamedTuple):
+    """Owner, group and permission bits a file is to have; -1 keeps what is there."""
+
+    uid: int = -1
+    gid: int = -1
+    mode: int = -1
+
+
+KEEP = Access()
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def give_descriptor(descriptor: int, access: Access) -> None:
+    """Set owner and mode of what an ``O_PATH`` descriptor holds. A link gets an owner only: it has no mode.
+
+    The owner first, because changing it clears set-user-ID bits.
+    """
+    if access.uid != -1 or access.gid != -1:
+        done = _libc().fchownat(
+            descriptor, b"", ctypes.c_uint32(access.uid), ctypes.c_uint32(access.gid), _AT_EMPTY_PATH
+        )
+        if done != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+    if access.mode != -1 and not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+        os.chmod(f"/proc/self/fd/{descriptor}", access.mode)
+
+
+def give(path: str, access: Access, *, follow: bool = True) -> None:
+    """Set owner and mode of what is there; of a link itself, its owner only, unless ``follow``."""
+    if access != KEEP:
+        with place.pinned(path, follow=follow) as descriptor:
+            try:
+                give_descriptor(descriptor, access)
+            except OSError as error:
+                error.filename = path
+                raise
+
+
+def set_times(path: str, times: tuple[float, float] | None) -> None:
+    """Set access and modification time of what ``path`` leads to (seconds since the epoch), to now for None."""
+    with place.pinned(path) as descriptor:
+        os.utime(f"/proc/self/fd/{descriptor}", times)
+
+
+def mkdir(path: str, mode: int = 0o777) -> None:
+    """Make a directory."""
+    with place.parent(path) as here:
+        os.mkdir(here.name, mode, dir_fd=here.fd)
+
+
+def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
+    """Make a directory and those above it that are missing, all with ``mode``."""
+    missing = []
+    folder = path.rstrip("/") or "/"
+    while not query.is_directory(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder) or "."
+    if not missing and not exist_ok:
+        raise FileExistsError(path)
+    for folder in reversed(missing):
+        try:
+            mkdir(folder, mode)
+        except FileExistsError:
+            if not query.is_directory(folder):
+                raise
+
+
+def remove(path: str) -> None:
+    """Remove a file or a link, never what it leads to."""
+    with place.parent(path) as here:
+        os.unlink(here.name, dir_fd=here.fd)
+
+
+def rmdir(path: str) -> None:
+    """Remove an empty directory."""
+    with place.parent(path) as here:
+        os.rmdir(here.name, dir_fd=here.fd)
+
+
+def rename(source: str, target: str) -> None:
+    """Rename within a file system; what stands at ``target`` is replaced. Links at both ends are just names."""
+    with place.parent(source) as here, place.parent(target) as there:
+        os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
+
+
+def link(source: str, target: str) -> None:
+    """Give the file ``source`` a second name."""
+    with place.parent(source) as here, place.parent(target) as there:
+        os.link(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
+
+
+def symlink(text: str, path: str) -> None:
+    """Make ``path`` a symbolic link that holds ``text``."""
+    with place.parent(path) as here:
+        os.symlink(text, here.name, dir_fd=here.fd)
+
+
+def mknod(path: str, mode: int, device: int = 0) -> None:
+    """Make a device or a pipe."""
+    with place.parent(path) as here:
+        os.mknod(here.name, mode, device, dir_fd=here.fd)

@@ -1,0 +1,182 @@
+"""From a path to descriptors: of what it names (`pinned`), or of the folder that is in (`parent`)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from asyncstate.errors import PathRefused
+
+from . import openat2, steps, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_THING = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def absolute(path: str) -> str:
+    """Return ``path`` from ``/`` on; nothing of it is resolved."""
+    return path if path.startswith("/") else os.path.join(os.getcwd(), path)
+
+
+def descriptor_of(path: str, *, follow: bool = True) -> int:
+    """Return an ``O_PATH`` descriptor of what ``path`` names, of a link itself unless ``follow``; the caller closes it.
+
+    OSError as from ``open``, PathRefused where the rule of this package forbids to go there.
+    """
+    if not trust.is_root():
+        return os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    path = absolute(path)
+    if "/.." not in path and openat2.is_available():
+        try:
+            descriptor = openat2.open_without_links(path, _THING)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        else:
+            if not follow or not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                return descriptor
+            os.close(descriptor)
+    reached = steps.walk(path, follow=follow)
+    os.close(reached.folder)
+    if reached.fd == -1:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return reached.fd
+
+
+def open_folder(path: str) -> int:
+    """Return an ``O_PATH`` descriptor of a folder. OSError if there is none, PathRefused as `descriptor_of`."""
+    if not trust.is_root():
+        return os.open(path or ".", _FOLDER)
+    path = absolute(path)
+    if "/.." not in path and openat2.is_available():
+        try:
+            return openat2.open_without_links(path, _FOLDER)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+    reached = steps.walk(path, follow=True)
+    os.close(reached.folder)
+    if reached.fd == -1:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if not stat.S_ISDIR(os.fstat(reached.fd).st_mode):
+        os.close(reached.fd)
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return reached.fd
+
+
+class Place:
+    """A name in a folder held open: ``with parent(path) as place: os.mkdir(place.name, dir_fd=place.fd)``.
+
+    Whatever happens to the path meanwhile, ``fd`` (``O_PATH``) stays that folder. ``path`` is for messages.
+    """
+
+    __slots__ = ("fd", "name", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        bare = path.rstrip("/") or "/"
+        folder, self.name = os.path.split(bare)
+        if self.name in ("", ".", ".."):
+            folder, self.name = bare, "."
+        try:
+            self.fd = open_folder(folder)
+        except OSError as error:
+            error.filename = path
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.fd)
+        if isinstance(error, OSError) and error.filename == self.name:
+            error.filename = self.path
+
+    def lstat(self) -> os.stat_result:
+        """Return the stat of what is there, of a link itself."""
+        return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
+
+    def open(self, flags: int, mode: int = 0o600) -> int:
+        """Open what is there, never through a link and never waiting for the other end of a pipe."""
+        flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        return os.open(self.name, flags, mode, dir_fd=self.fd)
+
+
+def parent(path: str) -> Place:
+    """Open the folder ``path`` is in; a slash at its end counts for nothing. Errors are those of `open_folder`."""
+    return Place(path)
+
+
+@contextmanager
+def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator[int]:
+    """Yield an ``O_PATH`` descriptor of what ``path`` names: the same thing, whatever is put in its place meanwhile.
+
+    ``/proc/self/fd/N`` is a path to it. With ``changing``, a hard link that a user can have planted is refused.
+    """
+    descriptor = descriptor_of(path, follow=follow)
+    try:
+        if changing:
+            require_own_name(path, os.fstat(descriptor), follow=follow)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:
+    """Refuse what was reached by ``path`` if it is a hard link somebody else than its owner can have made."""
+    if found.st_nlink == 1 or not stat.S_ISREG(found.st_mode) or not trust.is_root():
+        return
+    reached = steps.walk(absolute(path), follow=follow)
+    try:
+        if reached.fd == -1 or not os.path.samestat(os.fstat(reached.fd), found):
+            raise PathRefused(f"{path} was exchanged while it was opened")
+        folder = os.fstat(reached.folder)
+        who = trust.NOBODY_KNOWN if trust.is_shared(folder) else trust.changer(reached.folder, folder)
+    finally:
+        os.close(reached.folder)
+        if reached.fd != -1:
+            os.close(reached.fd)
+    if who is not None and who != found.st_uid:
+        raise PathRefused(
+            f"Refusing to use {path}: the file has {found.st_nlink} names and belongs to "
+            f"{trust.name_of(found.st_uid)}, but {trust.name_of(who)} can have put it there. Remove that name, or "
+            "copy the file."
+        )
+
+
+def resolved(path: str) -> str:
+    """Return the path with links at its end followed, by the rule of this package: what an edit of it would write.
+
+    The parts before the last stay as they are written. PathRefused for a link that others can have planted.
+    """
+    if not trust.is_root():
+        for _ in range(steps.LINKS):
+            try:
+                path = os.path.join(os.path.dirname(path), os.readlink(path))
+            except OSError:
+                return path
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    path = absolute(path)
+    try:
+        descriptor = descriptor_of(path, follow=False)
+    except OSError:
+        return path
+    try:
+        if not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+            return path
+    finally:
+        os.close(descriptor)
+    reached = steps.walk(path, follow=True)
+    os.close(reached.folder)
+    if reached.fd != -1:
+        os.close(reached.fd)
+    return reached.path

@@ -1,0 +1,140 @@
+"""Looking: what there is, what kind it is, what is in it. Named after ``os`` and ``os.path``."""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from typing import TYPE_CHECKING
+
+from . import place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def stat(path: str) -> os.stat_result:
+    """Return the stat of what ``path`` leads to."""
+    descriptor = place.descriptor_of(path)
+    try:
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lstat(path: str) -> os.stat_result:
+    """Return the stat of ``path`` itself, also if it is a link."""
+    descriptor = place.descriptor_of(path, follow=False)
+    try:
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _kind(path: str, look: Callable[[str], os.stat_result]) -> int:
+    try:
+        return look(path).st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def exists(path: str) -> bool:
+    """Tell whether ``path`` leads to anything."""
+    return _kind(path, stat) != 0
+
+
+def lexists(path: str) -> bool:
+    """Tell whether there is anything at ``path``, be it a link that leads nowhere."""
+    return _kind(path, lstat) != 0
+
+
+def is_directory(path: str) -> bool:
+    """Tell whether ``path`` leads to a directory."""
+    return modes.S_ISDIR(_kind(path, stat))
+
+
+def is_plain_directory(path: str) -> bool:
+    """Tell whether ``path`` is a directory itself, not a link to one."""
+    return modes.S_ISDIR(_kind(path.rstrip("/") or path, lstat))
+
+
+def is_file(path: str) -> bool:
+    """Tell whether ``path`` leads to a regular file."""
+    return modes.S_ISREG(_kind(path, stat))
+
+
+def is_link(path: str) -> bool:
+    """Tell whether ``path`` is a symbolic link."""
+    return modes.S_ISLNK(_kind(path, lstat))
+
+
+def same_file(one: str, other: str) -> bool:
+    """Tell whether two paths lead to the same thing."""
+    return os.path.samestat(stat(one), stat(other))
+
+
+def readlink(path: str) -> str:
+    """Return what a symbolic link holds."""
+    with place.parent(path) as here:
+        return os.readlink(here.name, dir_fd=here.fd)
+
+
+def listdir(path: str) -> list[str]:
+    """Return the names in a directory, as ``os.listdir`` has them."""
+    descriptor = place.open_folder(path)
+    try:
+        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        return os.listdir(readable)
+    finally:
+        os.close(readable)
+
+
+def _listed(path: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of directories and links to them, those of all else, and those of directories alone."""
+    folders: list[str] = []
+    files: list[str] = []
+    plain: list[str] = []
+    descriptor = place.open_folder(path)
+    try:
+        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        with os.scandir(readable) as entries:
+            for entry in entries:
+                try:
+                    is_folder = entry.is_dir()
+                except OSError:
+                    is_folder = False
+                (folders if is_folder else files).append(entry.name)
+                if is_folder and not entry.is_symlink():
+                    plain.append(entry.name)
+    finally:
+        os.close(readable)
+    return folders, files, plain
+
+
+def walk(top: str, *, topdown: bool = True, follow: bool = False) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield ``(folder, directories, files)`` as ``os.walk`` does; what cannot be read is left out.
+
+    Links to directories count as directories and are entered with ``follow`` only. Each folder is reached on its own,
+    by the rule of this package, however deep it is. Top down, directories may be taken out of the list.
+    """
+    todo: list[tuple[str, tuple[list[str], list[str]] | None]] = [(top, None)]
+    while todo:
+        folder, seen = todo.pop()
+        if seen is not None:
+            yield folder, *seen
+            continue
+        try:
+            folders, files, plain = _listed(folder)
+        except OSError:
+            continue
+        if topdown:
+            yield folder, folders, files
+        else:
+            todo.append((folder, (folders, files)))
+        keep = set(plain)
+        todo += [(os.path.join(folder, name), None) for name in reversed(folders) if follow or name in keep]

@@ -1,0 +1,86 @@
+"""Reading regular files, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import PathRefused
+
+from . import openat2, place, trust
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+READ_LIMIT = 1 << 28
+"""Bytes of the largest file that is read as a whole."""
+_CHUNK = 1 << 16
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+def open_read(path: str) -> BinaryIO:
+    """Open a regular file for reading. OSError as from ``open``; PathRefused for a pipe, a device or a planted link."""
+    return os.fdopen(read_descriptor(path), "rb")
+
+
+def read_descriptor(path: str) -> int:
+    """Open as `open_read` does and return the descriptor."""
+    descriptor = _opened(path)
+    try:
+        found = os.fstat(descriptor)
+        _require_regular(path, found)
+        place.require_own_name(path, found)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _opened(path: str) -> int:
+    try:
+        if not trust.is_root():
+            return os.open(path, _READ)
+        if "/.." not in path and openat2.is_available():
+            return openat2.open_without_links(place.absolute(path), _READ)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise PathRefused(f"Refusing to read {path}: it is a socket") from error
+        if error.errno != errno.ELOOP or not trust.is_root():
+            raise
+    pinned = place.descriptor_of(path)
+    try:
+        _require_regular(path, os.fstat(pinned))
+        return os.open(f"/proc/self/fd/{pinned}", _READ)
+    finally:
+        os.close(pinned)
+
+
+def _require_regular(path: str, found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode):
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+    raise PathRefused(f"Refusing to read {path}: it is {kind}")
+
+
+def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
+    """Return all a regular file holds; PathRefused if that is more than ``limit`` bytes."""
+    with open_read(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        parts: list[bytes] = []
+        left = limit - size + 1  # what grows meanwhile, or has no size, like what is below /proc
+        while size <= limit and left > 0 and (part := stream.read(max(size, _CHUNK))):
+            parts.append(part)
+            left = limit - sum(map(len, parts)) + 1
+    if size > limit or left <= 0:
+        raise PathRefused(f"Refusing to read {path}: it holds more than the {limit} bytes that are read at once")
+    return b"".join(parts)

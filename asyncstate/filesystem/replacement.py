@@ -1,0 +1,201 @@
+"""Writing a file so that nobody ever sees half of it.
+
+The new content goes into a private file beside the destination, is synced, gets its owner and mode, and is renamed into
+place. All of it happens relative to a folder that was opened once: exchanging the folder meanwhile has no effect.
+
+What replaces older content is synced before it gets its name, so a power cut leaves the old or the new, never
+nothing. A file that was not there before is only noted: to sync each took 0.2 ms on an idle ext4 and 3 ms on a busy
+one, up to ten times the rest of the work. Its run syncs all of them together, at its end.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, Self
+
+from asyncstate.dunders import current
+from asyncstate.errors import PathRefused
+
+from . import place
+from .change import KEEP, Access
+from .reading import open_read
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_CHUNK = 1 << 20
+_UNSYNCED = "asyncstate.unsynced"
+_ENOUGH = 33
+"""Paths noted of one device: with so many a run syncs the whole file system."""
+
+
+class Replacement:
+    """A file being written beside its destination; nothing of it remains unless `commit` was called.
+
+    ``with Replacement(path, 0o600) as new: new.write(data); new.commit(sync=True)``. ``mode`` is that of ``open(2)``:
+    0o666 lets the kernel apply the umask, which no thread of a shared process may touch or needs to know.
+    """
+
+    __slots__ = ("_committed", "_place", "_temporary", "fd", "path")
+
+    def __init__(self, path: str, mode: int = 0o600) -> None:
+        self.path = path
+        self._committed = False
+        self._place = place.parent(path)
+        self._temporary = f".{self._place.name[:200]}.{os.urandom(6).hex()}"
+        try:
+            self.fd = os.open(
+                self._temporary,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+                mode,
+                dir_fd=self._place.fd,
+            )
+        except BaseException:
+            os.close(self._place.fd)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self.fd)
+        try:
+            if not self._committed:
+                os.unlink(self._temporary, dir_fd=self._place.fd)
+        finally:
+            os.close(self._place.fd)
+
+    def write(self, data: bytes) -> None:
+        """Write all of ``data``."""
+        _write(self.fd, data)
+
+    def copy_from(self, source: str) -> None:
+        """Write what the file ``source`` holds."""
+        with open_read(source) as stream:
+            while chunk := stream.read(_CHUNK):
+                self.write(chunk)
+
+    def give(self, access: Access) -> None:
+        """Set owner and mode. The owner first, because changing it clears set-user-ID bits."""
+        if access.uid != -1 or access.gid != -1:
+            os.fchown(self.fd, access.uid, access.gid)
+        if access.mode != -1:
+            os.fchmod(self.fd, access.mode)
+
+    def commit(self, *, sync: bool) -> None:
+        """Put the file under its name, whatever stands there (a directory apart); ``sync`` it first.
+
+        A name that is a mount point (``/etc/hosts`` in a container) can't be renamed over: it is written in place.
+        """
+        if sync:
+            os.fsync(self.fd)
+        folder = self._place.fd
+        try:
+            os.rename(self._temporary, self._place.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            self._write_in_place()
+        else:
+            self._committed = True
+            if not sync:
+                _note_unsynced(self.path, os.fstat(self.fd).st_dev)
+
+    def _write_in_place(self) -> None:
+        target = self._place.open(os.O_WRONLY)
+        try:
+            if not stat.S_ISREG(os.fstat(target).st_mode):
+                raise PathRefused(f"Refusing to write {self.path}: what is mounted there is no regular file")
+            with open(f"/proc/self/fd/{self.fd}", "rb") as written:
+                os.ftruncate(target, 0)
+                while chunk := written.read(_CHUNK):
+                    _write(target, chunk)
+            os.fsync(target)
+        finally:
+            os.close(target)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _note_unsynced(path: str, device: int) -> None:
+    """Leave word of a new file for the end of the run. Outside of one nobody waits for the disk."""
+    call = current.get(None)
+    if call is None:
+        return
+    paths = call.context.setdefault(_UNSYNCED, {}).setdefault(device, [])
+    if len(paths) < _ENOUGH:
+        paths.append(path)
+
+
+def replace_content(path: str, data: bytes | None, source: str = "", access: Access = KEEP) -> None:
+    """Give ``path`` the content ``data``, or that of the file ``source``.
+
+    An existing file keeps its owner, mode and extended attributes but for what ``access`` says; a new one is created as
+    the umask has it. ``path`` itself is replaced if it is a link: see `resolved`.
+    """
+    try:
+        pinned = place.descriptor_of(path, follow=False)
+    except FileNotFoundError:
+        pinned = -1
+    try:
+        old = os.fstat(pinned) if pinned != -1 else None
+        keep = old is not None and stat.S_ISREG(old.st_mode)
+        with Replacement(path, 0o600 if keep or access.mode != -1 else 0o666) as new:
+            if data is None:
+                new.copy_from(source)
+            else:
+                new.write(data)
+            if old is not None and keep:
+                new.give(merged(access, old, os.fstat(new.fd)))
+                copy_attributes(f"/proc/self/fd/{pinned}", new.fd)
+            else:
+                new.give(access)
+            new.commit(sync=keep)
+    finally:
+        if pinned != -1:
+            os.close(pinned)
+
+
+def copy_file(source: str, target: str) -> None:
+    """Make ``target`` a copy of the file ``source``, with its owner and mode: all taken from one descriptor."""
+    with open_read(source) as stream:
+        found = os.fstat(stream.fileno())
+        with Replacement(target) as new:
+            while chunk := stream.read(_CHUNK):
+                new.write(chunk)
+            new.give(Access(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)))
+            new.commit(sync=True)
+
+
+def merged(access: Access, old: os.stat_result, new: os.stat_result) -> Access:
+    """Fill what ``access`` leaves open from the ``old`` file; -1 where the ``new`` one has it already."""
+    uid = old.st_uid if access.uid == -1 else access.uid
+    gid = old.st_gid if access.gid == -1 else access.gid
+    mode = stat.S_IMODE(old.st_mode) if access.mode == -1 else access.mode
+    return Access(-1 if uid == new.st_uid else uid, -1 if gid == new.st_gid else gid, mode)
+
+
+def copy_attributes(path: str, descriptor: int) -> None:
+    """Copy extended attributes: access control lists, SELinux labels, user attributes.
+
+    ``path`` is one of a descriptor: ``/proc/self/fd/N``.
+    """
+    try:
+        names = os.listxattr(path)
+    except OSError:
+        return
+    for name in names:
+        if name != "security.capability":  # belongs to the old content, as in write(2), which drops it
+            try:
+                os.setxattr(descriptor, name, os.getxattr(path, name))
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENODATA):
+                    raise

@@ -1,0 +1,169 @@
+"""Walking a path part by part, where it has links or the kernel has no openat2."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import NamedTuple
+
+from asyncstate.errors import PathRefused
+
+from . import trust
+
+LINKS = 40
+"""How many links the kernel follows before it gives up; so do we."""
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Reached(NamedTuple):
+    """Where a path ends.
+
+    ``fd`` is what it names, -1 if there is nothing (yet); ``folder`` the folder that is in, under ``name``. Both are
+    ``O_PATH`` descriptors the caller closes. ``path`` is the path given, but for links at its end, which are followed.
+    """
+
+    fd: int
+    folder: int
+    name: str
+    path: str
+
+
+class _Doubt(NamedTuple):
+    """A link on the way that ``uid`` can have put there."""
+
+    link: str
+    uid: int
+
+
+def walk(path: str, *, follow: bool) -> Reached:
+    """Follow an absolute path by the rule of this package; ``follow`` tells whether a link at its end is followed.
+
+    OSError as from the kernel; PathRefused for a link that others can have planted.
+    """
+    steps = _Steps(path, follow=follow)
+    try:
+        fd = steps.take()
+        steps.settle(fd)
+    except BaseException:
+        steps.close()
+        raise
+    return Reached(fd, steps.folder, steps.name, steps.path)
+
+
+class _Steps:
+    def __init__(self, path: str, *, follow: bool) -> None:
+        self.path = path
+        self.follow = follow or path.endswith("/")
+        self.todo = _parts(path)
+        self.doubts: list[_Doubt] = []
+        self.hops = 0
+        self.folder = -1
+        self.name = "."
+        self._start()
+
+    def _start(self) -> None:
+        """Stand at ``/``: whoever could lead us astray on the way here, he cannot change that."""
+        self.close()
+        self.folder = os.open("/", _FOLDER)
+        self.found = os.fstat(self.folder)
+        self.changer = trust.changer(self.folder, self.found)
+        self.at = "/"
+        self.name = "."
+
+    def close(self) -> None:
+        if self.folder != -1:
+            os.close(self.folder)
+            self.folder = -1
+
+    def take(self) -> int:
+        """Go all the way; return a descriptor of what is at its end, -1 if nothing is there."""
+        if not self.todo:
+            return os.open(".", _ANY, dir_fd=self.folder)
+        while True:
+            self.name = self.todo.pop()
+            if self.name == ".." and self.changer is not None:
+                self.doubts.append(_Doubt(self.at, self.changer))
+            try:
+                inner = os.open(self.name, _ANY, dir_fd=self.folder)
+            except FileNotFoundError as error:
+                if self.todo:
+                    error.filename = self.path
+                    raise
+                return -1
+            except OSError as error:
+                error.filename = self.path
+                raise
+            found = os.fstat(inner)
+            if stat.S_ISLNK(found.st_mode) and (self.todo or self.follow):
+                magic = self._follow(inner, found)
+                if magic is None:
+                    continue
+                os.close(inner)
+                inner, found = magic, os.fstat(magic)
+            if not self.todo:
+                return inner
+            self._enter(inner, found)
+
+    def _enter(self, inner: int, found: os.stat_result) -> None:
+        self.close()
+        self.folder, self.found = inner, found
+        self.at = os.path.join(self.at, self.name)
+        if not stat.S_ISDIR(found.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self.path)
+        if self.changer is None:
+            self.changer = trust.changer(inner, found)
+
+    def _follow(self, link: int, found: os.stat_result) -> int | None:
+        """Put what a link holds in its place; return a descriptor where only the kernel knows what that is."""
+        where = os.path.join(self.at, self.name)
+        self.hops += 1
+        if self.hops > LINKS:
+            os.close(link)
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path)
+        owner_counts = self.changer is not None or trust.is_shared(self.found)
+        if owner_counts and not trust.is_ours(found.st_uid):
+            self.doubts.append(_Doubt(where, found.st_uid))
+        if self.changer is not None:
+            self.doubts.append(_Doubt(where, self.changer))
+        target = os.readlink("", dir_fd=link)
+        if ":[" in target and not target.startswith("/") and not self.doubts:
+            return os.open(self.name, os.O_PATH | os.O_CLOEXEC, dir_fd=self.folder)  # /proc/self/fd/0 and the like
+        os.close(link)
+        if not self.todo:
+            self.path = os.path.join(os.path.dirname(self.path.rstrip("/")), target)
+        self.todo += _parts(target)
+        if target.startswith("/"):
+            self._start()
+        if not self.todo:
+            self.todo.append(".")
+        return None
+
+    def settle(self, fd: int) -> None:
+        """Refuse the way taken, unless what was reached belongs to each user who could have planted a link on it."""
+        if not self.doubts:
+            return
+        end = self.folder if fd == -1 else fd
+        owner = os.fstat(end).st_uid
+        for link, uid in self.doubts:
+            if uid != owner:
+                if fd != -1:
+                    os.close(fd)
+                raise PathRefused(_refusal(link, uid, end if fd == -1 else self.folder, owner))
+
+
+def _refusal(link: str, uid: int, folder: int, owner: int) -> str:
+    try:
+        place = os.readlink(f"/proc/self/fd/{folder}")
+    except OSError:
+        place = "elsewhere"
+    return (
+        f"Refusing to follow the symbolic link {link}: {trust.name_of(uid)} can change it, and it leads to {place}, to "
+        f"what belongs to {trust.name_of(owner)}. Name the path it leads to, or make what is on the way root's alone."
+    )
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path, the last first; ``.`` and doubled slashes left out."""
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]

@@ -1,0 +1,208 @@
+"""Removing, copying and moving whole trees, each step from a directory that is held open."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import PathRefused
+
+from . import change, place, query, trust
+from .replacement import copy_attributes, copy_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 1 << 20
+_SET_ID = stat.S_ISUID | stat.S_ISGID
+_DEEP = 64
+"""So many directories are held open at a time. What is deeper is moved up before it is removed."""
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory and all in it. Links are removed, never followed; OSError names what could not be removed."""
+    with place.parent(path) as here:
+        if here.name == ".":
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+        top = os.open(here.name, _FOLDER, dir_fd=here.fd)
+        try:
+            while _empty(top, top, 1, path):
+                pass
+        finally:
+            os.close(top)
+        os.rmdir(here.name, dir_fd=here.fd)
+
+
+def _empty(folder: int, top: int, depth: int, path: str) -> bool:
+    """Remove all in ``folder``; True if some of it is now at the ``top`` of the tree, where it is to be removed."""
+    lifted = depth > _DEEP and _lift(folder, top)
+    for name in os.listdir(folder):
+        try:
+            if not _unlinked(name, folder):
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+                try:
+                    lifted |= _empty(inner, top, depth + 1, os.path.join(path, name))
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=folder)
+        except OSError as error:
+            if error.filename in (None, name):
+                error.filename = os.path.join(path, name)
+            raise
+    return lifted
+
+
+def _unlinked(name: str, folder: int) -> bool:
+    """Remove a name, False if it is a directory; one whose owner was faster is gone."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        # for a directory POSIX has EPERM and Linux EISDIR; with EPERM it may also be a file that is immutable
+        if error.errno not in (errno.EISDIR, errno.EPERM):
+            raise
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise
+        return False
+    return True
+
+
+def _lift(folder: int, top: int) -> bool:
+    """Move the directories in ``folder`` to the top of the tree."""
+    lifted = False
+    for name in os.listdir(folder):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.rename(name, f".asyncstate-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
+            lifted = True
+    return lifted
+
+
+def copy_tree(source: str, target: str) -> None:
+    """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
+
+    What is in ``target`` already stays unless ``source`` has something of that name. PathRefused for pipes, devices and
+    sockets, and for hard links that somebody else than their owner can have made.
+    """
+    change.makedirs(target)
+    with _opened(source) as here, _opened(target) as there:
+        _copy_folder(here, there, source)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    folder = place.open_folder(path)
+    try:
+        readable = os.open(".", _FOLDER, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        yield readable
+    finally:
+        os.close(readable)
+
+
+def _copy_folder(source: int, target: int, path: str) -> None:
+    found = os.fstat(source)
+    for name in os.listdir(source):
+        where = os.path.join(path, name)
+        try:
+            one = os.stat(name, dir_fd=source, follow_symlinks=False)
+            if stat.S_ISLNK(one.st_mode):
+                _clear(name, target)
+                os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+            elif stat.S_ISDIR(one.st_mode):
+                _copy_inner(name, source, target, where)
+            else:
+                _copy_one(name, source, found, target, where)
+        except OSError as error:
+            error.filename = where
+            raise
+    _finish(source, target, found)
+
+
+def _copy_inner(name: str, source: int, target: int, where: str) -> None:
+    inner = os.open(name, _FOLDER, dir_fd=source)
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=target)
+        copied = os.open(name, _FOLDER, dir_fd=target)
+        try:
+            _copy_folder(inner, copied, where)
+        finally:
+            os.close(copied)
+    finally:
+        os.close(inner)
+
+
+def _copy_one(name: str, source: int, folder: os.stat_result, target: int, where: str) -> None:
+    descriptor = os.open(name, _READ, dir_fd=source)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise PathRefused(f"Refusing to copy {where}: it is no regular file, directory or link")
+        if found.st_nlink > 1 and trust.is_root():
+            who = trust.NOBODY_KNOWN if trust.is_shared(folder) else trust.changer(source, folder)
+            if who is not None and who != found.st_uid:
+                raise PathRefused(
+                    f"Refusing to copy {where}: it is a hard link to a file of {trust.name_of(found.st_uid)} that "
+                    f"{trust.name_of(who)} can have put there"
+                )
+        _clear(name, target)
+        copied = os.open(name, _WRITE, 0o600, dir_fd=target)
+        try:
+            while chunk := os.read(descriptor, _CHUNK):
+                view = memoryview(chunk)
+                while view:
+                    view = view[os.write(copied, view) :]
+            _finish(descriptor, copied, found)
+        finally:
+            os.close(copied)
+    finally:
+        os.close(descriptor)
+
+
+def _clear(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
+
+
+def _finish(source: int, target: int, found: os.stat_result) -> None:
+    """Give a copy attributes, mode and times. Set-id bits of another user's file would now be ours."""
+    copy_attributes(f"/proc/self/fd/{source}", target)
+    mode = stat.S_IMODE(found.st_mode)
+    os.fchmod(target, mode if found.st_uid == os.geteuid() else mode & ~_SET_ID)
+    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def move(source: str, target: str) -> None:
+    """Move a file or a tree, across file systems too; as ``shutil.move`` into ``target`` if that is a directory."""
+    if query.is_directory(target):
+        target = os.path.join(target, os.path.basename(source.rstrip("/")))
+        if query.lexists(target):
+            raise FileExistsError(errno.EEXIST, f"Destination path '{target}' already exists")
+    try:
+        change.rename(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _move_across(source, target)
+
+
+def _move_across(source: str, target: str) -> None:
+    found = query.lstat(source)
+    if stat.S_ISLNK(found.st_mode):
+        change.symlink(query.readlink(source), target)
+        change.remove(source)
+    elif stat.S_ISDIR(found.st_mode):
+        copy_tree(source, target)
+        remove_tree(source)
+    else:
+        copy_file(source, target)
+        change.remove(source)

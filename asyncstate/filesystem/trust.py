@@ -1,0 +1,80 @@
+"""Who can change a folder, and so everything below it."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+from functools import cache
+
+NOBODY_KNOWN = -1
+"""Somebody can, but who cannot be said: all others, or the members of a group."""
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+_ACCESS_LIST = "system.posix_acl_access"
+
+
+def is_root() -> bool:
+    """Tell whether this process may do more than those who plant things: only then anything is refused."""
+    return os.geteuid() == 0
+
+
+@cache
+def _owner_of_everything() -> int:
+    """Who owns ``/`` can change all: root, or whoever stands for it in a user namespace."""
+    return os.stat("/").st_uid
+
+
+def is_ours(uid: int) -> bool:
+    """Tell whether what ``uid`` owns is root's."""
+    return uid == 0 or uid == _owner_of_everything()
+
+
+def changer(descriptor: int, found: os.stat_result) -> int | None:
+    """Return the user who, root apart, can change what is in a folder; None for nobody, `NOBODY_KNOWN` for many.
+
+    A sticky folder of root's counts as nobody's: what root owns in it stays. See `is_shared`.
+    """
+    if not is_ours(found.st_uid):
+        return found.st_uid
+    if not found.st_mode & _WRITABLE or is_shared(found):
+        return None
+    if found.st_mode & stat.S_IWOTH or _has_members(found.st_gid) or _has_access_list(descriptor):
+        return NOBODY_KNOWN
+    return None
+
+
+def is_shared(found: os.stat_result) -> bool:
+    """Tell whether a folder is one like ``/tmp``: all may put things in it, each takes away only his own."""
+    return bool(found.st_mode & _WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
+
+
+@cache
+def _has_members(gid: int) -> bool:
+    """Tell whether anybody but root is in a group: Debian's ``staff``, which owns ``/usr/local``, is empty."""
+    if gid == 0:
+        return False
+    if any(entry.pw_gid == gid and entry.pw_uid != 0 for entry in pwd.getpwall()):
+        return True
+    try:
+        return any(member != "root" for member in grp.getgrgid(gid).gr_mem)
+    except KeyError:
+        return True
+
+
+def _has_access_list(descriptor: int) -> bool:
+    """Tell whether a folder's group permissions are those of an access control list, which names others."""
+    try:
+        return _ACCESS_LIST in os.listxattr(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return False
+
+
+def name_of(uid: int) -> str:
+    """Return ``user www-data`` for a message."""
+    if uid == NOBODY_KNOWN:
+        return "others than root"
+    try:
+        return f"user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"user {uid}"
