@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import Listener, Node, NodeKind, Plan, plan_digest
+from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import Requisite, RequisiteKind
 
 
@@ -87,13 +87,17 @@ class PlanBuilder:
                         dag.add(before, group, "group")
                 dag.add(group, index[member], "group")
         chunks = tuple(self.chunks)
+        for listener, targets in self.listeners:
+            label = chunks[index[listener]].as_listener().tag
+            nodes.append(Node(NodeKind.LISTENER, index[listener], tuple(index[target] for target in targets), label))
+            rank.append(max(rank, default=0) + 1)
+            dag.add_node()
         return Plan(
             chunks=chunks,
             nodes=tuple(nodes),
             requisites=tuple(tuple(reqs) for reqs in requisites),
             rank=tuple(rank),
             dag=dag,
-            listeners=tuple(Listener(index[c], tuple(index[t] for t in ts)) for c, ts in self.listeners),
             rows=self.rows,
             digest=plan_digest(chunks, tuple(nodes), dag),
         )

@@ -4,7 +4,7 @@ from trees import ids, messages, plan, warnings
 
 def listeners(compiled):
     return [
-        (compiled.chunks[listener.chunk].name, [compiled.chunks[target].name for target in listener.targets])
+        (compiled.chunks[listener.chunk].name, [compiled.chunks[target].name for target in listener.members])
         for listener in compiled.listeners
     ]
 
@@ -43,7 +43,7 @@ d: {test.nop: [{names: [y, z]}]}
 def test_a_bare_name_is_the_first_state_that_has_it():
     tree = "a: {test.nop: [{listen: [b, gone]}]}\nb: {cmd.run: [], test.nop: []}\n"
     compiled = plan(tree)
-    assert [compiled.chunks[target].state for target in compiled.listeners[0].targets] == ["cmd"]
+    assert [compiled.chunks[target].state for target in compiled.listeners[0].members] == ["cmd"]
     assert warnings(tree) == ["listen names 'gone', which is no state of this tree (state 'a' in SLS 's')"]
 
 

@@ -222,6 +222,54 @@ def test_listeners_run_last_and_once(host):
     assert host.log == ["conf", "quiet", "svc", "svc watched as nop: []"]
 
 
+def test_no_listener_is_called_after_a_stop_and_the_report_names_those_that_were_due(host):
+    plan = (
+        PlanBuilder().chunk("conf", "test.change").chunk("svc").chunk("other").chunk("slow", "test.wait", args={"seconds": 9})
+        .listen("svc", "conf").listen("other", "svc").build()
+    )  # fmt: skip
+    report, _ = run(plan, host, act=(1, "stop", "SIGINT"))
+    assert results(report) == {"conf": True, "svc": True, "other": True, "slow": True}
+    assert report.not_started == ("test_|-listener_svc_|-svc_|-mod_watch",)
+
+
+def test_a_stop_between_listeners_keeps_the_later_ones_back(host):
+    @host.state("slow.mod_watch")
+    async def mod_watch(name, sfun):
+        await asyncio.sleep(5)
+        return row(name)
+
+    host.state("slow.nop", row)
+    plan = (
+        PlanBuilder().chunk("conf", "test.change").chunk("one", "slow.nop").chunk("two", "slow.nop")
+        .listen("one", "conf").listen("two", "conf").build()
+    )  # fmt: skip
+    report, seconds = run(plan, host, act=(1, "stop", "SIGINT"))
+    assert seconds == pytest.approx(5)
+    assert list(results(report))[-1] == "listener_one"
+    assert report.not_started == ("slow_|-listener_two_|-two_|-mod_watch",)
+
+
+def test_a_check_of_an_exclusive_state_runs_alone(host):
+    builder = PlanBuilder().chunk("wait", "test.wait", args={"seconds": 3}).chunk("prep", prereq=["deploy"])
+    plan = builder.chunk("deploy", "test.change", args={"exclusive": True}).build()
+    run(plan, host, concurrency=8)
+    assert host.log == ["wait begins", "wait ends", "deploy", "prep", "deploy"]
+
+
+def test_sub_states_of_a_listener_have_rows_and_fail_the_run(host):
+    @host.state("subs.mod_watch")
+    async def mod_watch(name, sfun):
+        low = {"state": "subs", "name": "inner", "fun": "go", "__id__": "inner"}
+        return row(name, sub_state_run=[{"changes": {}, "result": False, "comment": "no", "low": low}])
+
+    host.state("subs.nop", row)
+    plan = PlanBuilder().chunk("conf", "test.change").chunk("svc", "subs.nop").listen("svc", "conf").build()
+    report, _ = run(plan, host)
+    assert list(report.rows)[-1] == "subs_|-inner_|-inner_|-go"
+    assert "sub_state_run" not in report.rows["subs_|-listener_svc_|-svc_|-mod_watch"]
+    assert report.exit_code == 2
+
+
 @pytest.mark.parametrize(("target", "rows"), [("conf", 2), ("quiet", 0)])
 def test_listener_that_does_not_exist_has_a_row_if_its_target_changed(host, target, rows):
     plan = PlanBuilder().chunk("conf", "test.change").chunk("quiet").build()

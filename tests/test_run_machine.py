@@ -32,7 +32,9 @@ def run_all(machine, results=None, width=1, rng=None):
                 verdicts[chunk] = work.verdict
         work = active.pop(rng.randrange(len(active)) if rng else 0)
         outcome = OK
-        if work.kind is NodeKind.CHECK:
+        if work.kind is NodeKind.LISTENER:
+            started.append(machine.plan.nodes[work.node].label)
+        elif work.kind is NodeKind.CHECK:
             outcome = results.get(("check", machine.plan.chunks[work.chunk].id), OK)
         elif work.kind is NodeKind.CHUNK:
             if work.verdict is Verdict.FAIL:
@@ -54,6 +56,12 @@ def plans(draw):
         targets = draw(st.lists(st.integers(0, number - 1), max_size=3, unique=True)) if number else []
         kind = draw(st.sampled_from(["require", "watch", "onchanges", "onfail", "require_any", "onfail_all"]))
         builder.chunk(f"c{number}", **{kind: [f"c{target}" for target in targets]})
+    if draw(st.booleans()):
+        for _ in range(draw(st.integers(1, 4))):
+            number = draw(st.integers(0, size - 1))
+            builder.listen(f"c{number}", *(f"c{n}" for n in draw(st.sets(st.integers(0, size - 1), min_size=1))))
+    if size > 1 and draw(st.booleans()):
+        builder.chunk("asks", prereq=[f"c{draw(st.integers(0, size - 1))}"])
     if size > 3 and draw(st.booleans()):
         builder.set("group", "c0", "c1")
         builder.chunk("last", require=["group"])
@@ -67,18 +75,127 @@ outcomes = st.sampled_from([OK, CHANGED, FAILED, WOULD])
 def test_one_worker_follows_the_serial_order(plan, data):
     results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
     started, _ = run_all(Machine(plan), results)
-    assert started == [chunk.id for chunk in plan.chunks]
+    by_rank = [node for node in plan.dag.topological_order(plan.rank.__getitem__) if node < len(plan.chunks)]
+    assert started[: len(plan.chunks)] == [plan.chunks[node].id for node in by_rank]
 
 
 @given(plan=plans(), data=st.data(), width=st.integers(2, 8), seed=st.integers(0, 2**32), shuffle=st.booleans())
 def test_any_width_and_timing_gives_the_serial_verdicts(plan, data, width, seed, shuffle):
     results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
-    _, serial = run_all(Machine(plan), results)
+    results |= {("check", chunk.id): data.draw(outcomes) for chunk in plan.chunks}
+    in_order, serial = run_all(Machine(plan), results)
     machine = Machine(plan, shuffle=seed if shuffle else None)
     started, verdicts = run_all(machine, results, width, random.Random(seed))
+    chunks = len(plan.chunks)
     assert verdicts == serial
-    assert sorted(started) == sorted(chunk.id for chunk in plan.chunks)
+    assert sorted(started[:chunks]) == sorted(chunk.id for chunk in plan.chunks)
+    assert sorted(started[chunks:]) == sorted(in_order[chunks:])
+    if not shuffle:
+        assert started[chunks:] == in_order[chunks:], "listeners keep their order"
     assert machine.not_started() == []
+
+
+@given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_listeners_come_alone_when_all_else_has_ended_and_none_after_a_stop(plan, data, width, seed):
+    results = [data.draw(st.sampled_from([OK, CHANGED])) for _ in plan.nodes]
+    machine, rng, active, ended, called = Machine(plan), random.Random(seed), [], set(), []
+    stop_after = data.draw(st.none() | st.integers(0, 40))
+    for step in range(len(plan.nodes) * 2):
+        if step == stop_after:
+            machine.stop("SIGINT")
+        while len(active) < width and (work := machine.take()) is not None:
+            assert stop_after is None or step < stop_after
+            if work.kind is NodeKind.LISTENER:
+                assert not active
+                assert {chunk.index for chunk in plan.chunks} <= ended
+                assert any(results[target].changed for target in plan.nodes[work.node].members)
+                called.append(plan.nodes[work.node].label)
+            active.append(work)
+        if active:
+            work = active.pop(rng.randrange(len(active)))
+            ended.add(work.node)
+            machine.done(work.node, results[work.node])
+    assert machine.finished
+    assert len(called) == len(set(called))
+    labels = [plan.nodes[node].label for node in machine.not_started() if node >= len(plan.chunks)]
+    assert not set(labels) & set(called)
+    if machine.stopped:
+        changed = {node for node in ended if results[node].changed}
+        due = {node.label for node in plan.listeners if changed & set(node.members)} - set(called)
+        assert set(labels) <= due
+        assert set(labels) == due or any(node.kind is NodeKind.CHECK for node in plan.nodes)
+    else:
+        assert not labels
+
+
+def test_a_listener_is_called_once_after_failhard_and_the_next_not_after_its_own():
+    builder = PlanBuilder().chunk("conf").chunk("bad").chunk("never").chunk("one").chunk("two")
+    plan = builder.listen("one", "conf").listen("one", "bad", "conf").listen("two", "conf").build()
+    first, second, third = (node for node in range(5, 8))
+    machine = Machine(plan, failhard={1, 3})
+    machine.done(machine.take().node, CHANGED)
+    machine.done(machine.take().node, FAILED)
+    assert (machine.stopped, machine.finished, machine.ready) == ("failhard", False, 1)
+    assert machine.take() == Work(first, NodeKind.LISTENER, 3, Verdict.LISTEN)
+    assert machine.not_started() == [2, 3, 4, third], "second has the row of first"
+    machine.done(first, FAILED)
+    assert machine.finished
+    assert machine.take() is None
+    assert machine.not_started() == [2, 3, 4, third]
+    assert second not in machine.not_started()
+
+
+def test_what_fails_after_a_failhard_keeps_no_listener_back():
+    plan = PlanBuilder().chunk("conf").chunk("bad").chunk("worse").chunk("never").listen("conf", "conf").build()
+    machine = Machine(plan, failhard={1, 2, 3})
+    works = [machine.take() for _ in range(3)]
+    for work, outcome in zip(works, (CHANGED, FAILED, FAILED), strict=True):
+        machine.done(work.node, outcome)
+    assert machine.take().kind is NodeKind.LISTENER
+
+
+def test_a_listener_waits_for_lanes_and_is_in_them():
+    plan = PlanBuilder().chunk("a").chunk("b").listen("a", "b").listen("b", "b").build()
+    machine = Machine(plan, lanes={0: ["narrow"], 1: ["narrow"]})
+    for outcome in (OK, CHANGED, OK, OK):
+        machine.done(machine.take().node, outcome)
+    assert machine.finished
+    assert not machine._taken["narrow"]
+
+
+def test_a_listener_whose_check_was_held_back_is_not_called():
+    builder = PlanBuilder().chunk("bad").chunk("conf").chunk("asks", prereq=["deploy"])
+    plan = builder.chunk("deploy", require=["bad"]).listen("deploy", "conf").build()
+    started, _ = run_all(Machine(plan), {"bad": FAILED, "conf": CHANGED})
+    assert started[-1] == "deploy"
+    started, _ = run_all(Machine(plan), {"conf": CHANGED})
+    assert started[-1] == "test_|-listener_deploy_|-deploy_|-mod_watch"
+
+
+@pytest.mark.feature("F134")
+@given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers())
+def test_nothing_runs_beside_what_is_exclusive_its_check_and_its_group_neither(plan, data, width, seed):
+    exclusive = data.draw(st.sets(st.integers(0, len(plan.chunks) - 1), max_size=5))
+    machine, rng, active, taken = Machine(plan, exclusive=exclusive), random.Random(seed), [], 0
+    while not machine.finished:
+        while len(active) < width and (work := machine.take()) is not None:
+            active.append(work)
+            taken += 1
+            alone = [each for each in active if each.chunk in exclusive]
+            assert not alone or len(active) == 1
+        machine.done(active.pop(rng.randrange(len(active))).node, OK)
+    assert taken >= len(plan.chunks)
+
+
+def test_a_group_with_an_exclusive_member_is_formed_alone():
+    plan = PlanBuilder().chunk("x").chunk("one").chunk("two").group("one", "two").build()
+    machine = Machine(plan, exclusive={2})
+    first = machine.take()
+    assert first.chunk == 0
+    assert machine.take() is None
+    machine.done(first.node, OK)
+    assert machine.take().kind is NodeKind.GROUP
+    assert machine.take() is None
 
 
 @pytest.mark.feature("F137")
@@ -214,7 +331,8 @@ def test_no_lane_is_ever_overfull_and_everything_runs(plan, data, width, seed):
     while not machine.finished:
         while len(active) < width and (work := machine.take()) is not None:
             active.append(work)
-            started.append(work.node)
+            if work.kind is NodeKind.CHUNK:
+                started.append(work.node)
             for lane in "abc":
                 assert sum(lane in lanes.get(each.chunk, ()) for each in active) <= limits.get(lane, 1)
         machine.done(active.pop(rng.randrange(len(active))).node, OK)

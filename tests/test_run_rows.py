@@ -98,7 +98,7 @@ def test_sub_states_get_rows_of_their_own():
 def test_numbers_follow_the_serial_order():
     plan = PlanBuilder().chunk("a").chunk("b").build()
     a, b = (chunk.tag for chunk in plan.chunks)
-    rows = number_rows(plan, {b: good(), a: good()}, {a: {"sub": good()}}, {"listener": good()}, {})
+    rows = number_rows(plan, {b: good(), "listener": good(), a: good()}, {a: {"sub": good()}}, {})
     assert list(rows) == [a, "sub", b, "listener"]
 
 
@@ -107,7 +107,7 @@ def test_listeners_that_refer_to_nothing_come_last_and_other_known_rows_first():
     builder.rows = {"Listen_Error_|-listen_x_|-listen_test_|-Listen_Error": good(), "disabled": good()}
     plan = builder.build()
     a = plan.chunks[0].tag
-    rows = number_rows(plan, {a: good()}, {}, {"listener": good()}, {})
+    rows = number_rows(plan, {"listener": good(), a: good()}, {}, {})
     assert list(rows) == ["disabled", a, "listener", "Listen_Error_|-listen_x_|-listen_test_|-Listen_Error"]
     assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]
     assert [row["__run_num__"] for row in rows.values()] == [0, 1, 2, 3]
@@ -116,7 +116,7 @@ def test_listeners_that_refer_to_nothing_come_last_and_other_known_rows_first():
 def test_a_chunk_held_back_at_its_check_is_numbered_there():
     plan = PlanBuilder().chunk("a").chunk("b").build()
     a, b = (chunk.tag for chunk in plan.chunks)
-    assert list(number_rows(plan, {a: good(), b: good()}, {}, {}, {1: 0})) == [b, a]
+    assert list(number_rows(plan, {a: good(), b: good()}, {}, {1: 0})) == [b, a]
 
 
 def test_low_data_that_names_nothing_callable_has_no_id_in_its_row():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.wiring import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import BrokenListener, Listener, Node, NodeKind, Plan, plan_digest
+from asyncstate.model.plan import BrokenListener, Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import Requisite
 
 if TYPE_CHECKING:
@@ -112,15 +112,15 @@ class PlanBuilder:
                 )
         return tuple(found)
 
-    def listeners(self, listening: Listening) -> tuple[Listener, ...]:
-        """Return the listeners that are in the plan."""
-        number = self.number
-        found = []
-        for listener, targets in listening.listeners:
-            known = tuple(number[target] for target in targets if number[target] >= 0)
-            if number[listener] >= 0 and known:
-                found.append(Listener(number[listener], known))
-        return tuple(found)
+    def _add_listeners(self, listening: Listening) -> None:
+        """Put the listeners that are in the plan behind everything else."""
+        last = max(self.rank, default=0)
+        for place, (listener, targets) in enumerate(listening.listeners, last + 1):
+            chunk = self.number[listener]
+            known = tuple(self.number[target] for target in targets if self.number[target] >= 0)
+            if chunk >= 0 and known:
+                label = self.chunks[chunk].as_listener().tag
+                self.add_node(Node(NodeKind.LISTENER, chunk, known, label), place)
 
     def broken_listeners(self, listening: Listening) -> tuple[BrokenListener, ...]:
         """Return the rows of listeners that do not exist."""
@@ -140,6 +140,7 @@ class PlanBuilder:
         refused: Mapping[int, str] | None = None,
     ) -> Plan:
         """Freeze the plan."""
+        self._add_listeners(listening)
         nodes = tuple(self.nodes)
         return Plan(
             chunks=self.chunks,
@@ -147,7 +148,6 @@ class PlanBuilder:
             requisites=self.requisites(),
             rank=tuple(self.rank),
             dag=self.dag,
-            listeners=self.listeners(listening),
             broken_listeners=self.broken_listeners(listening),
             unknown=unknown,
             not_aggregated={self.number[node]: why for node, why in (refused or {}).items() if self.number[node] >= 0},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.requisite import REQUISITE_KEYWORDS
 from asyncstate.model.tag import state_tag
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class LowChunk(msgspec.Struct, frozen=True):
     def place(self) -> str:
         """``sls:id (file:line)``, for messages."""
         return place_text(self.sls, self.id, self.file, self.line)
+
+    def as_listener(self) -> LowChunk:
+        """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""
+        kept = {key: value for key, value in self.args.items() if key not in REQUISITE_KEYWORDS}
+        return msgspec.structs.replace(self, id=f"listener_{self.id}", fun="mod_watch", args={**kept, "sfun": self.fun})
 
     def as_low(self) -> dict[str, Any]:
         """Return this chunk as Salt's low data: a fresh dict, deep enough that nothing done to it comes back."""

@@ -27,22 +27,20 @@ class NodeKind(IntEnum):
     """A barrier between explicit orders."""
     GROUP = 4
     """Call ``mod_aggregate`` for its members, before the first of them runs."""
+    LISTENER = 5
+    """When everything else has ended, call ``mod_watch`` of a chunk if one of its members, the targets, changed."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
-    """A node of the graph. ``chunk`` is an index for CHUNK and CHECK, else -1; ``members`` are node numbers."""
+    """A node of the graph. ``chunk`` is an index for CHUNK, CHECK and LISTENER, else -1; ``members`` are node numbers.
+
+    A LISTENER's ``label`` is the tag of its row: of several with the same, one is called.
+    """
 
     kind: NodeKind
     chunk: int = -1
     members: tuple[int, ...] = ()
     label: str = ""
-
-
-class Listener(msgspec.Struct, frozen=True):
-    """``chunk`` runs its ``mod_watch`` after the run if any of ``targets`` (chunk indexes) reports changes."""
-
-    chunk: int
-    targets: tuple[int, ...]
 
 
 class BrokenListener(msgspec.Struct, frozen=True):
@@ -56,12 +54,13 @@ class BrokenListener(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """Chunks in serial order and the graph between them. A pure function of its inputs.
 
-    Node numbers: ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages and groups follow. ``rank``
-    gives each node its place in the serial order (sets and stages need none: they take no time). ``requisites[i]`` are
-    chunk i's resolved requisites; a ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before
-    anything runs (states disabled by a grain, listeners that refer to nothing, "no states"). ``unknown`` are the chunks
-    whose effects nobody declared: what orders them is written in the tree, or nothing. ``not_aggregated`` says why a
-    chunk that could have been aggregated is in no group. ``digest`` is stable across processes and hash seeds.
+    Node numbers: ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages, groups and listeners
+    come behind. ``rank`` gives each node its place in the serial order (sets and stages need none: they take no
+    time); listeners stand behind all others, without edges. ``requisites[i]`` are chunk i's resolved requisites; a
+    ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before anything runs (states disabled
+    by a grain, listeners that refer to nothing, "no states"). ``unknown`` are the chunks whose effects nobody
+    declared: what orders them is written in the tree, or nothing. ``not_aggregated`` says why a chunk that could
+    have been aggregated is in no group. ``digest`` is stable across processes and hash seeds.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -69,7 +68,6 @@ class Plan(msgspec.Struct, frozen=True):
     requisites: tuple[tuple[Requisite, ...], ...]
     rank: tuple[int, ...]
     dag: Dag
-    listeners: tuple[Listener, ...] = ()
     broken_listeners: tuple[BrokenListener, ...] = ()
     unknown: tuple[int, ...] = ()
     not_aggregated: dict[int, str] = {}
@@ -77,6 +75,17 @@ class Plan(msgspec.Struct, frozen=True):
     warnings: tuple[Issue, ...] = ()
     saltenv: str = "base"
     digest: str = ""
+
+    @property
+    def listeners(self) -> tuple[Node, ...]:
+        """The LISTENER nodes, in the order they are called in."""
+        return tuple(node for node in self.nodes[len(self.chunks) :] if node.kind is NodeKind.LISTENER)
+
+    def chunk_of(self, node: int) -> LowChunk:
+        """Return what a CHUNK, CHECK or LISTENER node calls."""
+        what = self.nodes[node]
+        chunk = self.chunks[what.chunk]
+        return chunk.as_listener() if what.kind is NodeKind.LISTENER else chunk
 
     def lowstate(self) -> list[dict[str, Any]]:
         """Return low data as Salt's ``state.show_lowstate`` does, in serial order.

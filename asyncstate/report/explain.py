@@ -73,7 +73,7 @@ def explanation(
         "aggregated_with": _group(plan, index),
         "not_aggregated": plan.not_aggregated.get(index, ""),
         "listens_to": [
-            _name(plan, target) for listener in plan.listeners if listener.chunk == index for target in listener.targets
+            _name(plan, target) for listener in plan.listeners if listener.chunk == index for target in listener.members
         ],
         "unknown_effects": index in plan.unknown,
     }

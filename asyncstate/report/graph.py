@@ -32,12 +32,13 @@ _LINES = {
     "stage": Line("bold", "#9aa5b1"),
     "footprint": Line("dashed", "#2b6cb0"),
     "group": Line("dotted", "#c05621"),
+    "listen": Line("dashed", "#805ad5"),
     "set": Line("dotted", "#718096"),
 }
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
-    """An edge with all its reasons. ``family`` is requisite, stage, footprint, group (aggregation) or set (all of)."""
+    """An edge with all its reasons. ``family`` is requisite, stage, footprint, group, listen or set (all of)."""
 
     before: int
     after: int
@@ -55,11 +56,16 @@ def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
     sources: dict[tuple[int, int], list[str]] = {}
     for edge in plan.dag.edges():
         sources.setdefault((edge.before, edge.after), []).append(edge.source)
+    for number, node in enumerate(plan.nodes):
+        if node.kind is NodeKind.LISTENER:
+            sources.update(((target, number), [RequisiteKind.LISTEN.value]) for target in node.members)
     for (before, after), reasons in sources.items():
         yield GraphEdge(before, after, tuple(reasons), _family(reasons))
 
 
 def _family(sources: list[str]) -> str:
+    if sources == ["listen"]:
+        return "listen"
     if any(source in _REQUISITES for source in sources):
         return "requisite"
     return next((source for source in sources if source in _LINES), "set")
@@ -78,6 +84,8 @@ def node_label(plan: Plan, node: Node) -> str:
             return node.label or "stage"
         case NodeKind.GROUP:
             return node.label or "aggregate"
+        case NodeKind.LISTENER:
+            return describe_tag(node.label)
 
 
 def to_dot(plan: Plan) -> str:
@@ -88,6 +96,7 @@ def to_dot(plan: Plan) -> str:
         NodeKind.SET: "shape=ellipse, fontsize=9",
         NodeKind.STAGE: "shape=underline, fontsize=9",
         NodeKind.GROUP: "shape=component",
+        NodeKind.LISTENER: 'shape=box, style="rounded,dotted"',
     }
     lines = ["digraph plan {", "  rankdir=LR;", '  node [fontname="sans-serif", fontsize=11];']
     for number, node in enumerate(plan.nodes):
@@ -111,8 +120,9 @@ def to_mermaid(plan: Plan) -> str:
         NodeKind.SET: ("([", "])"),
         NodeKind.STAGE: ("{{", "}}"),
         NodeKind.GROUP: ("[[", "]]"),
+        NodeKind.LISTENER: (">", "]"),
     }
-    arrows = {"requisite": "-->", "stage": "==>", "footprint": "-.->", "group": "--o", "set": "---"}
+    arrows = {"requisite": "-->", "stage": "==>", "footprint": "-.->", "group": "--o", "set": "---", "listen": "-.->"}
     lines = ["flowchart LR"]
     for number, node in enumerate(plan.nodes):
         left, right = brackets[node.kind]
@@ -150,7 +160,7 @@ def to_svg(plan: Plan) -> str:
     """Return a picture that needs no other program."""
     drawing = Drawing(
         labels=[node_label(plan, node) for node in plan.nodes],
-        small=[node.kind not in {NodeKind.CHUNK, NodeKind.CHECK} for node in plan.nodes],
+        small=[node.chunk < 0 for node in plan.nodes],
         edges=[
             (edge.before, edge.after, _LINES[edge.family].pattern, _LINES[edge.family].colour, ", ".join(edge.sources))
             for edge in graph_edges(plan)

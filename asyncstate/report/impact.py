@@ -138,7 +138,7 @@ def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
             for node in plan.nodes[requisite.node].members or (requisite.node,):
                 note(plan.nodes[node].chunk, chunk, requisite.kind.value)
     for listener in plan.listeners:
-        for target in listener.targets:
+        for target in listener.members:
             note(target, listener.chunk, RequisiteKind.LISTEN.value)
     return found
 

@@ -110,7 +110,7 @@ def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = Non
 
 def _self_references(plan: Plan) -> Iterator[Finding]:
     """Yield states that listen to or use themselves; any other requisite of that kind does not compile."""
-    listening = {listener.chunk for listener in plan.listeners if listener.chunk in listener.targets}
+    listening = {listener.chunk for listener in plan.listeners if listener.chunk in listener.members}
     for chunk in plan.chunks:
         if chunk.index in listening:
             yield _at(chunk, "self", "it listens to itself: after a change of its own its mod_watch is called, too")

@@ -102,9 +102,7 @@ class Engine:
         )
         self._rows: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
-        self._listener_rows: dict[str, Row] = {}
         self._early: dict[int, int] = {}
-        self._unchecked = {node.chunk for node in plan.nodes if node.kind is NodeKind.CHECK}
         self._invoker = Invoker(
             plan, host, self._rows, test=options.test, pause=self._pause, mock=options.mock, secrets=secrets
         )
@@ -154,8 +152,6 @@ class Engine:
             self._watch = LoopWatch(asyncio.get_running_loop())
         with self._watch or nullcontext(), self._scope:
             await self._work_off()
-            if not self._cancelled:
-                await self._listen()
         if self._scope.cancelled_caught and not self._cancelled:
             self._cancelled = f"out of time after {self.options.timeout:g} seconds"
         return self._report()
@@ -246,7 +242,7 @@ class Engine:
             await self._invoker.aggregate(work.members)
             self._settle(work.node, Outcome(result=True, changed=False), "")
             return
-        chunk = self.plan.chunks[work.chunk]
+        chunk = self.plan.chunk_of(work.node)
         tag = chunk.tag
         check = work.kind is NodeKind.CHECK
         if self._observers:
@@ -264,9 +260,7 @@ class Engine:
             del self._since[tag]
         if not check:
             self._keep(tag, chunk, row)
-        elif work.verdict.runs:
-            self._unchecked.discard(chunk.index)
-        else:
+        elif not work.verdict.runs:
             self._hold_back(work, chunk, row)
         if self._observers:
             self._emit(ChunkFinished, tag=tag, row=row, why=work.verdict.value, check=check)
@@ -278,7 +272,7 @@ class Engine:
         self._early[chunk.index] = self.plan.rank[work.node]
         self._rows[chunk.tag] = row
         if row["result"] is False and chunk.index in self._failhard:
-            self._machine.stop("failhard")
+            self._machine.fail_hard()
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         released = self._machine.done(node, outcome)
@@ -328,26 +322,10 @@ class Engine:
             self._subs[tag] = sub_rows(row, chunk.as_low())
         self._rows[tag] = row
 
-    async def _listen(self) -> None:
-        """Call ``mod_watch`` once for each listener whose target reports changes, in plan order, each once."""
-        broken = [listener for listener in self.plan.broken_listeners if self._changed(listener.targets)]
-        for listener in self.plan.listeners:
-            # As in Salt: one whose check was due and held back, or never reached, is not called.
-            if listener.chunk in self._unchecked or not self._changed(listener.targets):
-                continue
-            chunk = listener_chunk(self.plan.chunks[listener.chunk])
-            tag = chunk.tag
-            if tag in self._listener_rows:
-                continue
-            if self._observers:
-                self._emit(ChunkStarted, tag=tag, function=chunk.function, id=chunk.id, name=chunk.name, sls=chunk.sls)
-            row = await self._invoker.run_listener(chunk)
-            self._listener_rows[tag] = row
-            if self._observers:
-                self._emit(ChunkFinished, tag=tag, row=row, why="listen")
-            if row["result"] is False and not self.options.test and chunk.args.get("failhard", self.options.failhard):
-                break
-        self._listener_rows.update((listener.tag, dict(listener.row)) for listener in broken)
+    def _broken_listeners(self) -> dict[str, Row]:
+        """Return the rows of listeners that do not exist and would have been called."""
+        found = [listener for listener in self.plan.broken_listeners if self._changed(listener.targets)]
+        return {listener.tag: dict(listener.row) for listener in found}
 
     def _changed(self, chunks: tuple[int, ...]) -> bool:
         """Whether any of these chunks has a row that reports changes."""
@@ -399,8 +377,9 @@ class Engine:
         return row
 
     def _report(self) -> RunReport:
-        rows = number_rows(self.plan, self._rows, self._subs, self._listener_rows, self._early)
-        left_out = tuple(self.plan.chunks[index].tag for index in self._machine.not_started())
+        broken = {} if self._cancelled else self._broken_listeners()
+        rows = number_rows(self.plan, {**self._rows, **broken}, self._subs, self._early)
+        left_out = dict.fromkeys(self.plan.chunk_of(node).tag for node in self._machine.not_started())
         held_up = self._watch.issues if self._watch is not None else ()
         report = RunReport(
             rows=rows,
@@ -429,15 +408,6 @@ class Engine:
                 warnings=(*map(str, held_up), *report.notices),
             )
         return report
-
-
-def listener_chunk(chunk: LowChunk) -> LowChunk:
-    """Return the chunk that calls ``mod_watch`` for a listener: ID ``listener_…``, no requisites of its own."""
-    kept = {key: value for key, value in chunk.args.items() if key not in _LISTENER_LOSES}
-    return msgspec.structs.replace(chunk, id=f"listener_{chunk.id}", fun="mod_watch", args={**kept, "sfun": chunk.fun})
-
-
-_LISTENER_LOSES = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
 
 def _modules(plan: Plan, host: PluginHost) -> dict[str, LoadedModule | None]:

@@ -28,6 +28,8 @@ class Verdict(StrEnum):
     """Run it, and ``mod_watch`` if that changes nothing."""
     SKIP_WATCH = "skip_watch"
     """Run it, but not ``mod_watch``: a watched state asked for that (``skip_req``)."""
+    LISTEN = "listen"
+    """Call ``mod_watch``: what it listens to changed."""
     FAIL = "fail"
     PRE = "pre"
     ONFAIL = "onfail"
@@ -40,7 +42,7 @@ class Verdict(StrEnum):
         return self in _RUNNING
 
 
-_RUNNING = frozenset({Verdict.MET, Verdict.CHANGE, Verdict.SKIP_WATCH})
+_RUNNING = frozenset({Verdict.MET, Verdict.CHANGE, Verdict.SKIP_WATCH, Verdict.LISTEN})
 
 NOT_RUN = {
     Verdict.PRE: "No changes detected",

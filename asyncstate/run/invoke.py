@@ -102,25 +102,21 @@ class Invoker:
 
     async def run_chunk(self, work: Work) -> Row:
         """Do what the verdict of a chunk (or of its check for a prereq) says and return the row."""
-        chunk = self.plan.chunks[work.chunk]
+        chunk = self.plan.chunk_of(work.node)
         check = work.kind is NodeKind.CHECK
-        low = self.low(chunk)
+        low = self.low(chunk) if work.kind is not NodeKind.LISTENER else chunk.as_low()
         problem = await self._mod_init(chunk, low)
         if problem is not None:
             row = self._stamped(problem, low)
         elif not work.verdict.runs:
             row = self._held_back(chunk, work, low)
+        elif work.kind is NodeKind.LISTENER:
+            row = await self._attempts(chunk, low, check=False)
         else:
             row = await self._watched_call(chunk, low, work.verdict, check=check)
         if check:
             self._checks[chunk.index] = row
         return row
-
-    async def run_listener(self, chunk: LowChunk) -> Row:
-        """Call ``mod_watch`` for a listener whose target changed; the chunk carries its listener's ID."""
-        low = chunk.as_low()
-        problem = await self._mod_init(chunk, low)
-        return self._stamped(problem, low) if problem is not None else await self._attempts(chunk, low, check=False)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Let the module of a group fold its members into common calls; those their conditions hold back stay out."""

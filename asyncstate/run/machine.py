@@ -2,7 +2,8 @@
 
 `take` hands out the next piece of work, `done` reports it finished. Ready nodes wait in a heap keyed by serial rank, so
 one worker follows exactly the serial order, and any number of workers start, among what is ready, what comes first in
-that order. Nodes that take no time (sets, stages) are passed through as soon as they are free.
+that order. Nodes that take no time (sets, stages) are passed through as soon as they are free. Listeners come when
+everything else has ended, one after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
-    """Something to do: run a chunk, run it in test mode for a prereq (CHECK), or aggregate a GROUP.
+    """Something to do: run a chunk, run it in test mode for a prereq (CHECK), aggregate a GROUP, call a LISTENER.
 
     ``failed`` are the chunks behind a FAIL verdict, in serial order; ``members`` those of a group that may run.
     """
@@ -43,9 +44,9 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 class Machine:
     """The state of one run.
 
-    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone. ``lanes`` are the
-    lanes each chunk needs a place in, ``limits`` how many places a lane has (one, if not said). ``shuffle`` seeds a
-    random legal order in place of the serial one.
+    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone, and so do their
+    checks and the groups they are in. ``lanes`` are the lanes each chunk needs a place in, ``limits`` how many places a
+    lane has (one, if not said). ``shuffle`` seeds a random legal order in place of the serial one.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Machine:
     ) -> None:
         self.plan = plan
         self._failhard = failhard
-        self._exclusive = exclusive
+        self._exclusive = _exclusive_nodes(plan, exclusive)
         self._alone = False
         self._lanes = lanes or {}
         self._limits = limits or {}
@@ -73,38 +74,51 @@ class Machine:
         self._ready: list[tuple[int, int]] = []
         self._check_of = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
         self._started = bytearray(len(plan.nodes))
-        self._pending = len(plan.nodes)
+        self._unchecked = set(self._check_of)
+        self._listeners = _listeners(plan)
+        self._to_come = self._listeners[::-1]
+        self._called: set[str] = set()
+        self._closed = False
         self.running: set[int] = set()
         self.stopped = ""
+        apart = set(self._listeners)
         for node, count in enumerate(self._waiting):
-            if not count and not self._started[node]:
+            if not count and not self._started[node] and node not in apart:
                 self._release(node)
 
     @property
     def ready(self) -> int:
         """How many pieces of work could be taken now."""
-        return 0 if self.stopped else len(self._ready)
+        return 0 if self._closed else len(self._ready)
 
     @property
     def finished(self) -> bool:
         """Whether nothing runs and nothing more will."""
-        return not self.running and (not self._pending or bool(self.stopped))
+        return not self.running and (self._closed or not self._ready)
 
     def outcome(self, node: int) -> Outcome | None:
         """Return what a node ended with; None while it has not."""
         return self._outcomes[node]
 
     def not_started(self) -> list[int]:
-        """Chunks that were never handed out, in serial order."""
-        return [index for index in range(len(self.plan.chunks)) if not self._started[index]]
+        """Nodes of chunks that were never handed out, in serial order, and of listeners that should have been."""
+        chunks = [index for index in range(len(self.plan.chunks)) if not self._started[index]]
+        return chunks + [node for node in self._listeners if not self._started[node] and self._is_due(node)]
 
     def stop(self, reason: str) -> None:
         """Hand out nothing more; what runs may finish."""
         self.stopped = self.stopped or reason
+        self._closed = True
+
+    def fail_hard(self) -> None:
+        """Start no further chunk, because one failed. Listeners are called all the same."""
+        self.stopped = self.stopped or _FAILHARD
+        self._ready.clear()
+        self._parked.clear()
 
     def take(self) -> Work | None:
         """Return the next piece of work, or None if there is none now (`finished` tells whether ever)."""
-        while self._ready and not self.stopped and not self._alone:
+        while self._ready and not self._closed and not self._alone:
             node = self._ready[0][1]
             if node in self._exclusive:
                 if self.running:
@@ -125,11 +139,39 @@ class Machine:
             self._alone = False
         if self._lanes:
             self._leave_lanes(node)
-        if outcome.result is False and node in self._failhard:
-            self.stop("failhard")
+        if outcome.result is False and self._is_hard(node):
+            if self.plan.nodes[node].kind is NodeKind.LISTENER:
+                self.stop(_FAILHARD)
+            else:
+                self.fail_hard()
         released: list[int] = []
         self._complete(node, outcome, released)
+        self._call_listener()
         return released
+
+    def _is_hard(self, node: int) -> bool:
+        what = self.plan.nodes[node]
+        return what.chunk in self._failhard and what.kind is not NodeKind.CHECK
+
+    def _call_listener(self) -> None:
+        """Once nothing else runs or will, make the next listener ready that is to be called."""
+        if self.running or self._ready:
+            return
+        while self._to_come:
+            node = self._to_come.pop()
+            if self._is_due(node):
+                heappush(self._ready, (self._rank[node], node))
+                return
+
+    def _is_due(self, node: int) -> bool:
+        """Whether a target of a listener changed, and no other has its row.
+
+        As in Salt one is not called whose check was due and held back, or never reached.
+        """
+        what = self.plan.nodes[node]
+        if what.label in self._called or what.chunk in self._unchecked:
+            return False
+        return any(outcome is not None and outcome.changed for outcome in map(self.outcome, what.members))
 
     def _lanes_of(self, node: int) -> Sequence[str]:
         return self._lanes.get(self.plan.nodes[node].chunk, ())
@@ -160,8 +202,13 @@ class Machine:
                 if self._verdict(chunk).runs
             )
             return Work(node, what.kind, -1, members=members)
+        if what.kind is NodeKind.LISTENER:
+            self._called.add(what.label)
+            return Work(node, what.kind, what.chunk, Verdict.LISTEN)
         check = node if what.kind is NodeKind.CHECK else None
         decided = self._verdict(what.chunk, check=check)
+        if check is not None and decided.runs:
+            self._unchecked.discard(what.chunk)
         failed = self._failed_chunks(what.chunk, check=check) if decided is Verdict.FAIL else ()
         return Work(node, what.kind, what.chunk, decided, failed)
 
@@ -212,7 +259,8 @@ class Machine:
 
     def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:
         self._outcomes[node] = outcome
-        self._pending -= 1
+        if self.stopped:
+            return
         for successor in self.plan.dag.successors(node):
             self._waiting[successor] -= 1
             if not self._waiting[successor]:
@@ -230,14 +278,32 @@ class Machine:
                 continue
             self._started[free] = 1
             self._outcomes[free] = _PASSED
-            self._pending -= 1
             for successor in self.plan.dag.successors(free):
                 self._waiting[successor] -= 1
                 if not self._waiting[successor]:
                     stack.append(successor)
 
 
+_FAILHARD = "failhard"
 _PASSED = Outcome(result=True, changed=False)
+
+
+def _listeners(plan: Plan) -> list[int]:
+    """Return the listeners in the order they are called in."""
+    others = range(len(plan.chunks), len(plan.nodes))
+    return sorted((node for node in others if plan.nodes[node].kind is NodeKind.LISTENER), key=plan.rank.__getitem__)
+
+
+def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:
+    """Return the nodes that run alone: those of exclusive chunks, whatever they are, and groups of such."""
+    if not exclusive:
+        return ()
+    return {
+        number
+        for number, node in enumerate(plan.nodes)
+        if node.chunk in exclusive
+        or (node.kind is NodeKind.GROUP and any(plan.nodes[member].chunk in exclusive for member in node.members))
+    }
 
 
 def _shuffled(rank: tuple[int, ...], seed: int) -> tuple[int, ...]:

@@ -169,13 +169,13 @@ def number_rows(
     plan: Plan,
     rows: Mapping[str, Row],
     subs: Mapping[str, dict[str, Row]],
-    last: Mapping[str, Row],
     early: Mapping[int, int],
 ) -> dict[str, Row]:
-    """Put rows in serial order and number them, whatever the timing: sub-states after their parent, listeners last.
+    """Put rows in serial order and number them, whatever the timing: sub-states after their parent.
 
-    ``early`` gives the rank of the check of a chunk whose requisites already held it back there: as in Salt that is its
-    place. Rows the plan brought along come first, those about broken listeners last.
+    Rows of what is no chunk of the plan, listeners, come behind, in the order given. ``early`` gives the rank of the
+    check of a chunk whose requisites already held it back there: as in Salt that is its place. Rows the plan brought
+    along come first, those about broken listeners last.
     """
     chunks = plan.chunks
     if early:
@@ -187,9 +187,10 @@ def number_rows(
         if tag in rows:
             ordered[tag] = rows[tag]
             ordered.update(subs.get(tag, {}))
-    for tag, row in last.items():
-        ordered[tag] = row
-        ordered.update(subs.get(tag, {}))
+    for tag, row in rows.items():
+        if tag not in ordered:
+            ordered[tag] = row
+            ordered.update(subs.get(tag, {}))
     ordered.update(known)
     for number, row in enumerate(ordered.values()):
         row["__run_num__"] = number
