@@ -41,6 +41,38 @@ def test_the_option(option, expected):
     assert groups(aggregated(TREE, option)) == expected
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (
+            "pkg",
+            "state_aggregate is the text 'pkg', which has no effect (nor has it in Salt) write state_aggregate: [pkg]",
+        ),
+        (
+            "True",
+            "state_aggregate is the text 'True', which has no effect (nor has it in Salt) write state_aggregate: true",
+        ),
+        (["pgk"], "state_aggregate: [pgk] has no effect: there is no such state module did you mean 'pkg'?"),
+        (
+            ["test"],
+            "state_aggregate: [test] has no effect: that module has no mod_aggregate name state modules, such as pkg",
+        ),
+        (["pkg"], None),
+        (True, None),
+        (False, None),
+    ],
+)
+def test_an_option_without_effect_is_warned_of(option, said):
+    warnings = aggregated(TREE, option).warnings
+    assert [f"{each.message} {each.hint}" for each in warnings] == ([] if said is None else [said])
+
+
+def test_a_states_own_text_is_warned_of_at_its_place():
+    [warning] = aggregated("a: pkg.installed\nb: {pkg.installed: [{aggregate: pkg}]}\n", False).warnings
+    assert warning.message == "aggregate of 'b' is the text 'pkg', which has no effect (nor has it in Salt)"
+    assert (warning.line, warning.hint) == (2, "write aggregate: [pkg]")
+
+
 def test_a_module_without_mod_aggregate_has_no_groups_and_is_asked_once():
     states = FakeStates("test.mod_watch")
     assert groups(plan("a: pkg.installed\nb: pkg.installed\n", states=states, state_aggregate=True)) == []

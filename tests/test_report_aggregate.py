@@ -1,7 +1,7 @@
 import pytest
 from trees import FakeStates, plan
 
-from asyncstate.report.aggregate import aggregation, aggregation_lines
+from asyncstate.report.aggregate import NONE, aggregation, aggregation_lines
 
 STATES = FakeStates("pkg.mod_aggregate", "test.mod_watch")
 TREE = """
@@ -26,11 +26,30 @@ def test_groups_and_refusals():
     assert facts["refused"][1]["place"].endswith("s.sls:5")
 
 
+def test_states_of_another_function_are_another_call():
+    tree = "a: pkg.installed\nb: pkg.latest\nc: pkg.removed\nd: pkg.installed\n"
+    facts = aggregation(plan(tree, states=STATES, state_aggregate=True))
+    assert [(call["function"], ids(call["members"])) for call in facts["groups"][0]["calls"]] == [
+        ("pkg.installed", ["a", "d"]),
+        ("pkg.latest", ["b"]),
+        ("pkg.removed", ["c"]),
+    ]
+    lines = list(aggregation_lines(plan(tree, states=STATES, state_aggregate=True)))
+    assert lines[0] == "pkg: 4 states, 3 calls for those that may run"
+    assert lines[1] == "  pkg.installed: 2 states"
+
+
 def test_lines():
     lines = list(aggregation_lines(plan(TREE, states=STATES, state_aggregate=True)))
-    assert lines[0] == "pkg: 2 states, one call for those that may run"
+    assert lines[0] == "pkg: 2 states, 1 call for those that may run"
     assert "Not aggregated" in lines
     assert lines[-1] == "      its own 'aggregate' says no"
-    assert list(aggregation_lines(plan(TREE.replace("aggregate: false", "x: 1"), states=STATES))) == [
-        "No state may be aggregated: see state_aggregate in the configuration, and aggregate on a state."
-    ]
+    assert list(aggregation_lines(plan(TREE.replace("aggregate: false", "x: 1"), states=STATES))) == [NONE]
+
+
+@pytest.mark.parametrize("option", [False, ["test"]])
+def test_a_module_that_cannot_be_aggregated_is_named_where_somebody_asked_for_it(option):
+    compiled = plan("x: {test.nop: [{aggregate: true}]}\ny: test.nop\n", states=STATES, state_aggregate=option)
+    refused = aggregation(compiled)["refused"]
+    assert {state["why"] for state in refused} == {"test states cannot be aggregated: the module has no mod_aggregate"}
+    assert "x" in ids(refused)

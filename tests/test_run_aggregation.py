@@ -1,7 +1,10 @@
+import asyncio
 import json
 
 import pytest
 from fake_host import FakeHost, row
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
@@ -69,7 +72,7 @@ async def test_each_member_gets_its_share_and_its_watchers_fire(host):
 
 async def test_after_a_failed_common_call_members_run_for_themselves(host):
     report = await apply(group(fail=True), host)
-    assert host.calls == ["one", "two"]
+    assert host.calls == ["one", "one", "two"]
     assert [r["result"] for r in report.rows.values()] == [False, True, True]
 
 
@@ -87,7 +90,7 @@ async def test_a_split_that_raises_is_a_notice(host):
         raise ValueError("odd")
 
     report = await apply(group(), host)
-    assert report.notices == ("m.mod_aggregate_split failed for s:one: odd",)
+    assert report.notices == ("m.mod_aggregate_split failed for s:one: ValueError: odd. The states run one by one",)
     assert report.ok
 
 
@@ -202,7 +205,6 @@ async def test_one_member_alone_is_asked():
         ([{"x": "1.0"}, {"own": "2.0"}], [{"x": "1.0"}, {"own": "2.0"}]),
         ([{"x": "own"}], ["own", {"x": "own"}]),
         ([], ["own"]),
-        ("x", "x"),
         (None, None),
     ],
 )
@@ -218,24 +220,73 @@ async def test_a_state_that_lists_packages_itself_does_not_mean_its_name():
     assert aggregation.lows[0]["pkgs"] == ["x", "y"]
 
 
-async def test_low_data_of_another_shape_is_a_notice_and_the_state_runs_alone():
-    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: ["odd"]))
-    await aggregation.fold(chunks("a"), {})
-    assert aggregation.notices == ["m.mod_aggregate failed for s:a: it returned list, not low data"]
-    assert aggregation.lows[0]["name"] == "a"
+def endless(low):
+    low["self"] = low
+    return low
 
 
-async def test_what_a_module_raises_is_one_notice_and_told():
-    error = TypeError("no such thing")
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda low: ["odd"], "it returned list, not low data"),
+        (lambda low: None, "it returned NoneType, not low data"),
+        (lambda low: {}, "it returned low data with nothing in it"),
+        (lambda low: {key: value for key, value in low.items() if key != "name"}, "it took 'name' out of the low data"),
+        (lambda low: {**low, "state": "other"}, "it changed 'state' of the low data"),
+        (lambda low: {**low, "fun": None}, "it changed 'fun' of the low data"),
+        (lambda low: {**low, "pkgs": "x"}, "it left 'pkgs' that are no list of names (str)"),
+        (lambda low: {**low, "pkgs": [["x"]]}, "it left 'pkgs' that are no list of names (list)"),
+        (endless, "it left low data that contains itself"),
+    ],
+)
+async def test_low_data_of_another_shape_is_one_notice_and_the_states_run_alone(spoil, said):
+    def mod_aggregate(low, lows, running):
+        for each in lows:
+            each["__agg__"] = True
+            each["items"] = ["spoilt"]
+        return spoil(low)
 
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    members = chunks("a", "b")
+    await aggregation.fold(members, {})
+    assert aggregation.notices == [f"m.mod_aggregate failed for s:a: {said}. The states run one by one"]
+    assert [aggregation.lows[chunk.index] for chunk in members] == [chunk.as_low() for chunk in members]
+    assert not any(aggregation.is_common(chunk) for chunk in members)
+
+
+async def test_a_module_that_spoils_the_low_data_of_another_member_spoils_no_row():
+    def mod_aggregate(low, lows, running):
+        for each in lows[1:]:
+            each["__agg__"] = True
+            del each["name"]
+        return low
+
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    _, b = members = chunks("a", "b")
+    await aggregation.fold(members, {})
+    assert aggregation.lows[b.index] == b.as_low()
+    assert "it took 'name' out of the low data" in aggregation.notices[0]
+
+
+@pytest.mark.parametrize("error", [TypeError("no such thing"), SystemExit(3), KeyboardInterrupt()], ids=repr)
+async def test_what_a_module_raises_is_one_notice_and_told(error):
     def mod_aggregate(low, lows, running):
         raise error
 
     hooks = Hooks(mod_aggregate=mod_aggregate)
     aggregation = Aggregation(hooks)
     await aggregation.fold(chunks("a", "b"), {})
-    assert aggregation.notices == [f"m.mod_aggregate failed for s:{name}: no such thing" for name in "ab"]
-    assert hooks.errors == [error, error]
+    said = f"{type(error).__name__}: {error}"
+    assert aggregation.notices == [f"m.mod_aggregate failed for s:a: {said}. The states run one by one"]
+    assert hooks.errors == [error]
+
+
+@pytest.mark.parametrize("keyword", ["no_log", "timeout"])
+async def test_a_keyword_that_is_for_one_call_keeps_a_state_out_of_the_common_one(keyword):
+    seen = []
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, seen)))
+    await aggregation.fold(chunks("a", "secret", "b", secret={keyword: 5}), {})
+    assert [names for _, _, names, _ in seen] == [["a", "b"]]
 
 
 async def test_a_split_of_another_shape_says_what_it_must_be():
@@ -246,7 +297,166 @@ async def test_a_split_of_another_shape_says_what_it_must_be():
     await aggregation.split(members[0], own)
     assert own["changes"] == {"all": "new"}
     said = "it must return the changes of each member by state tag"
-    assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}"]
+    assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}. The states run one by one"]
+
+
+class Tool:
+    """A package tool and the state module on top of it, as an author of either would write them.
+
+    ``whole``: one unknown package fails the call before it changes anything, as apt does; else it does what it can.
+    """
+
+    def __init__(self, *, there, whole, splits, raises):
+        self.store = set(there)
+        self.host = FakeHost()
+        self.whole, self.raises = whole, raises
+        self.host.state("m.go", self.go)
+        self.host.state("m.mod_aggregate", self.mod_aggregate)
+        if splits:
+            self.host.state("m.mod_aggregate_split", self.mod_aggregate_split)
+
+        async def nop(name):
+            return row(name, changes={"ran": name})
+
+        self.host.state("test.nop", nop)
+
+    def go(self, name, pkgs=None):
+        wanted = [each for each in pkgs or [name] if each not in self.store]
+        unknown = [each for each in wanted if each.startswith("bad")]
+        new = [] if unknown and self.whole else [each for each in wanted if each not in unknown]
+        self.store.update(new)
+        if unknown and self.whole and self.raises:
+            raise OSError(f"unknown: {unknown}")
+        return row(name, result=not unknown, changes={each: {"old": "", "new": "1"} for each in dict.fromkeys(new)})
+
+    @staticmethod
+    def mod_aggregate(low, chunks, running):
+        pkgs = list(low.get("pkgs") or [low["name"]])
+        for chunk in chunks:
+            if not chunk.get("__agg__"):
+                pkgs += chunk.get("pkgs") or [chunk["name"]]
+                chunk["__agg__"] = True
+        return {**low, "pkgs": pkgs}
+
+    @staticmethod
+    def mod_aggregate_split(low, chunks, ret):
+        changes, shares = dict(ret["changes"]), {}
+        for chunk in chunks[1:]:
+            names = chunk.get("pkgs") or [chunk["name"]]
+            shares[_tag(chunk)] = {name: changes.pop(name) for name in names if name in changes}
+        return {**shares, _tag(low): changes}
+
+
+def _tag(low):
+    return "_|-".join((low["state"], low["__id__"], low["name"], low["fun"]))
+
+
+UNKNOWN, THERE, NEW = range(3)
+
+
+@given(
+    members=st.lists(st.lists(st.sampled_from([UNKNOWN, THERE, NEW]), min_size=1, max_size=3), min_size=2, max_size=5),
+    whole=st.booleans(),
+    splits=st.booleans(),
+    raises=st.booleans(),
+)
+def test_members_have_the_rows_of_a_run_without_aggregation(members, whole, splits, raises):
+    """Whatever the group, the tool and the module: result and changes, and what follows from them.
+
+    But for a module that cannot split a call that succeeded: then the first has all changes, as in Salt.
+    """
+    assume(splits or any(UNKNOWN in kinds for kinds in members))
+    packages = [
+        [f"{'bad' if kind == UNKNOWN else 'p'}{number}{place}" for place, kind in enumerate(kinds)]
+        for number, kinds in enumerate(members)
+    ]
+    there = [
+        name
+        for names, kinds in zip(packages, members, strict=True)
+        for name, kind in zip(names, kinds, strict=True)
+        if kind == THERE
+    ]
+    ids = [pkgs[0] for pkgs in packages]
+
+    def rows(*, aggregated):
+        tool = Tool(there=there, whole=whole, splits=splits, raises=raises)
+        builder = PlanBuilder()
+        for id_, pkgs in zip(ids, packages, strict=True):
+            builder.chunk(id_, "m.go", args={"pkgs": pkgs} if len(pkgs) > 1 else {})
+        for id_ in ids:
+            builder.chunk(f"changed-{id_}", onchanges=[id_]).chunk(f"good-{id_}", require=[id_])
+        if aggregated:
+            builder.group(*ids)
+        report = asyncio.run(apply(builder, tool.host, concurrency=1))
+        assert report.notices == ()
+        return {tag: (each["result"], each["changes"]) for tag, each in report.rows.items()}, tool.store
+
+    assert rows(aggregated=True) == rows(aggregated=False)
+
+
+async def test_the_row_of_a_member_says_where_its_changes_come_from():
+    tool = Tool(there=(), whole=False, splits=True, raises=False)
+    builder = PlanBuilder().chunk("a", "m.go").chunk("bad", "m.go").chunk("c", "m.go").group("a", "bad", "c")
+    rows = list((await apply(builder, tool.host)).rows.values())
+    assert [each["comment"] for each in rows] == [
+        "done\nA call for 3 states together made these changes.",
+        "done",
+        "done\nA call for 3 states together made these changes.",
+    ]
+
+
+async def test_a_failed_common_call_is_not_tried_again_but_its_members_are():
+    tool = Tool(there=(), whole=True, splits=True, raises=False)
+    calls = []
+
+    def go(name, pkgs=None):
+        calls.append(pkgs or [name])
+        return tool.go(name, pkgs)
+
+    tool.host.state("m.go", go)
+    again = {"retry": {"attempts": 3, "interval": 0}}
+    builder = PlanBuilder().chunk("a", "m.go", args=again).chunk("bad", "m.go", args=again).group("a", "bad")
+    await apply(builder, tool.host)
+    assert calls == [["a", "bad"], ["a"], ["bad"], ["bad"], ["bad"]]
+
+
+async def test_a_members_own_check_decides_about_its_row_and_its_changes_stay():
+    tool = Tool(there=(), whole=False, splits=True, raises=False)
+    tool.host.salt["cmd.run_all"] = lambda *args, **kwargs: {"retcode": 1, "stdout": "", "stderr": ""}
+    tool.host.salt["cmd.retcode"] = lambda *args, **kwargs: 1
+    checked = {"check_cmd": ["false"]}
+    builder = PlanBuilder().chunk("a", "m.go").chunk("b", "m.go", args=checked).group("a", "b")
+    rows = list((await apply(builder, tool.host)).rows.values())
+    assert [(each["result"], list(each["changes"])) for each in rows] == [(True, ["a"]), (False, ["b"])]
+
+
+async def test_in_a_dry_run_a_member_without_a_share_says_what_holds_for_itself():
+    tool = Tool(there=["b"], whole=False, splits=True, raises=False)
+
+    def go(name, pkgs=None):
+        new = [each for each in pkgs or [name] if each not in tool.store]
+        return row(name, result=None if new else True, changes=dict.fromkeys(new, "would"))
+
+    tool.host.state("m.go", go)
+    builder = PlanBuilder().chunk("a", "m.go").chunk("b", "m.go").chunk("c", "m.go").group("a", "b", "c")
+    rows = list((await apply(builder, tool.host, test=True)).rows.values())
+    assert [(each["result"], list(each["changes"])) for each in rows] == [(None, ["a"]), (True, []), (None, ["c"])]
+
+
+@pytest.mark.parametrize("keys", [("old", "new"), ("installed",)])
+async def test_what_two_calls_changed_in_turn_is_one_change(keys):
+    calls = iter([False, True, True])
+
+    def go(name, pkgs=None):
+        result = next(calls)
+        change = {"old": "1" if not result else "2", "new": "2" if not result else "3"}
+        return row(name, result=result, changes={name: change if keys[0] == "old" else {keys[0]: change}})
+
+    tool = Tool(there=(), whole=False, splits=False, raises=False)
+    tool.host.state("m.go", go)
+    report = await apply(PlanBuilder().chunk("a", "m.go").chunk("b", "m.go").group("a", "b"), tool.host)
+    united = {"old": "1", "new": "3"}
+    assert next(iter(report.rows.values()))["changes"] == {"a": united if keys[0] == "old" else {keys[0]: united}}
 
 
 PACKAGE_STORE = """
@@ -257,8 +467,8 @@ def _store():
         return json.load(file)
 
 
-def list_pkgs(**kwargs):
-    return dict.fromkeys(_store()["installed"], "1.0")
+def list_pkgs(purge_desired=False, **kwargs):
+    return {} if purge_desired else dict.fromkeys(_store()["installed"], "1.0")
 
 
 def version(*names, **kwargs):
@@ -313,3 +523,62 @@ async def test_bundled_packages_are_installed_in_one_call_and_each_watcher_sees_
     assert rows["watcher"][1], "what watches a member that another installed sees its change"
     assert rows["follower"] == (True, {}), "what was there already did not change, whoever else did"
     assert json.loads(store.read_text())["calls"] == [["one", "two"]]
+
+
+FAILING_STORE = """
+from asyncstate.errors import CommandExecutionError
+
+
+def _install(name=None, pkgs=None, **kwargs):
+    names = [next(iter(each)) if isinstance(each, dict) else each for each in pkgs or [name]]
+    unknown = [each for each in names if each.startswith("bad")]
+    known = [] if unknown and __grains__["whole"] else [each for each in names if each not in unknown]
+    changes = _known(pkgs=known) if known else {}
+    if unknown:
+        raise CommandExecutionError("Problem encountered", info={"errors": unknown, "changes": changes})
+    return changes
+
+
+_known, install = install, _install
+"""
+SOME_FAIL = """
+a: pkg.installed
+bad: pkg.installed
+c: pkg.installed
+several: {pkg.installed: [{pkgs: [d, bad2, e]}]}
+there: pkg.installed
+needs: {test.nop: [{require: [{pkg: a}]}]}
+needs-bad: {test.nop: [{require: [{pkg: bad}]}]}
+follows: {test.succeed_with_changes: [{onchanges: [{pkg: c}]}]}
+"""
+
+
+@pytest.mark.feature("F105")
+@pytest.mark.parametrize("test", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+async def test_of_bundled_package_states_only_those_fail_whose_package_does(tmp_path, whole, test):
+    (tmp_path / "salt/_modules").mkdir(parents=True)
+    (tmp_path / "salt/_modules/pkg.py").write_text(PACKAGE_STORE + FAILING_STORE)
+    (tmp_path / "salt/t.sls").write_text(SOME_FAIL)
+    found = {}
+    for aggregate in (True, False):
+        store = tmp_path / f"store-{aggregate}"
+        store.write_text(json.dumps({"installed": ["there"], "calls": []}))
+        settings = Settings(
+            file_roots={"base": [str(tmp_path / "salt")]},
+            pillar_roots={},
+            cachedir=str(tmp_path / "cache"),
+            state_dir=str(tmp_path / "state"),
+            grains={"store": str(store), "whole": whole},
+            state_aggregate=aggregate,
+        )
+        async with StateRuntime(settings) as runtime:
+            report = await runtime.apply(["t"], test=test)
+        rows = {row["__id__"]: (row["result"], row["changes"]) for row in report.rows.values()}
+        found[aggregate] = rows, sorted(json.loads(store.read_text())["installed"]), report.notices
+    assert found[True] == found[False]
+    if not test:
+        rows = found[True][0]
+        assert (rows["a"][0], rows["bad"][0], rows["c"][0]) == (True, False, True)
+        assert rows["follows"][1]
+        assert rows["needs"][0] is True

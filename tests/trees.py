@@ -33,6 +33,12 @@ class FakeStates:
         self.asked.append(name)
         return name in self.functions
 
+    def module(self, name):
+        return next((each for each in self.functions if each.startswith(f"{name}.")), None)
+
+    def reason(self, name):
+        return f"'{name}' is not available."
+
     def find(self, name):
         self.asked.append(name)
         module, _, function = name.partition(".")

@@ -7,6 +7,7 @@ That is the group Salt would put them in, found in one pass over the graph inste
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from asyncstate.model.plan import NodeKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from asyncstate.compile.findings import Findings
     from asyncstate.compile.low import Draft
     from asyncstate.compile.order import SerialOrder
     from asyncstate.compile.wiring import Wiring
@@ -91,12 +93,42 @@ def _eligible(
             wanted = module in opened or _wants(option, draft)
         if wanted and has_mod_aggregate(module):
             found.setdefault(module, []).append(node)
-        elif "aggregate" in draft.args and not wanted and has_mod_aggregate(module):
+        elif wanted and (option is not True or "aggregate" in draft.args):
+            refused[node] = f"{module} states cannot be aggregated: the module has no mod_aggregate"
+        elif "aggregate" in draft.args and has_mod_aggregate(module):
             refused[node] = "its own 'aggregate' says no"
     for module, numbers in found.items():
         if len(numbers) == 1:
             refused[numbers[0]] = f"no other state of {module} may be aggregated"
     return {module: numbers for module, numbers in found.items() if len(numbers) > 1}
+
+
+def warn_odd_options(
+    drafts: Sequence[Draft], option: Any, findings: Findings, *, why_not: Callable[[str], str | None]
+) -> None:
+    """Warn of what says to aggregate and, in Salt too, has no effect: a text, a module that has no ``mod_aggregate``.
+
+    ``why_not(module)`` tells what is wrong with a module that the option names, None if nothing is.
+    """
+    if isinstance(option, str):
+        findings.warn_at(*_no_list("state_aggregate", option))
+    for module in option if isinstance(option, list) else ():
+        wrong = why_not(module)
+        if wrong:
+            near = get_close_matches(module, sorted({draft.state for draft in drafts} - {module}), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "name state modules, such as pkg"
+            findings.warn_at(f"state_aggregate: [{module}] has no effect: {wrong}", "", 0, hint)
+    for draft in drafts:
+        own = draft.args.get("aggregate")
+        if isinstance(own, str):
+            message, _, _, hint = _no_list(f"aggregate of {draft.id!r}", own)
+            findings.warn(message, env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
+
+
+def _no_list(what: str, text: str) -> tuple[str, str, int, str]:
+    meant = text.lower() if text.lower() in {"true", "false"} else f"[{text}]"
+    key = what.partition(" ")[0]
+    return f"{what} is the text {text!r}, which has no effect (nor has it in Salt)", "", 0, f"write {key}: {meant}"
 
 
 def _wants(option: Any, draft: Draft) -> bool:

@@ -6,7 +6,7 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.compile.aggregate import aggregate
+from asyncstate.compile.aggregate import aggregate, warn_odd_options
 from asyncstate.compile.assemble import PlanBuilder
 from asyncstate.compile.cycle import report_cycle
 from asyncstate.compile.declarations import normalise
@@ -44,6 +44,12 @@ class StateIndex(Protocol):
 
     def has(self, name: str, /) -> bool:
         """Whether there is a function ``module.function``."""
+
+    def module(self, name: str, /) -> object | None:
+        """Return the module of that name, None if it is not there."""
+
+    def reason(self, name: str, /) -> str:
+        """Say in Salt's words why there is no ``module.function``."""
 
 
 class Compiler:
@@ -184,6 +190,7 @@ class Compiler:
         if only_ids:
             serial = restrict(wiring, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")
         stages = effective_stages(wiring, serial, order.cap)
+        warn_odd_options(low.drafts, self._opts.get("state_aggregate"), findings, why_not=self._why_not_aggregated)
         aggregation = self._aggregate(wiring, order, serial, stages)
         builder = PlanBuilder(wiring, aggregation.serial, order)
         if stages is not None:
@@ -232,6 +239,15 @@ class Compiler:
             option=self._opts.get("state_aggregate"),
             has_mod_aggregate=lambda module: self._can(module, "mod_aggregate"),
         )
+
+    def _why_not_aggregated(self, module: str) -> str | None:
+        """Say why a module cannot be aggregated anywhere; one that only refuses this machine is no mistake."""
+        if self._can(module, "mod_aggregate"):
+            return None
+        if self._states.module(module) is not None:
+            return "that module has no mod_aggregate"
+        refused = "__virtual__" in self._states.reason(f"{module}.mod_aggregate")
+        return None if refused else "there is no such state module"
 
     def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> tuple[int, ...]:
         """Add the implicit order the options ask for; return the chunks whose effects are unknown and that run free."""

@@ -9,18 +9,26 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
 
 def aggregation(plan: Plan) -> dict[str, Any]:
-    """Return ``{groups: [{module, members: [{tag, sls, place}]}], refused: [{tag, sls, place, why}]}``."""
+    """Return ``{groups: [{module, members, calls: [{function, members}]}], refused: [{tag, sls, place, why}]}``.
+
+    A member is ``{tag, sls, place}``. The states of a call have one function; whether the module makes one call of them
+    or, because of their other arguments, several, only it can say.
+    """
     groups = [
         {
             "module": plan.chunks[node.members[0]].state,
             "members": [_state(plan.chunks[member]) for member in node.members],
+            "calls": [
+                {"function": function, "members": [_state(chunk) for chunk in chunks]}
+                for function, chunks in _by_function(plan.chunks[member] for member in node.members).items()
+            ],
         }
         for node in plan.nodes[len(plan.chunks) :]
         if node.kind is NodeKind.GROUP
@@ -33,16 +41,31 @@ def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
     """Yield the groups and the refusals for people."""
     facts = aggregation(plan)
     for group in facts["groups"]:
-        title = f"{group['module']}: {count(len(group['members']), 'state')}, one call for those that may run"
-        yield palette.paint(palette.bold, title)
-        yield from (f"  - {_named(member, palette)}" for member in group["members"])
+        calls = f"{count(len(group['calls']), 'call')} for those that may run"
+        yield palette.paint(palette.bold, f"{group['module']}: {count(len(group['members']), 'state')}, {calls}")
+        for call in group["calls"]:
+            yield f"  {call['function']}: {count(len(call['members']), 'state')}"
+            yield from (f"    - {_named(member, palette)}" for member in call["members"])
     if facts["refused"]:
         yield palette.paint(palette.bold, "Not aggregated")
         for state in facts["refused"]:
             yield f"  - {_named(state, palette)}"
             yield f"      {state['why']}"
     if not facts["groups"] and not facts["refused"]:
-        yield "No state may be aggregated: see state_aggregate in the configuration, and aggregate on a state."
+        yield NONE
+
+
+NONE = (
+    "No state may be aggregated: state_aggregate of the configuration or aggregate on a state must ask for it, "
+    "and the state module must have mod_aggregate."
+)
+
+
+def _by_function(chunks: Iterable[LowChunk]) -> dict[str, list[LowChunk]]:
+    found: dict[str, list[LowChunk]] = {}
+    for chunk in chunks:
+        found.setdefault(chunk.function, []).append(chunk)
+    return found
 
 
 def _state(chunk: LowChunk) -> dict[str, Any]:

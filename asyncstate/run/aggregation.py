@@ -3,6 +3,9 @@
 The module works on this run's own low data, so what it changes there holds for the rest of the run. A member that was
 folded into another runs at its own place all the same, as in Salt, unless the module can split the outcome: then its
 row is its share, and what watches it sees its changes.
+
+A common call that fails decides about nobody: each member, the first included, then runs with its own low data, and
+what the call changed before it failed is added to the row of the member it belongs to.
 """
 
 from __future__ import annotations
@@ -10,13 +13,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import FunctionNotFound
+from asyncstate.model.chunk import fresh
+from asyncstate.model.requisite import INTERNAL_KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from asyncstate.load.loader import LoadedFunction
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
+
+Low = dict[str, Any]
+Changes = dict[str, Any]
+
+_ALONE = ("no_log", "timeout")
+"""Keywords that hold for one state's own call: the row of a common call would tell, or be cut short, for the others."""
+_OWN_VERDICT = ("check_cmd",)
+"""Keywords by which a member's own call decides whether it succeeded, whatever the common call said."""
 
 
 class HookCaller(Protocol):
@@ -36,81 +49,200 @@ class Aggregation:
     """What ``mod_aggregate`` made of the low data of a run. ``notices`` says what went wrong."""
 
     def __init__(self, caller: HookCaller) -> None:
-        self.lows: dict[int, dict[str, Any]] = {}
+        self.lows: dict[int, Low] = {}
         self.notices: list[str] = []
         self._caller = caller
         self._folded: dict[int, list[LowChunk]] = {}
         self._shares: dict[int, Row] = {}
+        self._owed: dict[int, tuple[Changes, str]] = {}
 
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
 
-        First for the first member, then for each later one the module has not marked ``__agg__``. One that fails leaves
-        its member to run alone.
+        First for the first member, then for each later one the module has not marked ``__agg__``. The first call that
+        goes wrong is the last: whoever is not in a common call by then runs for itself.
         """
+        ready = [chunk for chunk in ready if not any(chunk.args.get(keyword) for keyword in _ALONE)]
         function = await self._caller.find(f"{ready[0].state}.mod_aggregate") if ready else None
         if function is None or isinstance(function, FunctionNotFound):
             return
         for chunk in ready:
             self.lows[chunk.index] = chunk.as_low()
+        rows = dict(running)
+        done: set[int] = set()
         for chunk in ready:
             if self.lows[chunk.index].get("__agg__"):
                 continue
-            await self._fold_into(chunk, ready, function, dict(running))
+            taken = await self._fold_into(chunk, ready, function, dict(rows))
+            if taken is None:
+                break
+            done.update(member.index for member in (chunk, *taken))
+        for chunk in ready:
+            wrong = _wrong_with(self.lows[chunk.index], chunk) if chunk.index in done else ""
+            if wrong:
+                self._note(function, chunk, wrong)
+                self._folded.pop(chunk.index, None)
+            if wrong or chunk.index not in done:
+                self.lows[chunk.index] = chunk.as_low()
 
     async def _fold_into(
         self, chunk: LowChunk, ready: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
-    ) -> None:
-        low = self.lows[chunk.index]
-        low["__agg__"] = True
+    ) -> list[LowChunk] | None:
+        """Return the members whose work the low data of ``chunk`` does from now on; None if the module went wrong."""
+        self.lows[chunk.index]["__agg__"] = True
         free = [other for other in ready if not self.lows[other.index].get("__agg__")]
         lows = [self.lows[other.index] for other in ready]
-        changed = await self._call(function, (low, lows, running), chunk)
-        if isinstance(changed, dict):
-            if "pkgs" not in chunk.args:
-                _keep_own_name(changed)
-            self.lows[chunk.index] = changed
-            self._folded[chunk.index] = [other for other in free if self.lows[other.index].get("__agg__")]
-        elif changed is not _FAILED:
-            self._note(function, chunk, f"it returned {type(changed).__name__}, not low data")
+        changed = await self._call(function, (self.lows[chunk.index], lows, running), chunk)
+        if changed is _FAILED:
+            return None
+        wrong = _wrong_with(changed, chunk)
+        if wrong:
+            self._note(function, chunk, wrong)
+            return None
+        if "pkgs" not in chunk.args:
+            _keep_own_name(changed)
+        self.lows[chunk.index] = changed
+        taken = [other for other in free if self.lows[other.index].get("__agg__")]
+        if taken:
+            self._folded[chunk.index] = taken
+        return taken
+
+    def is_common(self, chunk: LowChunk) -> bool:
+        """Tell whether the low data of a chunk does the work of other members, too."""
+        return chunk.index in self._folded
 
     def share(self, chunk: LowChunk) -> Row | None:
         """Return the row of a member whose work another has done, None for all others."""
         return self._shares.pop(chunk.index, None)
 
-    async def split(self, chunk: LowChunk, row: Row) -> None:
-        """Let the module say which changes in the row of a common call are whose. A failed call is nobody's."""
-        folded = self._folded.pop(chunk.index, None)
-        if not folded or row["result"] is False:
-            return
-        function = await self._caller.find(f"{chunk.state}.mod_aggregate_split")
-        if isinstance(function, FunctionNotFound):
-            return
-        members = (chunk, *folded)
-        lows = [self.lows[member.index] for member in members]
-        shares = await self._call(function, (self.lows[chunk.index], lows, dict(row)), chunk)
-        if shares is _FAILED:
-            return
-        if not isinstance(shares, dict) or not all(isinstance(changes, dict) for changes in shares.values()):
-            self._note(function, chunk, "it must return the changes of each member by state tag")
-            return
-        for member in folded:
-            self._shares[member.index] = {**row, "name": member.name, "changes": shares.get(member.tag, {})}
+    async def split(self, chunk: LowChunk, row: Row, *, test: bool = False) -> bool:
+        """Share out the row of a common call; False if its own member, too, must run for itself.
+
+        The module says which changes are whose. Without its word the row of a call that succeeded stays as it is, as in
+        Salt; of one that failed each member gets the changes that bear its name.
+        """
+        members = (chunk, *self._folded.pop(chunk.index, ()))
+        failed = row["result"] is False or (bool(row.get("skip_watch")) and not row["changes"])
+        shares = await self._shares_of(members, row, failed=failed)
+        if failed:
+            for member in members:
+                self.lows[member.index] = member.as_low()
+        if shares is None:
+            return True
+        for member in members[1:]:
+            changes = shares.get(member.tag, {})
+            if failed or _runs_itself(member, row, changes):
+                self._owe(member, changes, members, test=test)
+            else:
+                self._shares[member.index] = {**row, "name": member.name, "changes": changes}
         row["changes"] = shares.get(chunk.tag, {})
+        if not failed and (row["result"] is not None or row["changes"]):
+            return True
+        self.lows[chunk.index] = chunk.as_low()
+        self._owe(chunk, row["changes"], members, test=test)
+        return False
+
+    async def _shares_of(self, members: Sequence[LowChunk], row: Row, *, failed: bool) -> dict[str, Changes] | None:
+        first = members[0]
+        function = await self._caller.find(f"{first.state}.mod_aggregate_split")
+        if not isinstance(function, FunctionNotFound):
+            lows = [self.lows[member.index] for member in members]
+            shares = await self._call(function, (lows[0], lows, fresh(row)), first)
+            if isinstance(shares, dict) and all(isinstance(changes, dict) for changes in shares.values()):
+                return shares
+            if shares is not _FAILED:
+                self._note(function, first, "it must return the changes of each member by state tag")
+        return _by_name(members, row["changes"]) if failed else None
+
+    def _owe(self, member: LowChunk, changes: Changes, members: Sequence[LowChunk], *, test: bool) -> None:
+        """Keep what a member's row lacks when it runs for itself. A dry run changed nothing: it will tell it all."""
+        if changes and not test:
+            said = f"A call for {len(members)} states together made these changes."
+            self._owed[member.index] = (changes, said)
+
+    def settle(self, chunk: LowChunk, row: Row) -> None:
+        """Add to the row of a member that ran for itself what a common call had changed for it before."""
+        changes, said = self._owed.pop(chunk.index, ({}, ""))
+        if changes:
+            row["changes"] = _united(changes, row["changes"])
+            row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
 
     async def _call(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         try:
             return await self._caller.call_hook(function, args, chunk)
         except BaseException as error:  # noqa: BLE001 - a module may raise anything
             self._caller.raised(error)
-            self._note(function, chunk, str(error))
+            self._note(function, chunk, f"{type(error).__name__}: {error}")
             return _FAILED
 
     def _note(self, function: LoadedFunction, chunk: LowChunk, what: str) -> None:
-        self.notices.append(f"{function.name} failed for {chunk.place}: {what}")
+        self.notices.append(f"{function.name} failed for {chunk.place}: {what}. The states run one by one")
 
 
-def _keep_own_name(low: dict[str, Any]) -> None:
+def _wrong_with(low: Any, chunk: LowChunk) -> str:
+    """Say why the low data a module left cannot be that of ``chunk``; nothing if it can."""
+    if not isinstance(low, dict):
+        return f"it returned {type(low).__name__}, not low data"
+    if not low:
+        return "it returned low data with nothing in it"
+    for key, own in (("state", chunk.state), ("__id__", chunk.id), ("fun", chunk.fun), ("name", chunk.name)):
+        if key not in low:
+            return f"it took {key!r} out of the low data"
+        if low[key] != own and (key in {"state", "__id__"} or type(low[key]) is not type(own)):
+            return f"it changed {key!r} of the low data"
+    pkgs = low.get("pkgs")
+    if pkgs is not None and "pkgs" not in chunk.args and not _is_package_list(pkgs):
+        return f"it left 'pkgs' that are no list of names ({type(pkgs).__name__})"
+    try:
+        fresh(low)
+    except RecursionError:
+        return "it left low data that contains itself"
+    return ""
+
+
+def _is_package_list(pkgs: Any) -> bool:
+    return isinstance(pkgs, list) and all(isinstance(item, (str, int, float, dict)) for item in pkgs)
+
+
+def _runs_itself(member: LowChunk, row: Row, changes: Changes) -> bool:
+    """Whether the common call leaves open what a member's row is."""
+    return any(keyword in member.args for keyword in _OWN_VERDICT) or (row["result"] is None and not changes)
+
+
+def _by_name(members: Iterable[LowChunk], changes: Changes) -> dict[str, Changes]:
+    """Give each change to the first member that names its key; what nobody names stays with the first."""
+    owners: dict[Any, str] = {}
+    first = ""
+    for member in members:
+        first = first or member.tag
+        for name in _names(member):
+            owners.setdefault(name, member.tag)
+    shares: dict[str, Changes] = {}
+    for key, change in changes.items():
+        shares.setdefault(owners.get(key, first), {})[key] = change
+    return shares
+
+
+def _names(member: LowChunk) -> set[Any]:
+    found: set[Any] = {member.name}
+    for key, value in member.args.items():
+        if key not in INTERNAL_KEYWORDS and isinstance(value, list):
+            found.update(name for item in value for name in (item if isinstance(item, dict) else (str(item),)))
+    return found
+
+
+def _united(before: Changes, after: Changes) -> Changes:
+    """Return what two calls, one after the other, changed together."""
+    both = {**before, **after}
+    for key in before.keys() & after.keys():
+        one, two = before[key], after[key]
+        if isinstance(one, dict) and isinstance(two, dict):
+            steps = one.keys() == two.keys() == {"old", "new"}
+            both[key] = {"old": one["old"], "new": two["new"]} if steps else _united(one, two)
+    return both
+
+
+def _keep_own_name(low: Low) -> None:
     """Put the name of a state among the ``pkgs`` that were folded into it.
 
     With ``pkgs`` a state no longer looks at its name, and a module that only collects those of the others (Salt's own

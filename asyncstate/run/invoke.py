@@ -144,13 +144,7 @@ class Invoker:
         return self._stamped(not_run_row(work.verdict, chunk.name, failed), low)
 
     async def _watched_call(self, chunk: LowChunk, low: dict[str, Any], verdict: Verdict, *, check: bool) -> Row:
-        shared = None if check else self.aggregation.share(chunk)
-        if shared is not None:
-            row = self._stamped(shared, low)
-        else:
-            row = await self._attempts(chunk, low, check=check)
-            if not check:
-                await self.aggregation.split(chunk, row)
+        row = await (self._attempts(chunk, low, check=True) if check else self._settled(chunk, low))
         if check or verdict is Verdict.MET:
             return row
         if verdict is Verdict.SKIP_WATCH:
@@ -160,6 +154,25 @@ class Invoker:
             return row
         watching = {**self.low(chunk), "sfun": chunk.fun, "fun": "mod_watch", "__reqs__": self._requisite_lows(chunk)}
         return await self._attempts(chunk, watching, check=False)
+
+    async def _settled(self, chunk: LowChunk, low: dict[str, Any]) -> Row:
+        """Return the row of a chunk: its share of a common call, or that of its own call.
+
+        A common call that fails is not tried again: its members are, each for itself and with its own ``retry``.
+        """
+        shared = self.aggregation.share(chunk)
+        if shared is not None:
+            return self._stamped(shared, low)
+        if not self.aggregation.is_common(chunk):
+            row = await self._attempts(chunk, low, check=False)
+        else:
+            common = await (self._attempts if self.test else self._call)(chunk, low, check=False)
+            if await self.aggregation.split(chunk, common, test=self.test):
+                return common
+            row = await self._attempts(chunk, self.low(chunk), check=False)
+            row["start_time"], row["duration"] = common["start_time"], round(row["duration"] + common["duration"], 3)
+        self.aggregation.settle(chunk, row)
+        return row
 
     def _requisite_lows(self, chunk: LowChunk) -> dict[str, list[dict[str, Any]]]:
         """``__reqs__``: what a chunk depends on, by kind; a member of an aggregate brings its whole group along."""
