@@ -25,6 +25,8 @@ from asyncstate.load.host import PluginHost
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.shown import ShownPlan
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, SlsFile
@@ -56,8 +58,14 @@ class StateRuntime:
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, states: Mapping[str, Callable[..., Any]] | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        states: Mapping[str, Callable[..., Any]] | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
+        self.secrets = Secrets() if secrets is None else secrets
+        """Values a decrypting renderer produced; whatever shows a run hides them."""
         self.settings = settings or Settings()
         self.settings.validate()
         opts = self.settings.opts()
@@ -67,8 +75,6 @@ class StateRuntime:
         self.host.render_template = self._render_template
         self.host.render_data = self._render_data
         self.host.refresh = self._refresh
-        self.secrets: set[str] = set()
-        """Values a decrypting renderer produced; whatever shows a run hides them."""
 
     # life
 
@@ -265,6 +271,10 @@ class StateRuntime:
         return path.lstrip("/")
 
     # running
+
+    def shown(self, plan: Plan) -> Plan:
+        """Return a plan as it may be shown: without secrets and what ``no_log`` hides. It is not for running."""
+        return ShownPlan(plan, self.secrets).plan
 
     def run(
         self,

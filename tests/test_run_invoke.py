@@ -80,11 +80,6 @@ async def test_odd_retry_settings_are_named_in_the_row(host):
     assert (await apply(plan, host))["a"]["warnings"] == ["retry: attempts should be of type int: the default is used"]
 
 
-async def test_no_log_masks_the_row(host):
-    rows = await apply(PlanBuilder().chunk("a", "sync.change", args={"no_log": True}).build(), host)
-    assert rows["a"]["changes"] == {"x": "**********"}
-
-
 @pytest.mark.parametrize(
     ("args", "lock", "env"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableSet
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,7 +45,7 @@ class RenderContext:
     file: SlsFile | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     renderers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    secrets: set[str] = field(default_factory=set)
+    secrets: MutableSet[str] = field(default_factory=set)
     rendered_sls: set[str] = field(default_factory=set)
     ordered: bool = False
     states: Any = None

@@ -30,13 +30,15 @@ from asyncstate.model.event import (
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import Outcome, RunReport
+from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.invoke import Invoker
 from asyncstate.run.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.rows import failed_row, number_rows, sub_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedModule
@@ -70,8 +72,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Engine:
     """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
 
-    ``secrets`` are texts that neither rows nor events may show. With a ``clock`` of your own nobody watches whether a
-    plugin holds up the event loop: only real time tells.
+    ``secrets`` are texts that neither rows nor events may show: inside the engine everything has its true name, what
+    leaves it goes through `ShownPlan`. With a ``clock`` of your own nobody watches whether a plugin holds up the event
+    loop: only real time tells.
     """
 
     def __init__(
@@ -83,9 +86,10 @@ class Engine:
         *,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = time.perf_counter,
-        secrets: Collection[str] = (),
+        secrets: Secrets | None = None,
     ) -> None:
         self.plan = plan
+        self._shown = ShownPlan(plan, Secrets() if secrets is None else secrets)
         self.options = options
         self._observers = list(observers)
         self._sleep = sleep
@@ -103,9 +107,7 @@ class Engine:
         self._rows: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
         self._early: dict[int, int] = {}
-        self._invoker = Invoker(
-            plan, host, self._rows, test=options.test, pause=self._pause, mock=options.mock, secrets=secrets
-        )
+        self._invoker = Invoker(plan, host, self._rows, test=options.test, pause=self._pause, mock=options.mock)
         self._busy = 0
         self._workers = 0
         self._idle: list[anyio.Event] = []
@@ -320,6 +322,9 @@ class Engine:
     def _keep(self, tag: str, chunk: LowChunk, row: Row) -> None:
         if "sub_state_run" in row:
             self._subs[tag] = sub_rows(row, chunk.as_low())
+            if chunk.args.get("no_log"):
+                for sub in self._subs[tag]:
+                    self._shown.hush(sub, chunk.id)
         self._rows[tag] = row
 
     def _broken_listeners(self) -> dict[str, Row]:
@@ -350,6 +355,7 @@ class Engine:
             time=round(self._clock() - self._began, 6),
             **fields,
         )
+        event = self._shown.event(event)
         self._sequence += 1
         for observer in self._observers:
             observer(event)
@@ -357,13 +363,9 @@ class Engine:
     def _fire(self, chunk: LowChunk, row: Row) -> None:
         """Emit what ``fire_event`` asks for, under the tag Salt would use."""
         asked = chunk.args.get("fire_event")
-        if asked is True:
-            suffix = f"{chunk.id}/{chunk.name}"
-        elif isinstance(asked, str) and asked:
-            suffix = asked
-        else:
-            return
-        self._emit(StateEvent, name=f"salt/state_result/{self.options.run_id}/{suffix}", row=row)
+        if asked is True or (isinstance(asked, str) and asked):
+            name = f"salt/state_result/{self.options.run_id}/{self._shown.state_event(chunk, asked)}"
+            self._emit(StateEvent, name=name, row=self._shown.row(chunk.tag, row))
 
     # the end
 
@@ -407,7 +409,7 @@ class Engine:
                 cancelled=report.cancelled,
                 warnings=(*map(str, held_up), *report.notices),
             )
-        return report
+        return self._shown.report(report)
 
 
 def _modules(plan: Plan, host: PluginHost) -> dict[str, LoadedModule | None]:

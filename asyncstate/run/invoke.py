@@ -32,10 +32,8 @@ from asyncstate.run.gate import Verdict
 from asyncstate.run.misfits import is_trip, misfits
 from asyncstate.run.retry import RetryPolicy
 from asyncstate.run.rows import (
-    conceal,
     exception_row,
     failed_row,
-    mask,
     mocked_row,
     normalise,
     not_run_row,
@@ -46,7 +44,7 @@ from asyncstate.run.umask import thread_umask
 from asyncstate.run.views import LowStateView, RunningView
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
@@ -61,7 +59,6 @@ class Invoker:
     """Calls state functions for one run. ``rows`` are the results so far, shared with the engine that fills them.
 
     With ``mock`` every state function is replaced by one that does nothing; conditions are asked, as in Salt.
-    ``secrets`` are texts that no row may show.
     """
 
     def __init__(
@@ -73,13 +70,11 @@ class Invoker:
         test: bool,
         pause: Callable[[LowChunk, int, Row, float], Awaitable[None]],
         mock: bool = False,
-        secrets: Collection[str] = (),
     ) -> None:
         self.plan = plan
         self.host = host
         self.test = test
         self._mock = mock
-        self._secrets = secrets
         self.aggregation = Aggregation(self)
         self._checks: dict[int, Row] = {}
         self._pause = pause
@@ -235,10 +230,6 @@ class Invoker:
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
         row.setdefault("__id__", low["__id__"])
         row.setdefault("__sls__", low.get("__sls__"))
-        if low.get("no_log"):
-            mask(row)
-        if self._secrets:
-            conceal(row, self._secrets)
         if not check:
             await self._refresh(low, row)
         return row

@@ -11,12 +11,11 @@ from asyncstate.model.tag import state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
-MASK = "**********"
 _LISTEN_ERROR = "Listen_Error_|-"
 
 
@@ -97,48 +96,6 @@ def normalise(returned: Any, name: Any) -> Row:
 
 def _malformed(name: Any, what: str) -> Row:
     return failed_row(name, f"An exception occurred in this state: {what}")
-
-
-def mask(row: Row) -> None:
-    """Hide what ``no_log`` must not show: name, comment and every truthy leaf of the changes."""
-    for key in ("name", "comment", "changes"):
-        row[key] = _masked(row[key])
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _masked(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_masked(item) for item in value]
-    return MASK if value else value
-
-
-def conceal(row: Row, secrets: Collection[str]) -> None:
-    """Hide secrets wherever a row shows them: in any text of it, or, if they are short, as the whole of a text."""
-    known = sorted((secret for secret in secrets if secret), key=len, reverse=True)
-    for key in row:
-        if key not in _NEVER_SECRET:
-            row[key] = _concealed(row[key], known)
-
-
-_NEVER_SECRET = frozenset({"result", "__id__", "__sls__", "start_time", "duration"})
-_TELLING = 4
-"""A secret of fewer characters occurs in ordinary words, so only a text that is nothing else is hidden."""
-
-
-def _concealed(value: Any, secrets: list[str]) -> Any:
-    if isinstance(value, str):
-        for secret in secrets:
-            if value == secret:
-                return MASK
-            if len(secret) >= _TELLING and secret in value:
-                value = value.replace(secret, MASK)
-        return value
-    if isinstance(value, dict):
-        return {_concealed(key, secrets): _concealed(item, secrets) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_concealed(item, secrets) for item in value]
-    return value
 
 
 def sub_rows(row: Row, low: Mapping[str, Any]) -> dict[str, Row]:

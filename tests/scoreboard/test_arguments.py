@@ -279,7 +279,11 @@ def test_no_log(sls, width):
     )
     (row,) = rows.values()
     assert row["comment"] == "**********"
-    assert row["changes"] == {"a": "**********", "n": 0, "deep": {"b": ["**********"]}}
+    assert row["changes"] == {
+        "**********": "**********",
+        "********** (2)": 0,
+        "********** (3)": {"**********": ["**********"]},
+    }
 
 
 @pytest.mark.feature("F093")

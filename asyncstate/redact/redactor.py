@@ -1,0 +1,192 @@
+"""Redactor: an immutable snapshot of secrets, compiled, that hides them in texts, values, tags and rows.
+
+A text is looked through once, whatever the number of secrets: a set has the first four characters of each, and only
+where four characters of a text are in it are secrets compared. (One regular expression of 3,000 alternatives takes a
+hundred times as long to compile, and three times to search.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.redact.forms import TELLING, forms
+
+MASK: Final = "**********"
+"""What stands where a secret was."""
+
+_URL_PASSWORD: Final = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://[^\s/@:'\"?#]*:)[^\s/'\"]+@", re.IGNORECASE)
+_URL_TOKEN: Final = re.compile(r"\b(https?://)[\w.~%!$&*+,;=-]{20,}@", re.IGNORECASE)
+_DEEPEST: Final = 100
+_REMEMBERED: Final = 20_000
+_SHORT_TEXT: Final = 400
+
+SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", "__run_num__"}) | frozenset(
+    {"start_time", "duration", "__state_ran__", "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
+)
+"""Keys of a row that the engine and its readers know by name: they are shown whatever the secrets are."""
+_MEASURED: Final = frozenset({"result", "__run_num__", "start_time", "duration", "__state_ran__"})
+_PLAIN: Final = frozenset({bool, float, type(None)})
+
+
+class Redactor:
+    """Hides a fixed set of secrets. Safe to share between threads.
+
+    Secrets of four characters and more are hidden wherever they occur, in every form of `forms`; shorter ones only
+    where they are a whole text. Passwords in URLs (``scheme://user:password@``) are hidden without being known.
+    """
+
+    __slots__ = ("_lengths", "_seen", "_short", "_telling")
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._telling: set[str] = set()
+        self._short: set[str] = set()
+        self._lengths: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
+        self._seen: dict[str, str] = {}
+        self._learn(secrets)
+
+    def _learn(self, secrets: Iterable[str]) -> None:
+        for secret in secrets:
+            if secret.strip() and len(secret.strip()) < TELLING:
+                self._short.add(secret.strip())
+            for form in forms(secret):
+                if form not in self._telling:
+                    self._telling.add(form)
+                    start = (form[0], form[1], form[2], form[3])
+                    known = self._lengths.get(start, ())
+                    if len(form) not in known:
+                        self._lengths[start] = tuple(sorted((*known, len(form)), reverse=True))
+
+    def knowing(self, secrets: Iterable[str]) -> Redactor:
+        """Return a redactor that hides ``secrets``, too."""
+        other = Redactor()
+        other._telling, other._short, other._lengths = set(self._telling), set(self._short), dict(self._lengths)
+        other._learn(secrets)
+        return other
+
+    def text(self, text: str) -> str:
+        """Return ``text`` with `MASK` in place of each secret; secrets that touch become one mask."""
+        shown = self._seen.get(text)
+        if shown is None:
+            shown = self._hide(text)
+            if len(text) <= _SHORT_TEXT:
+                if len(self._seen) >= _REMEMBERED:
+                    self._seen.clear()
+                self._seen[text] = shown
+        return shown
+
+    def _hide(self, text: str) -> str:
+        if self._short and text.strip() in self._short:
+            return MASK
+        starts = self._lengths.keys()
+        # What is left around a mask may, with asterisks of the mask, be another secret.
+        while starts and not starts.isdisjoint(zip(text, text[1:], text[2:], text[3:], strict=False)):
+            shown = self._without(text)
+            if shown == text:
+                break
+            text = shown
+        return _without_passwords(text) if "://" in text and "@" in text else text
+
+    def _without(self, text: str) -> str:
+        """Put a mask over each stretch of secrets, and over asterisks beside it, so that a mask is always whole."""
+        shown: list[str] = []
+        end = 0
+        for at, start in enumerate(zip(text, text[1:], text[2:], text[3:], strict=False)):
+            for length in self._lengths.get(start, ()):
+                if text[at : at + length] in self._telling:
+                    begin, stop = _with_asterisks(text, at, at + length)
+                    if begin > end or not shown:
+                        shown.append(text[end:begin])
+                    end = max(end, stop)
+                    break
+        shown.append(text[end:])
+        return MASK.join(shown)
+
+    def value(self, value: Any) -> Any:
+        """Return a copy of plain data with the secrets hidden in all its texts, keys included.
+
+        Different keys stay different. What nests deeper than a hundred levels, or in itself, is not shown.
+        """
+        return self._value(value, 0)
+
+    def _value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is str:
+            return self.text(value)
+        if kind in _PLAIN:
+            return value
+        if kind is int:
+            return MASK if self._telling and str(value) in self._telling else value
+        if isinstance(value, str):
+            return self.text(str(value))
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            raw = bytes(value)
+            shown = self.text(text := raw.decode("utf-8", "surrogateescape"))
+            return value if shown == text else shown
+        if not isinstance(value, (Mapping, AbstractSet, list, tuple)):
+            return value
+        if depth >= _DEEPEST:
+            return "..."
+        if isinstance(value, Mapping):
+            pairs = [(self._value(key, _DEEPEST), self._value(item, depth + 1)) for key, item in value.items()]
+            return distinct(pairs)
+        items = sorted(value, key=str) if isinstance(value, AbstractSet) else value
+        return [self._value(item, depth + 1) for item in items]
+
+    def tag(self, tag: str) -> str:
+        """Return a state tag with the secrets in its ID and name hidden; its module and function are no secrets."""
+        try:
+            parts = parse_tag(tag)
+        except ValueError:
+            return self.text(tag)
+        return state_tag(parts.state, self.text(parts.id), self.text(parts.name), parts.fun)
+
+    def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a copy of a row that shows no secret. The keys every row has, and what was measured, stay."""
+        return distinct(
+            (key if key in SCHEMA else self._value(key, _DEEPEST), item if key in _MEASURED else self._value(item, 0))
+            for key, item in row.items()
+        )
+
+    def issue(self, issue: Issue) -> Issue:
+        """Return an issue that shows no secret."""
+        return Issue(self.text(issue.message), self.text(issue.file), issue.line, self.text(issue.hint))
+
+    def error(self, error: AsyncStateError) -> None:
+        """Hide secrets in the texts of an error of ours; what caused it is no longer shown with it."""
+        for key, item in list(vars(error).items()):
+            if key == "issues":
+                vars(error)[key] = tuple(self.issue(issue) for issue in item)
+            elif isinstance(item, (str, dict, list)):
+                vars(error)[key] = self.value(item)
+        error.args = tuple(self.text(item) if isinstance(item, str) else item for item in error.args)
+        error.__cause__, error.__suppress_context__ = None, True
+
+
+def distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Make a dict of pairs whose keys may have become alike: the second ``x`` is ``x (2)``, and so on."""
+    found: dict[Any, Any] = {}
+    for key, item in pairs:
+        unique, number = key, 1
+        while unique in found:
+            number += 1
+            unique = f"{key} ({number})"
+        found[unique] = item
+    return found
+
+
+def _with_asterisks(text: str, begin: int, end: int) -> tuple[int, int]:
+    while begin > 0 and text[begin - 1] == "*":
+        begin -= 1
+    while end < len(text) and text[end] == "*":
+        end += 1
+    return begin, end
+
+
+def _without_passwords(text: str) -> str:
+    """Hide what stands between ``user:`` and ``@`` in URLs, and users of web addresses so long that they are tokens."""
+    return _URL_TOKEN.sub(rf"\1{MASK}@", _URL_PASSWORD.sub(rf"\1{MASK}@", text))

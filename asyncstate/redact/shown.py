@@ -1,0 +1,235 @@
+"""ShownPlan: a plan, and all that is told of a run of it, as people may see it.
+
+Inside the engine everything has its true name, so that requisites and results mean what they say. What leaves it, as an
+event, in the report or as a picture of the plan, goes through here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+)
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
+from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.redact.no_log import hush_arguments, hush_row
+from asyncstate.redact.redactor import MASK, Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Node, Plan
+    from asyncstate.model.result import Row, RunReport
+    from asyncstate.redact.secrets import Secrets
+
+_REFERENCES = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED)
+_E = TypeVar("_E", bound=Event)
+
+
+class ShownPlan:
+    """Hides secrets, and what ``no_log`` hides, in the events, rows and tags of one plan.
+
+    Tags stay as different as they were: where two would show alike, each has the number of its state in the serial
+    order behind its name. They are the same in every event and in the report, unless a secret becomes known in between.
+    """
+
+    def __init__(self, plan: Plan, secrets: Secrets) -> None:
+        self._plan = plan
+        self._secrets = secrets
+        self._redactor: Redactor | None = None
+        self._chunks: dict[str, LowChunk] = {}
+        self._others: dict[str, str] = {}
+        self._taken: set[str] = set()
+        listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
+        self._called: tuple[LowChunk, ...] = (*plan.chunks, *listeners)
+        self._hushed = {chunk.tag: chunk.id for chunk in self._called if chunk.args.get("no_log")}
+
+    def _snapshot(self) -> Redactor:
+        """Return what hides the secrets known now; name all states anew if there are more than there were."""
+        redactor = self._secrets.redactor
+        if redactor is not self._redactor:
+            self._redactor = redactor
+            self._chunks = {chunk.tag: self._named(chunk, redactor) for chunk in self._called}
+            self._tell_apart()
+            self._others = {}
+            self._taken = {chunk.tag for chunk in self._chunks.values()}
+        return redactor
+
+    def _named(self, chunk: LowChunk, redactor: Redactor) -> LowChunk:
+        id_, name, sls = redactor.value(chunk.id), redactor.value(chunk.name), redactor.text(chunk.sls)
+        if chunk.tag in self._hushed and chunk.name != chunk.id.removeprefix("listener_"):
+            name = MASK
+        if (id_, name, sls) == (chunk.id, chunk.name, chunk.sls):
+            return chunk
+        return msgspec.structs.replace(chunk, id=id_, name=name, sls=sls)
+
+    def _tell_apart(self) -> None:
+        alike: dict[str, list[str]] = {}
+        for tag, shown in self._chunks.items():
+            alike.setdefault(shown.tag, []).append(tag)
+        for tags in alike.values():
+            if len(tags) > 1:
+                for tag in tags:
+                    shown = self._chunks[tag]
+                    name = f"{shown.name} ({shown.index + 1})"
+                    self._chunks[tag] = msgspec.structs.replace(shown, name=name)
+
+    def hush(self, tag: str, id_: str) -> None:
+        """Let ``no_log`` hide what is told of ``tag``, which is no state of the plan but comes of the state ``id_``."""
+        self._hushed[tag] = id_
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without secrets."""
+        return self._snapshot().text(text)
+
+    def tag(self, tag: str) -> str:
+        """Return a tag as it is shown; different tags stay different."""
+        redactor = self._snapshot()
+        known = self._chunks.get(tag)
+        if known is not None:
+            return known.tag
+        shown = self._others.get(tag)
+        if shown is None:
+            first = shown = self._hushed_tag(tag) if tag in self._hushed else redactor.tag(tag)
+            number = 1
+            while shown in self._taken:
+                number += 1
+                shown = _numbered(first, number)
+            self._taken.add(shown)
+            self._others[tag] = shown
+        return shown
+
+    def _hushed_tag(self, tag: str) -> str:
+        parts = parse_tag(tag)
+        id_ = self._snapshot().text(self._hushed[tag])
+        return state_tag(parts.state, id_, id_ if parts.name == self._hushed[tag] else MASK, parts.fun)
+
+    def row(self, tag: str, row: Mapping[str, Any]) -> Row:
+        """Return a copy of the row of a (true) tag as it is shown."""
+        shown = self._snapshot().row(row)
+        return hush_row(shown, shown.get("__id__")) if tag in self._hushed else shown
+
+    def event(self, event: _E) -> _E:
+        """Return an event as it is shown. Tags in it are true ones."""
+        return msgspec.structs.replace(event, **self._fields(event))
+
+    def _fields(self, event: Event) -> dict[str, Any]:
+        redactor = self._snapshot()
+        match event:
+            case ChunkReady():
+                return {"tag": self.tag(event.tag), "after": event.after and self.tag(event.after)}
+            case ChunkStarted():
+                id_, name = self._names(event.tag, event.id, event.name)
+                return {"tag": self.tag(event.tag), "id": id_, "name": name, "sls": redactor.text(event.sls)}
+            case ChunkRetried():
+                comment = MASK if event.tag in self._hushed else redactor.text(event.comment)
+                return {"tag": self.tag(event.tag), "comment": comment}
+            case ChunkOutput():
+                # A number of seconds comes with a sentence of the engine's own.
+                hushed = event.tag in self._hushed and not event.seconds
+                return {"tag": self.tag(event.tag), "text": MASK if hushed else redactor.text(event.text)}
+            case ChunkFinished():
+                return {"tag": self.tag(event.tag), "row": self.row(event.tag, event.row)}
+            case StateEvent():
+                return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
+            case RunStarted():
+                return {"warnings": tuple(map(redactor.text, event.warnings))}
+            case RunFinished():
+                return {
+                    "not_started": tuple(map(self.tag, event.not_started)),
+                    "cancelled": redactor.text(event.cancelled),
+                    "warnings": tuple(map(redactor.text, event.warnings)),
+                }
+        return {}
+
+    def _names(self, tag: str, id_: str, name: str) -> tuple[str, str]:
+        """Return the ID and the name of a tag as they are shown."""
+        redactor = self._snapshot()
+        known = self._chunks.get(tag)
+        if known is not None:
+            return known.id, known.name
+        hushed = tag in self._hushed and name != id_
+        return redactor.text(id_), MASK if hushed else redactor.value(name)
+
+    def state_event(self, chunk: LowChunk, asked: object) -> str:
+        """Return the end of the name of the event that ``fire_event: asked`` asks for, as it is shown."""
+        if asked is True:
+            return "/".join(map(str, self._names(chunk.tag, chunk.id, chunk.name)))
+        return MASK if chunk.tag in self._hushed else self.text(str(asked))
+
+    def report(self, report: RunReport) -> RunReport:
+        """Return a report as it is shown."""
+        redactor = self._snapshot()
+        return msgspec.structs.replace(
+            report,
+            rows={self.tag(tag): self.row(tag, row) for tag, row in report.rows.items()},
+            not_started=tuple(map(self.tag, report.not_started)),
+            handled=tuple(map(self.tag, report.handled)),
+            warnings=tuple(map(redactor.issue, report.warnings)),
+            notices=tuple(map(redactor.text, report.notices)),
+            cancelled=redactor.text(report.cancelled),
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it is shown: the same graph between states whose names and arguments show no secret."""
+        redactor = self._snapshot()
+        plan = self._plan
+        hushed = (chunk.name for chunk in plan.chunks if chunk.tag in self._hushed)
+        hidden = {name for name in hushed if isinstance(name, str)} - {chunk.id for chunk in plan.chunks}
+        chunks = tuple(self._with_arguments(chunk, hidden, redactor) for chunk in plan.chunks)
+        broken = tuple(
+            msgspec.structs.replace(one, tag=self.tag(one.tag), row=redactor.row(one.row))
+            for one in plan.broken_listeners
+        )
+        return msgspec.structs.replace(
+            plan,
+            chunks=chunks,
+            nodes=tuple(self._node(node, redactor) for node in plan.nodes),
+            broken_listeners=broken,
+            not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},
+            rows={self.tag(tag): self.row(tag, row) for tag, row in plan.rows.items()},
+            warnings=tuple(map(redactor.issue, plan.warnings)),
+        )
+
+    def _node(self, node: Node, redactor: Redactor) -> Node:
+        label = self.tag(node.label) if node.kind is NodeKind.LISTENER else redactor.text(node.label)
+        return msgspec.structs.replace(node, label=label)
+
+    def _with_arguments(self, chunk: LowChunk, hidden: set[str], redactor: Redactor) -> LowChunk:
+        args = redactor.value(chunk.args)
+        for key in _REFERENCES & args.keys() if hidden else ():
+            args[key] = _without(args[key], hidden)
+        if chunk.tag in self._hushed:
+            args = hush_arguments(args)
+        return msgspec.structs.replace(self._chunks[chunk.tag], args=args)
+
+
+def _without(value: Any, hidden: set[str]) -> Any:
+    """Put a mask in place of each text in ``value`` that is one of ``hidden``: names that requisites refer to."""
+    if isinstance(value, dict):
+        return {key: _without(item, hidden) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, hidden) for item in value]
+    return MASK if isinstance(value, str) and value in hidden else value
+
+
+def _numbered(tag: str, number: int) -> str:
+    try:
+        parts = parse_tag(tag)
+    except ValueError:
+        return f"{tag} ({number})"
+    return state_tag(parts.state, parts.id, f"{parts.name} ({number})", parts.fun)

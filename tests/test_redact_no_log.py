@@ -1,0 +1,47 @@
+from asyncstate.redact.no_log import hush_arguments, hush_row
+from asyncstate.redact.redactor import MASK
+
+
+def test_nothing_but_the_id_and_the_outcome_is_left():
+    row = {
+        "name": "echo hunter2",
+        "result": False,
+        "changes": {"old": "", "new": "hunter2", "hunter2": ["hunter2", 0], "pid": 0},
+        "comment": "hunter2",
+        "__id__": "i",
+        "__sls__": "s",
+        "duration": 1.5,
+        "warnings": ["hunter2"],
+        "hunter2": {"hunter2": "hunter2"},
+        "data": "hunter2",
+    }
+    assert hush_row(row, "i") == {
+        "name": MASK,
+        "result": False,
+        "changes": {"old": "", "new": MASK, MASK: [MASK, 0], "pid": 0},
+        "comment": MASK,
+        "__id__": "i",
+        "__sls__": "s",
+        "duration": 1.5,
+        "warnings": [MASK],
+        MASK: {MASK: MASK},
+        "data": MASK,
+    }
+
+
+def test_of_a_state_that_was_not_called_the_engine_says_why():
+    row = {"name": "n", "result": False, "changes": {}, "comment": "One or more requisite failed: s.a", "__id__": "i"}
+    held_back = {**row, "__state_ran__": False}
+    assert hush_row(held_back, "i") == {**held_back, "name": MASK}
+    assert hush_row(held_back, "n") == held_back
+
+
+def test_arguments_that_say_when_a_state_runs_stay():
+    args = {"contents": "hunter2", "require": [{"a": "b"}], "unless": "hunter2", "no_log": True, "env": [{"A": "b"}]}
+    assert hush_arguments(args) == {
+        "contents": MASK,
+        "require": [{"a": "b"}],
+        "unless": MASK,
+        "no_log": True,
+        "env": [{MASK: MASK}],
+    }

@@ -1,0 +1,172 @@
+import base64
+import html
+import json
+import re
+import shlex
+import time
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from asyncstate.errors import CommandExecutionError, CompileError, Issue
+from asyncstate.model.tag import parse_tag
+from asyncstate.redact.redactor import MASK, Redactor, distinct
+
+PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
+
+texts = st.text(st.characters(codec=None) | st.sampled_from("ab*:/@\n"), max_size=30)
+secrets = st.lists(st.text(st.sampled_from("ab*é\n '\"") | st.characters(), max_size=12), max_size=5)
+
+
+@given(secrets, st.lists(texts | st.integers(0, 4), max_size=8))
+@example(["hunter2", "**ab"], [0, "ab"])
+@example(["abcd", "bcde"], ["abcde"])
+@example(["abcd", "cdab"], [0, 1, 0])
+def test_no_secret_is_left_and_masks_are_whole(known, pieces):
+    redactor = Redactor(known)
+    text = "".join(known[piece % len(known)] if isinstance(piece, int) and known else str(piece) for piece in pieces)
+    shown = redactor.text(text)
+    telling = [secret for secret in known if len(secret) >= 4 and secret.strip("*")]
+    assert [secret for secret in telling if secret in shown] == []
+    assert redactor.text(shown) == shown
+    if shown != text:
+        without = set(re.findall(r"\*+", shown)) - set(re.findall(r"\*+", text))
+        assert without <= {MASK}
+
+
+@given(texts)
+def test_what_holds_no_secret_and_no_url_is_shown_as_it_is(text):
+    redactor = Redactor(["a secret that does not occur"])
+    assert redactor.text(text) == text or "://" in text
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        'it\'s "hün/ter" & 2\\',
+        repr({"k": 'it\'s "hün/ter" & 2\\'}),
+        json.dumps('it\'s "hün/ter" & 2\\'),
+        json.dumps('it\'s "hün/ter" & 2\\', ensure_ascii=False),
+        shlex.quote('it\'s "hün/ter" & 2\\'),
+        quote('it\'s "hün/ter" & 2\\'),
+        quote('it\'s "hün/ter" & 2\\', safe=""),
+        quote_plus('it\'s "hün/ter" & 2\\'),
+        html.escape('it\'s "hün/ter" & 2\\'),
+        *(base64.b64encode(b"x" * before + 'it\'s "hün/ter" & 2\\'.encode() + b"yz").decode() for before in range(4)),
+    ],
+)
+def test_a_secret_is_hidden_however_it_is_written(shown):
+    hidden = Redactor(['it\'s "hün/ter" & 2\\']).text(f"before {shown} after")
+    assert MASK in hidden
+    assert hidden.startswith("before ")
+    assert hidden.endswith(" after")
+
+
+def test_lines_of_a_secret_are_hidden():
+    redactor = Redactor([PEM])
+    assert redactor.text(PEM) == MASK
+    diff = "+MIIEowIBAAKCAQEA7bq\n+short\n+    c2VjcmV0IGxpbmU=\n"
+    assert redactor.text(diff) == f"+{MASK}\n+short\n+    {MASK}\n"
+    assert redactor.text(repr(PEM)) == f"'{MASK}'"
+
+
+def test_values_in_the_lines_of_a_decrypted_file_are_hidden():
+    redactor = Redactor(['user: joe\npassword: \'hunter22\'\nPGPASS=correct horse\n"token": "abcdefgh",\n'])
+    assert redactor.text("joe hunter22 correct horse abcdefgh") == f"joe {MASK} {MASK} {MASK}"
+
+
+def test_short_secrets_are_hidden_as_a_whole_text_only():
+    redactor = Redactor(["pw", ""])
+    assert [redactor.text(text) for text in ("pw", "pw\n", "pwd", "", " ")] == [MASK, MASK, "pwd", "", " "]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://joe:hunter2@example.org/x", f"https://joe:{MASK}@example.org/x"),
+        ("clone https://joe:p@ss@example.org.", f"clone https://joe:{MASK}@example.org."),
+        ("postgresql://u:p@db:5432/x?a=b@c", f"postgresql://u:{MASK}@db:5432/x?a=b@c"),
+        ("git+https://:tok@h/r.git", f"git+https://:{MASK}@h/r.git"),
+        ("https://ghp_0123456789abcdefghij@github.com/x", f"https://{MASK}@github.com/x"),
+        ("ssh://git@example.org:22/x", "ssh://git@example.org:22/x"),
+        ("https://example.org:80/@x", "https://example.org:80/@x"),
+        ("https://example.org/a:b@c", "https://example.org/a:b@c"),
+        ("see http://a:80 and mail joe@example.org", "see http://a:80 and mail joe@example.org"),
+    ],
+)
+def test_passwords_in_urls_are_hidden(url, shown):
+    assert Redactor().text(url) == shown
+    assert Redactor(["other secret"]).text(shown) == shown
+
+
+def test_values_are_copied_and_their_keys_hidden():
+    redactor = Redactor(["hunter2", "s3cret", "12345"])
+    value = {"hunter2": 1, "s3cret": 2, "n": [12345, 1, True, None, 1.5, ("hunter2",), {"s3cret"}, b"a hunter2", b"x"]}
+    shown = redactor.value(value)
+    assert shown == {MASK: 1, f"{MASK} (2)": 2, "n": [MASK, 1, True, None, 1.5, [MASK], [MASK], f"a {MASK}", b"x"]}
+    value["n"].append("later")
+    assert len(shown["n"]) == 9
+
+
+def test_values_that_never_end_are_cut():
+    loop: list[object] = []
+    loop.append(loop)
+    assert "..." in repr(Redactor(["hunter2"]).value(loop))
+
+
+def test_a_tag_keeps_its_shape():
+    tag = Redactor(["hunter2", "managed", "file"]).tag("file_|-set hunter2_|-echo hunter2_|-managed")
+    assert parse_tag(tag) == ("file", f"set {MASK}", f"echo {MASK}", "managed")
+    assert Redactor(["hunter2"]).tag("no hunter2 tag") == f"no {MASK} tag"
+
+
+def test_a_row_keeps_its_keys_and_measures():
+    row = {
+        "name": "n",
+        "changes": {},
+        "result": True,
+        "comment": "name",
+        "__id__": "i",
+        "start_time": "12:00",
+        "mine": 1,
+    }
+    shown = Redactor(["name", "12:00", "comment", "own", "result"]).row(row)
+    assert shown == {**row, "comment": MASK}
+
+
+def test_errors_are_redacted_with_their_issues():
+    redactor = Redactor(["hunter2"])
+    error = CompileError([Issue("bad hunter2", "hunter2.sls", 3, "not hunter2")])
+    redactor.error(error)
+    assert error.issues == (Issue(f"bad {MASK}", f"{MASK}.sls", 3, f"not {MASK}"),)
+    assert "hunter2" not in str(error)
+    other = CommandExecutionError("hunter2", {"out": "hunter2"})
+    other.__cause__ = ValueError("hunter2")
+    redactor.error(other)
+    assert "hunter2" not in repr((str(other), vars(other), other.__cause__))
+
+
+def test_distinct_numbers_what_became_alike():
+    assert distinct([("a", 1), ("a", 2), ("a (2)", 3), ("a", 4)]) == {"a": 1, "a (2)": 2, "a (2) (2)": 3, "a (3)": 4}
+
+
+def test_knowing_more_leaves_the_snapshot_alone():
+    first = Redactor(["hunter2"])
+    both = first.knowing(["correct horse", "pw"])
+    assert first.text("hunter2 correct horse") == f"{MASK} correct horse"
+    assert both.text("hunter2 correct horse") == f"{MASK} {MASK}"
+    assert (first.text("pw"), both.text("pw")) == ("pw", MASK)
+
+
+def test_the_time_for_a_text_does_not_grow_with_the_secrets():
+    text = " ".join(f"/srv/app/releases/{number}/config.yaml" for number in range(2000))
+
+    def seconds(redactor):
+        began = time.process_time()
+        redactor.text(text)
+        return time.process_time() - began
+
+    few, many = (Redactor([f"{number:x}-not-there" for number in range(count)]) for count in (3, 3000))
+    assert seconds(many) < 0.05 + 20 * seconds(few)

@@ -1,0 +1,187 @@
+import msgspec
+import pytest
+from plans import PlanBuilder
+
+from asyncstate.errors import Issue
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+)
+from asyncstate.model.plan import BrokenListener
+from asyncstate.model.result import RunReport
+from asyncstate.redact.redactor import MASK
+from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.shown import ShownPlan
+
+HEAD = {"run_id": "hunter2hunter2", "seq": 1, "time": 0.5}
+
+
+def row(name="n", **more):
+    return {"name": name, "changes": {}, "result": True, "comment": "", "__id__": "i", **more}
+
+
+@pytest.fixture
+def plan():
+    return (
+        PlanBuilder()
+        .chunk("a", "cmd.run", name="echo hunter2", args={"env": [{"PW": "hunter2"}]})
+        .chunk("b", "cmd.run", name="echo s3cret", require=["a"])
+        .chunk("hunter2", "cmd.run")
+        .chunk("s3cret", "cmd.run")
+        .chunk("quiet", "cmd.run", name="told to nobody", args={"no_log": True, "cwd": "/nobody"})
+        .chunk("named", "cmd.run", args={"no_log": True})
+        .build()
+    )
+
+
+@pytest.fixture
+def shown(plan):
+    return ShownPlan(plan, Secrets(["hunter2", "s3cret"]))
+
+
+def test_tags_stay_different(plan, shown):
+    assert [shown.tag(chunk.tag) for chunk in plan.chunks] == [
+        f"cmd_|-a_|-echo {MASK}_|-run",
+        f"cmd_|-b_|-echo {MASK}_|-run",
+        f"cmd_|-{MASK}_|-{MASK} (3)_|-run",
+        f"cmd_|-{MASK}_|-{MASK} (4)_|-run",
+        f"cmd_|-quiet_|-{MASK}_|-run",
+        "cmd_|-named_|-named_|-run",
+    ]
+    assert shown.tag("x_|-hunter2_|-n_|-y") == f"x_|-{MASK}_|-n_|-y"
+    assert shown.tag("x_|-s3cret_|-n_|-y") == f"x_|-{MASK}_|-n (2)_|-y"
+    assert shown.tag("x_|-hunter2_|-n_|-y") == f"x_|-{MASK}_|-n_|-y"
+
+
+def test_tags_of_events_are_those_of_the_report(plan, shown):
+    tags = [shown.event(ChunkReady(tag=chunk.tag, **HEAD)).tag for chunk in plan.chunks]
+    report = shown.report(RunReport({chunk.tag: row() for chunk in plan.chunks}))
+    assert list(report.rows) == tags
+
+
+def test_a_secret_that_becomes_known_is_hidden_from_then_on(plan):
+    secrets = Secrets()
+    shown = ShownPlan(plan, secrets)
+    assert shown.tag(plan.chunks[0].tag) == plan.chunks[0].tag
+    secrets.add("hunter2")
+    assert shown.tag(plan.chunks[0].tag) == f"cmd_|-a_|-echo {MASK}_|-run"
+
+
+EVENTS = {
+    RunStarted: {"wall": 1.0, "digest": "d", "chunks": 1, "concurrency": 1, "test": False, "warnings": ("hunter2",)},
+    ChunkReady: {"after": "cmd_|-hunter2_|-hunter2_|-run", "because": ("require",)},
+    ChunkStarted: {"function": "cmd.run", "id": "a", "name": "echo hunter2", "sls": "s"},
+    ChunkRetried: {"attempt": 1, "result": False, "comment": "hunter2", "interval": 1.0},
+    ChunkOutput: {"text": "hunter2"},
+    ChunkFinished: {"row": row("hunter2", comment="hunter2", hunter2="hunter2"), "why": "met"},
+    StateEvent: {"name": "salt/hunter2", "row": row("hunter2")},
+    RunFinished: {
+        "exit_code": 0,
+        "succeeded": 1,
+        "changed": 0,
+        "failed": 0,
+        "not_started": ("cmd_|-hunter2_|-hunter2_|-run",),
+        "cancelled": "hunter2",
+        "warnings": ("hunter2",),
+    },
+}
+
+
+def test_every_event_is_among_these():
+    assert set(EVENTS) == set(Event.__subclasses__())
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_no_event_shows_a_secret(kind, plan, shown):
+    fields = {**EVENTS[kind], **({"tag": plan.chunks[0].tag} if "tag" in kind.__struct_fields__ else {})}
+    event = shown.event(kind(**HEAD, **fields))
+    body = msgspec.structs.asdict(event) | {"run_id": ""}
+    assert MASK in repr(body)
+    assert "hunter2" not in repr(body)
+    assert event.run_id == HEAD["run_id"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ChunkStarted(tag="", function="cmd.run", id="quiet", name="told to nobody", sls="s", **HEAD),
+        ChunkRetried(tag="", attempt=1, result=False, comment="told to nobody", interval=1.0, **HEAD),
+        ChunkOutput(tag="", text="told to nobody", **HEAD),
+        ChunkFinished(tag="", row=row("told to nobody", x="told to nobody"), why="met", **HEAD),
+    ],
+)
+def test_no_event_of_a_state_with_no_log_tells_of_it(event, plan, shown):
+    told = shown.event(msgspec.structs.replace(event, tag=plan.chunks[4].tag))
+    assert "told to nobody" not in repr(told)
+    assert told.tag == f"cmd_|-quiet_|-{MASK}_|-run"
+
+
+def test_how_long_a_state_runs_may_be_said(plan, shown):
+    event = ChunkOutput(tag=plan.chunks[4].tag, text="still running after 10 s", seconds=10.0, **HEAD)
+    assert shown.event(event).text == "still running after 10 s"
+
+
+def test_what_comes_of_a_state_with_no_log_is_hushed_like_it(shown):
+    shown.hush("sub_|-told to nobody_|-told to nobody_|-state", "quiet")
+    tag = shown.tag("sub_|-told to nobody_|-told to nobody_|-state")
+    assert tag == f"sub_|-quiet_|-{MASK}_|-state"
+    hushed = shown.row("sub_|-told to nobody_|-told to nobody_|-state", row("told to nobody", comment="told"))
+    assert hushed["comment"] == hushed["name"] == MASK
+
+
+def test_the_event_a_state_asks_for(plan, shown):
+    names = [shown.state_event(plan.chunks[index], True) for index in (0, 4)]
+    assert names == [f"a/echo {MASK}", f"quiet/{MASK}"]
+    assert [shown.state_event(plan.chunks[index], "done hunter2") for index in (0, 4)] == [f"done {MASK}", MASK]
+
+
+def test_the_plan_that_is_shown(plan):
+    plan = msgspec.structs.replace(
+        plan,
+        warnings=(Issue("hunter2"),),
+        broken_listeners=(BrokenListener((0,), "hunter2", row("hunter2")),),
+        not_aggregated={0: "hunter2"},
+        rows={"x_|-hunter2_|-n_|-y": row("hunter2")},
+        nodes=tuple(msgspec.structs.replace(node, label="hunter2") for node in plan.nodes),
+    )
+    args = {"require": [{"cmd": "told to nobody"}, {"cmd": "a"}]}
+    last = msgspec.structs.replace(plan.chunks[5], args=args)
+    plan = msgspec.structs.replace(plan, chunks=(*plan.chunks[:5], last))
+    shown = ShownPlan(plan, Secrets(["hunter2", "s3cret"])).plan
+    told = repr(msgspec.structs.astuple(shown)) + repr(shown.lowstate())
+    assert not [word for word in ("hunter2", "s3cret", "nobody") if word in told]
+    assert shown.chunks[5].args == {"require": [{"cmd": MASK}, {"cmd": "a"}]}
+    assert shown.chunks[4].args == {"no_log": True, "cwd": MASK}
+    assert (shown.dag, shown.digest, shown.rank) == (plan.dag, plan.digest, plan.rank)
+
+
+def test_a_report_shows_no_secret(plan, shown):
+    tag = plan.chunks[0].tag
+    report = RunReport(
+        {tag: row("hunter2")},
+        not_started=(tag,),
+        handled=(tag,),
+        warnings=(Issue("hunter2", hint="hunter2"),),
+        notices=("hunter2",),
+        cancelled="hunter2",
+    )
+    assert "hunter2" not in repr(shown.report(report))
+    assert report.rows[tag]["name"] == "hunter2"
+
+
+def test_listeners_are_told_of_like_their_states():
+    builder = PlanBuilder().chunk("a", name="hunter2").chunk("b", name="told to nobody", args={"no_log": True})
+    plan = builder.chunk("c", args={"no_log": True}).listen("a", "b").listen("b", "a").listen("c", "a").build()
+    shown = ShownPlan(plan, Secrets(["hunter2"]))
+    tags = [f"test_|-listener_a_|-{MASK}_|-mod_watch", f"test_|-listener_b_|-{MASK}_|-mod_watch"]
+    tags.append("test_|-listener_c_|-c_|-mod_watch")
+    assert [shown.tag(node.label) for node in plan.listeners] == tags
+    assert [node.label for node in shown.plan.listeners] == tags
+    assert shown.row(plan.listeners[1].label, row("told to nobody"))["name"] == MASK
