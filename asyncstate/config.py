@@ -112,6 +112,7 @@ class Settings(msgspec.Struct, kw_only=True):
     global_state_conditions: dict[str, Any] | None = None
     concurrency: _AtLeastZero = 0
     implicit_order: Literal["none", "footprint", "strict"] = "footprint"
+    strict_arguments: bool = False
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     timeout: float | None = None

@@ -28,13 +28,16 @@ class Issue(NamedTuple):
     """One thing wrong with a tree: Salt's sentence, and where it comes from.
 
     ``message`` is the text Salt users search for; ``file`` and ``line`` (1-based, 0 = unknown) say where;
-    ``hint`` is the next step ("did you mean …").
+    ``hint`` is the next step ("did you mean …"). ``rule`` is the name under which it can be silenced, "" if it cannot.
+    Of warnings, one that is a ``mistake`` makes a state fail, or do something else than is written, for certain.
     """
 
     message: str
     file: str = ""
     line: int = 0
     hint: str = ""
+    rule: str = ""
+    mistake: bool = False
 
     def __str__(self) -> str:
         """Return the message, the place in parentheses, and the hint on its own line."""

@@ -187,6 +187,7 @@ class StateRuntime:
             file_client=self.file_client,
             render=lambda file, extra: self._render(file, extra, self.file_client, rendered, templates_pillar),
             states=self.host.loaders["states"],
+            functions=self.host.loaders["states"],
             matcher=Matcher(opts, grains, pillar),
             pillar=pillar,
             grains=grains,

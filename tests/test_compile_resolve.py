@@ -145,7 +145,7 @@ web: {service.running: []}
         (reference.format("require: (id: gone)"), ""),
         (reference.format("watch: (sls: libb)"), "did you mean 'lib'?"),
     ]
-    assert {issue.line for issue in found} == {4}
+    assert {issue.line for issue in found} == {5, 6}
 
 
 def test_every_target_of_an_any_requisite_must_exist():

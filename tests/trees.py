@@ -54,7 +54,7 @@ class FakeStates:
 WATCHING = ("test.mod_watch", "service.mod_watch")
 
 
-def compiler(tree, *, states=None, grains=None, envs=None, **opts):
+def compiler(tree, *, states=None, grains=None, envs=None, functions=None, **opts):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
     files = {"s": tree} if isinstance(tree, str) else tree
     roots = {"base": {_path(name): text for name, text in files.items()}}
@@ -73,6 +73,7 @@ def compiler(tree, *, states=None, grains=None, envs=None, **opts):
         matcher=Matcher(options, grains or {}, {}),
         pillar={},
         grains=grains or {},
+        functions=functions,
     )
 
 

@@ -37,9 +37,13 @@ if TYPE_CHECKING:
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Compile a tree and report every mistake; run nothing.
 
-    Templates are rendered, so execution modules that they call are called. Exit code 0: it compiles, 1: it does not.
+    That is what does not compile, and what a run would answer with a failed state: a function, an argument or a source
+    that is not there. Templates are rendered, so execution modules that they call are called. Exit code 0: no mistake,
+    1: mistakes.
     """
     settings, selection = select(console, sls, options)
+    from asyncstate.compile.findings import mistakes
+    from asyncstate.errors import CompileError
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
@@ -47,6 +51,12 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
+    found = mistakes(plan.warnings)
+    if found:
+        if console.out == "human":
+            others = [issue for issue in plan.warnings if not issue.mistake]
+            console.say(*warning_lines(others, console.palette(sys.stderr)))
+        raise CompileError(found)
     if console.out == "human":
         console.lines(_summary(plan, console.palette()))
         console.say(*warning_lines(plan.warnings, console.palette(sys.stderr)))

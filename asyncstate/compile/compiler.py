@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.aggregate import aggregate, warn_odd_options
+from asyncstate.compile.arguments import check_arguments
 from asyncstate.compile.assemble import PlanBuilder
 from asyncstate.compile.cycle import report_cycle
 from asyncstate.compile.declarations import normalise
@@ -21,8 +22,9 @@ from asyncstate.compile.order import SerialOrder, warn_odd_orders
 from asyncstate.compile.requisite_in import expand_requisite_in
 from asyncstate.compile.resolve import Resolver
 from asyncstate.compile.restrict import restrict
+from asyncstate.compile.salt_sources import SaltSources
 from asyncstate.compile.stages import add_stages, effective_stages
-from asyncstate.compile.verify import verify_high
+from asyncstate.compile.verify import sound_part, verify_high
 from asyncstate.compile.wiring import Wiring
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.compile.aggregate import Aggregation
+    from asyncstate.compile.arguments import Functions
     from asyncstate.compile.low import Draft
     from asyncstate.compile.stages import Stages
     from asyncstate.sources.fileclient import FileClient, SlsFile
@@ -56,7 +59,8 @@ class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
     ``render(file, context)`` renders one SLS; ``states.has("module.function")`` says what state modules can do;
-    ``real_path`` where a path leads on the machine.
+    ``functions``, the loader of state modules, what each function takes: without it arguments are not looked at.
+    ``real_path`` says where a path leads on the machine.
     """
 
     def __init__(
@@ -69,9 +73,11 @@ class Compiler:
         matcher: Matcher,
         pillar: Mapping[str, Any],
         grains: Mapping[str, Any],
+        functions: Functions | None = None,
         real_path: Callable[[str], str] | None = None,
     ) -> None:
         self._opts = opts
+        self._functions = functions
         self._real_path = real_path
         self._file_client = file_client
         self._render = render
@@ -180,6 +186,7 @@ class Compiler:
         findings = high.findings
         self._complete(high)
         low = compile_low(high, findings, self._disabled_states())
+        self._hold_against_functions(low.drafts, findings)
         wiring = self._wire(low.drafts, high)
         order = SerialOrder(wiring)
         serial = order.sort()
@@ -211,11 +218,27 @@ class Compiler:
         if not findings.errors:
             reconcile_extends(high, findings)
         referring = verify_high(high, findings)
+        if findings.errors:
+            sound = sound_part(high)
+            apply_excludes(sound)
+            drafts = compile_low(sound, sound.findings, self._disabled_states()).drafts
+            self._hold_against_functions(drafts, findings, whole=False)
         findings.check()
         if referring:
             expand_requisite_in(high, findings, self._disabled_requisites())
         apply_excludes(high)
         findings.check()
+
+    def _hold_against_functions(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
+        """Look for what a run would trip over. Not ``whole``: there are errors, so that some states are left out."""
+        if self._functions is None:
+            return
+        strict = bool(self._opts.get("strict_arguments"))
+        sources = SaltSources(self._file_client)
+        check_arguments(drafts, self._functions, findings, used_by=sources.text_of, strict=strict, whole=whole)
+        sources.check(drafts, findings)
+        if strict:
+            findings.refuse_mistakes()
 
     def _wire(self, drafts: list[Draft], high: HighData) -> Wiring:
         wiring = Wiring(drafts)

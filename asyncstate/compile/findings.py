@@ -8,21 +8,26 @@ from asyncstate.errors import CompileError, CycleError, Issue
 from asyncstate.model.chunk import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
-def _no_line(id_: str, state: str | None) -> int:
-    del id_, state
+def _no_line(*_path: str | None) -> int:
     return 0
 
 
 _NO_LINES = Lines(_no_line)
 
 
+def mistakes(issues: Iterable[Issue]) -> list[Issue]:
+    """Return those of the warnings that are mistakes, by place."""
+    return sorted((issue for issue in issues if issue.mistake), key=lambda issue: (issue.file, issue.line))
+
+
 class Findings:
     """Collects errors and warnings, and knows which file each SLS was rendered from.
 
-    ``line_of(id, state)`` of a rendered file gives the line of a declaration before rendering, 0 if unknown.
+    ``line_of(id, state, argument)`` of a rendered file gives the line of a declaration before rendering, 0 if unknown.
+    The last may be left out, or the last two.
     """
 
     def __init__(self) -> None:
@@ -31,7 +36,7 @@ class Findings:
         self.cyclic = False
         self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
-    def opened(self, env: str, sls: str, path: str, line_of: Callable[[str, str | None], int] = _no_line) -> None:
+    def opened(self, env: str, sls: str, path: str, line_of: Callable[..., int] = _no_line) -> None:
         """Take note of the file an SLS comes from."""
         self._files[env, sls] = (path, Lines(line_of))
 
@@ -78,7 +83,22 @@ class Findings:
         """Note a warning whose place is known."""
         self.warnings.append(Issue(message, file, line, hint))
 
+    def noted(self, rule: str, message: str, file: str, line: int, hint: str = "", *, mistake: bool = False) -> None:
+        """Note what a rule found: a warning for a run, which takes it as Salt does; a mistake for whoever checks."""
+        self.warnings.append(Issue(message, file, line, hint, rule, mistake))
+
+    def beside(self) -> Findings:
+        """Return empty findings that know the same files."""
+        other = Findings()
+        other._files = self._files
+        return other
+
     def check(self) -> None:
-        """Raise CompileError (CycleError if the graph has a cycle) when there are errors."""
+        """Raise CompileError (CycleError if the graph has a cycle) when there are errors; mistakes are told, too."""
         if self.errors:
-            raise (CycleError if self.cyclic else CompileError)(self.errors)
+            raise (CycleError if self.cyclic else CompileError)([*self.errors, *mistakes(self.warnings)])
+
+    def refuse_mistakes(self) -> None:
+        """Make every mistake an error."""
+        self.errors += mistakes(self.warnings)
+        self.warnings = [issue for issue in self.warnings if not issue.mistake]

@@ -274,7 +274,8 @@ class Resolver:
         )
         if message not in self._reported:
             self._reported.add(message)
-            self._findings.error_at(message, draft.file, draft.line, self._hint(module, target))
+            line = draft.lines.of(draft.id, draft.state, _key_of(kind)) if draft.lines is not None else 0
+            self._findings.error_at(message, draft.file, line, self._hint(module, target))
 
     def _hint(self, module: str, target: str) -> str:
         """Say where the target does exist, or what is spelled most like it. Comparing is slow: only a few times."""

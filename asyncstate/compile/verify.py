@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.highstate import HighData
 from asyncstate.model.requisite import IN_SUFFIXED, MISTAKEN_IN, REQUISITE_KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.highstate import HighData
 
 REFERRING = frozenset({*IN_SUFFIXED, "use"})
 """Requisites that change other states (or, with ``use``, this one) instead of becoming edges."""
@@ -42,6 +42,24 @@ def verify_high(high: HighData, findings: Findings) -> bool:
                 continue
             checker.state(id_, body, module, arguments)
     return checker.referring
+
+
+def sound_part(high: HighData) -> HighData:
+    """Return the states that have the right form, of high data that may hold others; it has findings of its own."""
+    data: dict[Any, Any] = {}
+    for id_, body in high.data.items():
+        if id_ == "__exclude__":
+            data[id_] = body
+        elif isinstance(id_, str) and isinstance(body, dict) and not id_.startswith("__"):
+            data[id_] = {key: value for key, value in body.items() if key[:2] == "__" or _is_call(key, value)}
+    return HighData(data, high.findings.beside())
+
+
+def _is_call(module: str, arguments: Any) -> bool:
+    if "." in module or not isinstance(arguments, list):
+        return False
+    functions = [argument for argument in arguments if isinstance(argument, str)]
+    return len(functions) == 1 and " " not in functions[0]
 
 
 class _Checker:

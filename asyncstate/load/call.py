@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ArgumentError
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,13 +178,9 @@ def _positional(parameter: inspect.Parameter) -> bool:
 
 
 def _nearest(unknown: Sequence[str], known: Sequence[str]) -> str:
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
     hints = []
     for name in unknown:
-        close = difflib.get_close_matches(str(name), known, n=1)
+        close = nearest(str(name), known)
         if close:
-            hints.append(
-                f"did you mean {close[0]!r} for {name!r}?" if len(unknown) > 1 else f"did you mean {close[0]!r}?"
-            )
+            hints.append(f"did you mean {close!r} for {name!r}?" if len(unknown) > 1 else f"did you mean {close!r}?")
     return " ".join(hints)

@@ -15,6 +15,7 @@ from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, en
 from asyncstate.load.imports import EXTERNAL, import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
 from asyncstate.load.virtual import Verdict, claims_of, evaluate
+from asyncstate.nearest import near_miss, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,9 @@ __all__ = ["Kind", "LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile",
 log = logging.getLogger(__name__)
 
 Kind = Literal["states", "modules", "grains", "utils", "renderers"]
+
+_ALIKE = 0.75
+"""How like a module's name another is that may have been meant: ``mysql_user`` is not ``postgres_user`` misspelt."""
 
 loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
 """True while ``__virtual__`` or ``__init__`` of a plugin runs: such code must get values, whatever thread it is on."""
@@ -129,6 +133,10 @@ class LazyLoader:
         if not reasons:
             return f"'{module_name}' __virtual__ returned False"
         return f"'{module_name}' __virtual__ returned False: {'; '.join(reasons)}"
+
+    def refuses(self, module_name: str) -> bool:
+        """Tell whether there is a plugin of that name that does not load here, as things are now."""
+        return self.module(module_name) is None and bool(self._refusals_of(module_name))
 
     def names(self) -> list[str]:
         """Load every plugin and return the sorted names of all functions."""
@@ -311,24 +319,29 @@ class LazyLoader:
 
     def _suggestion(self, name: str) -> str:
         """Return the nearest function name that can be known without importing anything more."""
-        import difflib  # noqa: PLC0415 - only a mistake needs it
+        from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
         module_name, _, function_name = name.partition(".")
         module = self.module(module_name)
         if module is not None:
-            known = [
-                f"{module_name}.{other}"
-                for other, f in module.functions.items()
-                if not f.hidden and not other.startswith("mod_")
-            ]
-            return next(iter(difflib.get_close_matches(name, known, n=1)), "")
-        for near in difflib.get_close_matches(module_name, self._likely_modules(), n=3):
-            if self.has(f"{near}.{function_name}"):
-                return f"{near}.{function_name}"
-        return ""
+            return _nearest_function(module, function_name)
+        likely = self._likely_modules()
+        alike = get_close_matches(module_name, likely, n=3, cutoff=_ALIKE)
+        near = dict.fromkeys([near_miss(module_name, likely), *alike])
+        for other in filter(None, near):
+            if self.has(f"{other}.{function_name}"):
+                return f"{other}.{function_name}"
+        modules = (self.module(other) for other in near if other)
+        return next(filter(None, (_nearest_function(found, function_name) for found in modules if found)), "")
 
     def _likely_modules(self) -> list[str]:
         return sorted({*self._files(self._contents), *(name.partition(".")[0] for name in self._registered)})
+
+
+def _nearest_function(module: LoadedModule, name: str) -> str:
+    known = [other for other, f in module.functions.items() if not f.hidden and not other.startswith("mod_")]
+    near = nearest(name, known)
+    return f"{module.name}.{near}" if near else ""
 
 
 def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> Mapping[str, Callable[..., Any]]:

@@ -21,12 +21,14 @@ class Lines:
 
     __slots__ = ("_find",)
 
-    def __init__(self, find: Callable[[str, str | None], int]) -> None:
+    def __init__(self, find: Callable[..., int]) -> None:
         self._find = find
 
-    def of(self, id_: Any, state: str | None = None) -> int:
-        """Return the line of an ID, or of a state of it; 0 if it has none of its own."""
-        return self._find(id_, state) if isinstance(id_, str) else 0
+    def of(self, id_: Any, state: str | None = None, argument: str | None = None) -> int:
+        """Return the line of an ID, of a state of it, or of an argument of that; 0 if it has none of its own."""
+        if not isinstance(id_, str):
+            return 0
+        return self._find(id_, state) if argument is None else self._find(id_, state, argument)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import io
 import logging
+import re
 from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -43,21 +44,27 @@ class Stage(NamedTuple):
 class Rendered:
     """The data a file renders to, and where its keys stand in the file."""
 
-    __slots__ = ("_lines", "_source", "data")
+    __slots__ = ("_lines", "_source", "_text", "data")
 
-    def __init__(self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None) -> None:
+    def __init__(
+        self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None, text: str = ""
+    ) -> None:
         self.data = data
         self._lines = lines
         self._source = source
+        self._text = text
 
-    def line_of(self, id: Any, state: str | None = None) -> int:
+    def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
         """Return the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
 
-        With ``state``, the line of that key below it; ``pkg`` also finds ``pkg.installed``.
+        With ``state``, the line of that key below it; ``pkg`` also finds ``pkg.installed``. With ``argument``, that of
+        the argument of the state, or of the state where it does not stand there.
         """
         if self._lines is None:
             return 0
         line = self._lines.find(id) if state is None else self._state_line(id, state)
+        if line and argument is not None:
+            line = argument_line(self._text.splitlines(), line, argument) or line
         return self._source.line(line) if line and self._source is not None else line
 
     def _state_line(self, id: Any, state: str) -> int:
@@ -68,6 +75,26 @@ class Rendered:
         below = self._lines.below(id)
         dotted = (at for key, at in below if isinstance(key, str) and key.partition(".")[0] == state)
         return next(dotted, self._lines.find(id))
+
+
+def argument_line(lines: list[str], state: int, argument: str) -> int:
+    """Return the line of an argument of the state declared in line ``state``; 0 if it does not stand below it."""
+    written = re.compile(rf"""(?:^|[\s{{\[,-])(['"]?){re.escape(argument)}\1\s*:""")
+    outer = _indentation(lines[state - 1])
+    for number in range(state, len(lines) + 1):
+        text = lines[number - 1]
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        own = _indentation(text)
+        if number > state and (own < outer or (own == outer and not text.lstrip().startswith("-"))):
+            return 0
+        if written.search(text):
+            return number
+    return 0
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
@@ -156,6 +183,7 @@ def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env
     data: Any = text
     lines: KeyLines | None = None
     source: SourceLines | None = None
+    read = ""
     for stage in stages:
         if stage.name == "jinja" and isinstance(data, str):
             data = _jinja(data, context, stage.argline, template_env)
@@ -164,13 +192,14 @@ def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env
             source = SourceLines(text, data)
         try:
             if stage.name == "yaml" and isinstance(data, str):
+                read = data
                 document = parse_document(data, context.path, mapping=OrderedDict if context.ordered else dict)
                 data, lines = document.data or {}, document.lines
             else:
                 data = _other(stage, data, context)
         except RenderError as error:
             raise _at_source(error, source, context) from error.__cause__
-    return Rendered({} if data is None else data, lines, source)
+    return Rendered({} if data is None else data, lines, source, read)
 
 
 def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -> str:

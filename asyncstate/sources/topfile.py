@@ -35,7 +35,7 @@ class Rendered(Protocol):
 
     data: Any
 
-    def line_of(self, id: Any, state: str | None = None) -> int:
+    def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
         """Return the 1-based line of a top-level key, 0 if unknown."""
 
 

@@ -1,0 +1,210 @@
+"""States held against the functions they name: what a run would trip over, found before anything runs.
+
+A *mistake* is what the run answers with a failed row: no such function, an argument it does not take, one that it
+lacks. Where a function takes any keyword, one that is nearly a documented argument is only probably a mistake. The run
+does not depend on what is found here: its rows are Salt's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from asyncstate.errors import FunctionNotFound
+from asyncstate.load.call import OPTIONAL_KEYWORDS
+from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
+from asyncstate.nearest import near_miss, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.low import Draft
+    from asyncstate.load.loader import LoadedFunction
+
+UNKNOWN_FUNCTION = "unknown-function"
+UNKNOWN_ARGUMENT = "unknown-argument"
+MISSING_ARGUMENT = "missing-argument"
+PROBABLE_ARGUMENT = "probable-argument"
+REQUISITE_WORD = "requisite-word"
+
+_REQUISITE_WORDS = frozenset({*REQUISITE_KEYWORDS, *IN_SUFFIXED, "use"} - {"onfail_stop", "prerequired"})
+_COMMON = (
+    _REQUISITE_WORDS
+    | {"name", "names", "onfail_stop", "timeout", "aggregate"}
+    | frozenset(word for word in INTERNAL_KEYWORDS if not word.startswith("__"))
+) - {"state", "fun", "prerequired"}
+"""What any state may have."""
+
+_LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
+"""Those that are no other word when a letter is changed: ``user`` is not meant to be ``use``."""
+
+_PASSING_ON = frozenset({"module"})
+"""Modules whose functions call another function, with its arguments."""
+
+_GIVEN = frozenset({"name", "fun", "state", "order", "__id__", "__sls__", "__env__"})
+"""What low data has without anybody writing it."""
+
+_BRINGERS = frozenset({"pkg", "pip", "virtualenv", "cmd", "archive", "git", "module", "saltutil"})
+"""States that may bring the program or library which a module needs to load."""
+
+
+class Functions(Protocol):
+    """What is asked about state functions: the loader."""
+
+    def find(self, name: str, /) -> LoadedFunction | None:
+        """Return the function called ``module.function``, or None."""
+
+    def get(self, name: str, /) -> LoadedFunction:
+        """Do the same; raise FunctionNotFound, with the nearest name, if there is none."""
+
+    def module(self, name: str, /) -> object | None:
+        """Return the module of that name, or None."""
+
+    def refuses(self, module_name: str, /) -> bool:
+        """Tell whether there is a module of that name that does not load as things are now."""
+
+
+class _Taken(NamedTuple):
+    """What one function takes, as sets to compare with; ``mentioned``: the words of its documentation."""
+
+    names: frozenset[str]
+    accepted: frozenset[str]
+    required: frozenset[str]
+    anything: bool
+    mentioned: frozenset[str]
+
+    @classmethod
+    def by(cls, function: LoadedFunction) -> _Taken:
+        signature = function.signature
+        names = frozenset(signature.names)
+        return cls(
+            names,
+            names | INTERNAL_KEYWORDS | OPTIONAL_KEYWORDS,
+            frozenset((*signature.required, *signature.required_keywords)) - _GIVEN,
+            signature.has_kwargs,
+            frozenset(re.findall(r"\w+", function.doc)) if signature.has_kwargs else frozenset(),
+        )
+
+
+def check_arguments(
+    drafts: Sequence[Draft],
+    functions: Functions,
+    findings: Findings,
+    *,
+    used_by: Callable[[Draft], str],
+    strict: bool = False,
+    whole: bool = True,
+) -> None:
+    """Note what is wrong with the function and the arguments of every draft.
+
+    ``used_by(draft)`` returns the text of the template the keywords of a draft are variables of, "" if there is none.
+    ``strict``: what is probably a mistake is one. Not ``whole``: other mistakes may have kept arguments from the
+    drafts, so that nothing is said about missing ones.
+    """
+    checker = _Checker(functions, findings, used_by, strict=strict, whole=whole)
+    checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
+    known = checker.known
+    for draft in drafts:
+        name = f"{draft.state}.{draft.fun}"
+        taken = known[name] if name in known else checker.look_up(name)
+        if taken is None:
+            checker.no_function(draft, name)
+        elif not (draft.args.keys() <= taken.accepted and taken.required <= draft.args.keys()):
+            checker.arguments(draft, name, taken)
+
+
+class _Checker:
+    """Says what is wrong with one draft at a time, the same thing at the same place once."""
+
+    def __init__(
+        self,
+        functions: Functions,
+        findings: Findings,
+        used_by: Callable[[Draft], str],
+        *,
+        strict: bool,
+        whole: bool,
+    ) -> None:
+        self._functions = functions
+        self._findings = findings
+        self._used_by = used_by
+        self._strict = strict
+        self._whole = whole
+        self._said: set[tuple[Any, ...]] = set()
+        self.known: dict[str, _Taken | None] = {}
+        self.bringers = False
+
+    def look_up(self, name: str) -> _Taken | None:
+        """Ask for a function once; None if there is none."""
+        function = self._functions.find(name)
+        taken = self.known[name] = None if function is None else _Taken.by(function)
+        return taken
+
+    def no_function(self, draft: Draft, name: str) -> None:
+        """Say that the function is not there, unless its module is and may load once the tree was applied in part."""
+        if self._functions.refuses(draft.state) and self.bringers:
+            return
+        reason, hint = _missing(self._functions, name)
+        message = f"State '{name}' was not found in SLS '{draft.sls}' (ID '{draft.id}')"
+        self._note(UNKNOWN_FUNCTION, draft, None, message, "\n".join(filter(None, (reason, hint))), mistake=True)
+
+    def arguments(self, draft: Draft, name: str, taken: _Taken) -> None:
+        """Say which arguments a function lacks or does not take."""
+        for key in sorted(taken.required - draft.args.keys()) if self._whole else ():
+            message = f"Missing parameter {key} for state {name} (ID '{draft.id}' in SLS '{draft.sls}')"
+            self._note(MISSING_ARGUMENT, draft, None, message, "", mistake=True)
+        for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
+            if not key.startswith("__"):
+                self._argument(draft, name, taken, key)
+
+    def _argument(self, draft: Draft, name: str, taken: _Taken, key: str) -> None:
+        where = f"ID '{draft.id}' in SLS '{draft.sls}'"
+        word = near_miss(key.replace("-", "_"), _REQUISITE_WORDS) or (key.replace("-", "_") in _REQUISITE_WORDS and key)
+        if word and _refers(draft.args[key]) and not near_miss(key, taken.names):
+            word = word.replace("-", "_")
+            message = f"'{key}' ({where}) is no requisite: '{name}' gets it as an argument"
+            self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
+        elif not taken.anything:
+            message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
+            near = nearest(key, [*sorted(taken.names), *sorted(_COMMON)])
+            self._note(UNKNOWN_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=True)
+        elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
+            near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)
+            if near and not re.search(rf"\b{re.escape(key)}\b", self._used_by(draft)):
+                message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
+                self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=self._strict)
+
+    def _note(self, rule: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
+        line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
+        # States that one line of a loop declares have the same mistake: the first of them stands for all.
+        key = (rule, draft.file, line, draft.state, draft.fun, argument) if line else (rule, message)
+        if key not in self._said:
+            self._said.add(key)
+            self._findings.noted(rule, message, draft.file, line, hint, mistake=mistake)
+
+
+def _missing(functions: Functions, name: str) -> tuple[str, str]:
+    try:
+        functions.get(name)
+    except FunctionNotFound as error:
+        if not error.reason.endswith("is not available."):
+            return error.reason, _did_you_mean(error.suggestion)
+        state = name.partition(".")[0]
+        nothing = f"there is no state module '{state}' here; one of your own belongs into _states of a file root"
+        known = functions.module(state) is not None
+        return "", _did_you_mean(error.suggestion) or ("" if known else nothing)
+    return "", ""
+
+
+def _did_you_mean(name: str) -> str:
+    return f"did you mean '{name}'?" if name else ""
+
+
+def _refers(value: Any) -> bool:
+    """Tell whether a value has the form of a list of requisites."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, str) or (isinstance(item, dict) and len(item) == 1) for item in value)
+    )

@@ -1,0 +1,159 @@
+"""``salt://`` sources of states: which are not there, and what the templates among them say."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import AsyncStateError
+from asyncstate.nearest import nearest
+from asyncstate.sources.fileclient import SCHEME, parse_salt_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.low import Draft
+    from asyncstate.sources.fileclient import FileClient
+
+MISSING_SOURCE = "missing-source"
+
+_NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
+"""Functions that fetch what they are named by, unless they have a ``source``."""
+
+_FOLDERS = frozenset({"file.recurse"})
+
+
+class SaltSources:
+    """Looks up what states fetch from the file roots. Each file is looked for once."""
+
+    def __init__(self, file_client: FileClient) -> None:
+        self._file_client = file_client
+        self._found: dict[tuple[str, str, bool], bool] = {}
+        self._folders: dict[str, frozenset[str]] = {}
+        self._envs = frozenset(file_client.envs())
+
+    def check(self, drafts: Sequence[Draft], findings: Findings) -> None:
+        """Note every source that is in no file root, unless a state of the tree may put it there, by its name."""
+        said: set[tuple[str, int, str]] = set()
+        for draft in drafts:
+            for argument, urls in _wanted(draft):
+                if any(not self._lacks(url, draft) for url in urls):
+                    continue
+                line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
+                if (draft.file, line, urls[0]) in said or self._is_made(urls, draft, drafts):
+                    continue
+                said.add((draft.file, line, urls[0]))
+                findings.noted(
+                    MISSING_SOURCE, self._message(urls, draft), draft.file, line, self._hint(urls, draft), mistake=True
+                )
+
+    def text_of(self, draft: Draft) -> str:
+        """Return the text of the template that a state renders: of its sources, local ones too, and its contents."""
+        texts = [str(draft.args.get("contents", ""))]
+        for url in _texts(draft.args.get("source")):
+            path, env = parse_salt_url(url)
+            found = self._file_client.find(path, env or draft.env) if url.startswith(SCHEME) else path
+            try:
+                if found and os.path.isabs(found):
+                    texts.append(self._file_client.read(found).decode(errors="replace"))
+            except AsyncStateError:
+                continue  # a local file that this run may bring
+        return "\n".join(texts)
+
+    def _lacks(self, url: str, draft: Draft) -> bool:
+        if not url.startswith(SCHEME):
+            return False
+        path, given = parse_salt_url(url)
+        env = given or _environment(draft)
+        if env not in self._envs:
+            return False
+        folder = f"{draft.state}.{draft.fun}" in _FOLDERS
+        key = (path, env, folder)
+        if key not in self._found:
+            self._found[key] = self._is_folder(path, env) if folder else self._file_client.find(path, env) is not None
+        return not self._found[key]
+
+    def _is_folder(self, path: str, env: str) -> bool:
+        if env not in self._folders:
+            self._folders[env] = frozenset(self._file_client.list_dirs(env))
+        path = os.path.normpath(path)
+        return path == "." or path in self._folders[env]
+
+    def _is_made(self, urls: list[str], draft: Draft, drafts: Sequence[Draft]) -> bool:
+        places = [os.path.join(root, path) for path, root in self._places(urls, draft)]
+        return any(
+            isinstance(maker.name, str)
+            and maker.name.startswith("/")
+            and any(f"{place}/".startswith(f"{maker.name.rstrip('/')}/") for place in places)
+            for maker in drafts
+        )
+
+    def _places(self, urls: list[str], draft: Draft) -> Iterator[tuple[str, str]]:
+        for url in urls:
+            path, given = parse_salt_url(url)
+            for root in self._file_client.roots(given or _environment(draft)):
+                yield path, root
+
+    def _message(self, urls: list[str], draft: Draft) -> str:
+        what = f"Source file {urls[0]}" if len(urls) == 1 else f"None of the sources {', '.join(urls)}"
+        verb = "not found" if len(urls) == 1 else "found"
+        given = parse_salt_url(urls[0])[1]
+        return (
+            f"{what} {verb} in saltenv '{given or _environment(draft)}' (ID '{draft.id}' in SLS '{draft.sls}', "
+            f"{draft.state}.{draft.fun})"
+        )
+
+    def _hint(self, urls: list[str], draft: Draft) -> str:
+        path, given = parse_salt_url(urls[0])
+        env = given or _environment(draft)
+        if f"{draft.state}.{draft.fun}" in _FOLDERS:
+            if self._file_client.find(path, env) is not None:
+                return "it is a file; file.managed takes one"
+            known: Iterable[str] = self._file_client.list_dirs(env)
+        else:
+            if self._is_folder(path, env):
+                return "it is a folder; file.recurse takes one"
+            known = self._file_client.list_files(env)
+            elsewhere = next((other for other in sorted(self._envs) if self._file_client.find(path, other)), "")
+            if elsewhere:
+                return f"saltenv '{elsewhere}' has it: {SCHEME}{path}?saltenv={elsewhere}"
+        near = nearest(path, known)
+        looked = ", ".join(self._file_client.roots(env))
+        return f"did you mean '{SCHEME}{near}'?" if near else f"looked for in {looked}"
+
+
+def _environment(draft: Draft) -> str:
+    given = draft.args.get("saltenv")
+    return given if isinstance(given, str) and given else draft.env
+
+
+def _wanted(draft: Draft) -> Iterator[tuple[str, list[str]]]:
+    """Yield arguments and their URLs, one of which must be there."""
+    args = draft.args
+    if draft.fun == "absent":
+        return  # what is taken away need not be there
+    if "source" in args:
+        urls = _texts(args["source"])
+        if urls:
+            yield "source", urls
+    elif f"{draft.state}.{draft.fun}" in _NAMES_A_FILE and isinstance(draft.name, str):
+        yield "name", [draft.name.split(" ", 1)[0]]
+    for source in _texts(args.get("sources")):
+        yield "sources", [source]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the URLs in a source: one, a list, or one of mappings as ``file.managed`` and ``pkg.installed`` take."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
+        return []
+    urls: list[str] = []
+    for item in value:
+        if isinstance(item, str):
+            urls.append(item)
+        elif isinstance(item, dict) and len(item) == 1:
+            [(key, other)] = item.items()
+            urls.append(key if str(key).startswith(SCHEME) else str(other))
+    return urls

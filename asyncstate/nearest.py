@@ -1,0 +1,57 @@
+"""The nearest right name: what a misspelt word was probably meant to be.
+
+One measure for whatever has names: arguments, functions, SLS, files, options. A slip of the keys (a letter too many,
+too few, wrong, or two exchanged) counts one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+_LONG = 6
+"""From this length on two slips are still the same word; of a shorter one they make another."""
+
+_COMPARED = 20_000
+"""How many names are compared, so that a mistake in a huge tree is still reported at once."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like ``name``, "" if none is like it at all."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
+
+    names = list(known)[:_COMPARED]
+    return near_miss(name, names) or next(iter(get_close_matches(name, names, n=1)), "")
+
+
+def near_miss(name: str, known: Collection[str]) -> str:
+    """Return the known name that ``name`` differs from by a slip or two only, "" if there is none, or it is known."""
+    if name in known:
+        return ""
+    limit = 2 if len(name) >= _LONG else 1
+    best, fewest = "", limit + 1
+    for other in known:
+        if abs(len(other) - len(name)) < fewest and len(other) > limit:
+            distance = slips(name, other, fewest)
+            if distance < fewest:
+                best, fewest = other, distance
+    return best
+
+
+def slips(one: str, other: str, limit: int) -> int:
+    """Return how many slips lead from one word to another; ``limit`` if there are that many or more."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        two_before, before, row = before, row, [at]
+        for column, wanted in enumerate(other, 1):
+            same = letter == wanted
+            cost = min(before[column] + 1, row[column - 1] + 1, before[column - 1] + (not same))
+            if not same and at > 1 and column > 1 and letter == other[column - 2] and one[at - 2] == wanted:
+                cost = min(cost, two_before[column - 2] + 1)
+            row.append(cost)
+        if min(row) >= limit:
+            return limit
+    return min(row[-1], limit)

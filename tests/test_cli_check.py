@@ -1,0 +1,128 @@
+"""What check promises: every mistake that a run would trip over, in trees of bundled states and of one's own."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from asyncstate.cli import main
+
+OWN = 'def done(name, times=1):\n    return {"name": name, "result": True, "changes": {}, "comment": str(times)}\n'
+WRONG = """\
+page:
+  file.manged:
+    - name: {here}/page
+cron:
+  servce.running: []
+text:
+  file.managed:
+    - name: {here}/text
+    - contnts: never written
+tool:
+  pkg.installed:
+    - nmae: sl
+    - verson: 1
+command:
+  cmd.run:
+    - name: "true"
+    - cdw: /
+    - shel: /bin/sh
+account:
+  user.present:
+    - gruops: [wheel]
+own:
+  own.done:
+    - tmies: 2
+ordered:
+  test.nop:
+    - requires:
+      - file: page
+fetched:
+  file.managed:
+    - name: {here}/fetched
+    - source: salt://nothere
+edited:
+  file.replace:
+    - name: {here}/edited
+"""
+MISTAKES = {
+    2: "did you mean 'file.managed'?",
+    5: "did you mean 'service.running'?",
+    21: "did you mean 'groups'?",
+    24: "did you mean 'times'?",
+    27: "did you mean 'require'?",
+    32: "looked for in",
+    34: "",
+}
+WARNINGS = {9: "contents", 12: "name", 13: "version", 17: "cwd", 18: "shell"}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    (root / "_states").mkdir(parents=True)
+    (root / "_states" / "own.py").write_text(OWN)
+    (root / "wrong.sls").write_text(WRONG.replace("{here}", str(tmp_path)))
+    return root
+
+
+@pytest.fixture
+def run(tree, tmp_path, monkeypatch, capfd):
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+    def call(*words, strict=False):
+        monkeypatch.setenv("ASYNCSTATE_STRICT_ARGUMENTS", str(strict))
+        code = main([*map(str, words), "--file-root", str(tree)])
+        out, errors = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
+
+    return call
+
+
+def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
+    done = run("check", "wrong")
+    assert done.returncode == 1
+    for line, hint in MISTAKES.items():
+        assert f"      at {tree}/wrong.sls:{line}\n      {hint}".rstrip() in done.stdout
+    assert done.stdout.count("----------") == len(MISTAKES)
+    for line, name in WARNINGS.items():
+        assert f"      at {tree}/wrong.sls:{line}\n      did you mean '{name}'?" in done.stderr
+    assert len(json.loads(run("check", "wrong", "--out", "json").stdout)) == len(MISTAKES)
+
+
+def test_strict_arguments_makes_the_warnings_mistakes_and_stops_apply(run, tree, tmp_path):
+    done = run("check", "wrong", strict=True)
+    assert done.returncode == 1
+    assert done.stdout.count("----------") == len(MISTAKES) + len(WARNINGS)
+    assert run("apply", "wrong", strict=True).returncode == 1
+    assert not (tmp_path / "text").exists()
+
+
+def test_apply_gives_the_rows_of_salt_and_has_the_findings_among_its_warnings(run, tree):
+    (tree / "some.sls").write_text(
+        "a:\n  file.manged: []\nb:\n  test.nop: []\nc:\n  cmd.run:\n    - name: 'true'\n    - cdw: /\n"
+    )
+    done = run("apply", "some", "--test", "--out", "json")
+    rows = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert [row["result"] for row in rows.values()] == [False, True, None]
+    missing = rows["file_|-a_|-a_|-manged"]
+    assert (
+        missing["comment"]
+        == "State 'file.manged' was not found in SLS 'some'\nReason: 'file.manged' is not available.\n"
+    )
+    assert "did you mean 'file.managed'?" in done.stderr
+    assert "did you mean 'cwd'?" in done.stderr
+
+
+def test_warnings_alone_are_no_mistake(run, tree):
+    (tree / "some.sls").write_text("c:\n  cmd.run:\n    - name: 'true'\n    - cdw: /\n")
+    done = run("check", "some")
+    assert done.returncode == 0
+    assert "1 warning" in done.stdout
+    assert "did you mean 'cwd'?" in done.stderr

@@ -1,0 +1,149 @@
+"""What is found of a run's mistakes before anything runs."""
+
+import pytest
+from plugin_trees import PluginTree
+from trees import compiler
+
+from asyncstate.dunders import CallContext
+from asyncstate.errors import CompileError
+from asyncstate.load.loader import LazyLoader
+
+
+def plain(name, text=None, number=0, *, must=None):
+    """Take what is named, and nothing else."""
+
+
+def strict(name, text, *, must):
+    """Lack a default."""
+
+
+def anything(name, contents=None, mode=None, source=None, sources=None, **kwargs):
+    """Take whatever there is, and document ``contexts``."""
+
+
+@pytest.fixture
+def functions(tmp_path):
+    loader = LazyLoader("states", [], CallContext, installed=False)  # nothing is imported, so no context is made
+    for name, func in (("own.plain", plain), ("own.strict", strict), ("own.anything", anything), ("other.go", plain)):
+        loader.register(name, func)
+    return loader
+
+
+@pytest.fixture
+def found(functions):
+    """Compile one SLS; return the findings that have a rule: rule, line, hint, and whether it is a mistake."""
+
+    def look(text, **options):
+        tree = {"s": text, **options.pop("files", {})}
+        warnings = compiler(tree, functions=functions, **options).plan(["s"]).warnings
+        return [(issue.rule, issue.line, issue.hint, issue.mistake) for issue in warnings if issue.rule]
+
+    return look
+
+
+def state(function, *arguments):
+    return "\n".join(["a:", f"  {function}:", *(f"    - {argument}" for argument in arguments or ["name: b"])]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (state("own.plian"), ("unknown-function", 2, "did you mean 'own.plain'?")),
+        (state("onw.plain"), ("unknown-function", 2, "did you mean 'own.plain'?")),
+        (state("onw.plian"), ("unknown-function", 2, "did you mean 'own.plain'?")),
+        (state("own.plain", "text: x", "txet: y"), ("unknown-argument", 4, "did you mean 'text'?")),
+        (state("own.plain", "onyl_if: y"), ("unknown-argument", 3, "did you mean 'onlyif'?")),
+        (state("own.plain", "xyzzy: y"), ("unknown-argument", 3, "")),
+        (state("own.plain", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
+        (state("own.anything", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
+        (state("own.anything", "require-in: [b]"), ("requisite-word", 3, "did you mean 'require_in'?")),
+        (state("own.strict", "must: 1"), ("missing-argument", 2, "")),
+        (state("own.strict", "text: 1"), ("missing-argument", 2, "")),
+    ],
+)
+def test_a_mistake_has_its_line_and_the_nearest_name(found, text, finding):
+    assert found(text) == [(*finding, True)]
+
+
+def test_a_module_that_nobody_has(found):
+    [(rule, line, hint, mistake)] = found(state("nowhere.to_be_found"))
+    assert (rule, line, mistake) == ("unknown-function", 2, True)
+    assert "no state module 'nowhere'" in hint
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["contents: x", "mode: 1"],
+        ["onlyif: x", "require_in: []", "retry: {attempts: 2}", "timeout: 3", "aggregate: true", "provider: x"],
+        ["contexts: x"],  # documented, if only in words
+        ["port: 80", "user: x", "domain: y"],  # variables
+        ["watch_any_in: []"],  # has a warning of its own
+        ["__odd__: 1"],
+    ],
+)
+def test_what_is_no_mistake(found, arguments):
+    assert found(state("own.anything", *arguments)) == []
+
+
+def test_a_near_miss_is_a_warning_where_any_keyword_goes_and_an_error_if_asked_for(found):
+    text = state("own.anything", "contnts: x")
+    assert found(text) == [("probable-argument", 3, "did you mean 'contents'?", False)]
+    with pytest.raises(CompileError, match=r"'contnts' is no argument of 'own.anything'"):
+        found(text, strict_arguments=True)
+
+
+def test_strict_arguments_refuses_every_mistake(found):
+    with pytest.raises(CompileError) as refused:
+        found(state("own.plain", "txet: x") + "b: own.plian\n", strict_arguments=True)
+    assert len(refused.value.issues) == 2
+
+
+def test_a_variable_of_the_template_is_no_near_miss(found):
+    uses, other = {"t.sls": "{{ node }}\n"}, {"t.sls": "{{ nodes }}\n"}
+    text = state("own.anything", "source: salt://t.sls", "node: x")
+    assert found(text, files=uses) == []
+    assert found(text, files=other) == [("probable-argument", 4, "did you mean 'mode'?", False)]
+    assert found(state("own.anything", "contents: '{{ '{{ node }}' }}'", "node: x")) == []
+
+
+def test_what_a_loop_or_names_repeat_is_said_once(found):
+    loop = "{% for n in [1, 2, 3] %}\na{{ n }}:\n  own.plain:\n    - txet: {{ n }}\n{% endfor %}\n"
+    names = state("own.plain", "names: [b, c]", "txet: x")
+    assert found(loop) == found(names) == [("unknown-argument", 4, "did you mean 'text'?", True)]
+
+
+def test_mistakes_of_all_kinds_come_at_once(found):
+    text = (
+        "bad: {own.plain: [{require: x}]}\nworse: {own.plain: 5}\ntwo: {own.plain: [x y]}\n"
+        "a: own.plian\nb: {own.strict: [{txet: 1}]}\nc: {own.plain: [{source: x}]}\n5: {own.plain: []}\n"
+        "exclude: [{id: gone}]\ngone: own.plian\n"
+    )
+    with pytest.raises(CompileError) as refused:
+        found(text)
+    rules = [issue.rule for issue in refused.value.issues]
+    # An argument may be missing for the other mistakes, so nothing is said of that.
+    assert rules == ["", "", "", "", "", "unknown-function", "unknown-argument", "unknown-argument"]
+
+
+REFUSING = "def __virtual__():\n    return False, 'no library'\ndef go(name):\n    pass\n"
+
+
+@pytest.mark.parametrize(("before", "told"), [("", [True]), ("lib: pkg.installed\n", [])])
+def test_a_module_that_does_not_load_may_do_so_once_a_package_is_there(tmp_path, before, told):
+    tree = PluginTree(tmp_path)
+    tree.add("_states/lazy.py", REFUSING)
+    loader = tree.host().loaders["states"]
+    loader.register("pkg.installed", lambda name: name)
+    issues = [issue for issue in compiler(before + "a: lazy.go\n", functions=loader).plan(["s"]).warnings if issue.rule]
+    assert [issue.mistake for issue in issues] == told
+    assert all("no library" in issue.hint for issue in issues)
+
+
+def test_a_function_is_asked_for_once(functions, monkeypatch):
+    asked = []
+    find = functions.find
+    monkeypatch.setattr(functions, "find", lambda name: asked.append(name) or find(name))
+    text = "".join(f"s{n}: own.plain\n" for n in range(50))
+    assert len(compiler(text, functions=functions).plan(["s"]).chunks) == 50
+    assert asked == ["own.plain"]

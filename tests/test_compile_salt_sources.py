@@ -1,0 +1,79 @@
+"""Sources that are in no file root."""
+
+import pytest
+from trees import compiler
+
+from asyncstate.dunders import CallContext
+from asyncstate.load.loader import LazyLoader
+
+
+def anything(name, **kwargs):
+    """Take whatever there is."""
+
+
+@pytest.fixture
+def told():
+    loader = LazyLoader("states", [], CallContext, installed=False)
+    for name in ("file.managed", "file.recurse", "file.absent", "cmd.script", "file.append", "git.latest", "own.go"):
+        loader.register(name, anything)
+
+    def look(function, *arguments, more=""):
+        lines = ["a:", f"  {function}:", *(f"    - {argument}" for argument in arguments)]
+        tree = {"s": "\n".join(lines) + "\n" + more, "web.files.site": "x: 1\n"}
+        plan = compiler(tree, functions=loader, envs={"dev": {"only": ""}}).plan(["s"])
+        return [(issue.line, issue.hint) for issue in plan.warnings if issue.rule == "missing-source" and issue.mistake]
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("file.managed", ["source: salt://web/files/site.sls"]),
+        ("file.managed", ["source: [salt://no, salt://web/files/site.sls]"]),
+        ("file.managed", ["source: [salt://no, /local]"]),
+        ("file.managed", ["source: [{salt://web/files/site.sls: md5=1}]"]),
+        ("file.managed", ["source: salt://only.sls?saltenv=dev"]),
+        ("file.managed", ["source: salt://only.sls", "saltenv: dev"]),
+        ("file.managed", ["source: salt://x?saltenv=elsewhere"]),
+        ("file.managed", ["source: https://x"]),
+        ("file.managed", ["source: null"]),
+        ("file.managed", ["source: 5"]),
+        ("file.absent", ["source: salt://no"]),
+        ("file.recurse", ["source: salt://web/files/"]),
+        ("cmd.script", ["name: salt://web/files/site.sls one two"]),
+        ("cmd.script", ["name: words", "source: salt://web/files/site.sls"]),
+        ("own.go", ["name: salt://no"]),
+    ],
+)
+def test_what_is_there_or_need_not_be(told, function, arguments):
+    assert told(function, *arguments) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "line", "hint"),
+    [
+        (
+            "file.managed",
+            ["mode: 1", "source: salt://web/files/stie.sls"],
+            4,
+            "did you mean 'salt://web/files/site.sls'?",
+        ),
+        ("file.managed", ["source: [salt://no, salt://neither]"], 3, "looked for in /memory/base"),
+        ("file.managed", ["source: salt://web/files"], 3, "it is a folder; file.recurse takes one"),
+        ("file.managed", ["source: salt://../s.sls"], 3, "did you mean 'salt://s.sls'?"),
+        ("file.managed", ["source: salt://only.sls"], 3, "saltenv 'dev' has it: salt://only.sls?saltenv=dev"),
+        ("file.recurse", ["source: salt://web/flies"], 3, "did you mean 'salt://web/files'?"),
+        ("file.recurse", ["source: salt://web/files/site.sls"], 3, "it is a file; file.managed takes one"),
+        ("file.append", ["sources: [salt://s.sls, salt://no]"], 3, "looked for in /memory/base"),
+        ("cmd.script", ["name: salt://web/files/stie.sls one"], 3, "did you mean 'salt://web/files/site.sls'?"),
+    ],
+)
+def test_what_is_not_there(told, function, arguments, line, hint):
+    assert told(function, *arguments) == [(line, hint)]
+
+
+def test_what_the_tree_puts_there_itself(told):
+    made = "b:\n  git.latest:\n    - name: /memory/base/app\n"
+    assert told("file.managed", "source: salt://app/conf", more=made) == []
+    assert len(told("file.managed", "source: salt://application/conf", more=made)) == 1

@@ -1,0 +1,35 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.nearest import near_miss, nearest, slips
+
+WORDS = st.text(alphabet="abcde_", max_size=9)
+
+
+@given(WORDS, WORDS)
+def test_slips_are_a_distance(one, other):
+    assert slips(one, other, 99) == slips(other, one, 99)
+    assert (slips(one, other, 99) == 0) == (one == other)
+    assert slips(one, other, 3) == min(3, slips(one, other, 99))
+
+
+@given(st.text(alphabet="abcde", min_size=4, max_size=9), st.data())
+def test_one_slip_of_any_kind_is_a_near_miss(word, data):
+    at = data.draw(st.integers(0, len(word) - 2))
+    for slip in (
+        word[:at] + word[at + 1 :],
+        word[:at] + "z" + word[at:],
+        word[:at] + "z" + word[at + 1 :],
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    ):
+        assert near_miss(slip, [word]) == ("" if slip == word else word)
+
+
+def test_what_was_meant():
+    known = ["contents", "context", "cwd", "name", "version", "shell", "source", "sources", "mode"]
+    meant = {"contnts": "contents", "cdw": "cwd", "nmae": "name", "verson": "version", "shel": "shell"}
+    assert {word: near_miss(word, known) for word in meant} == meant
+    assert near_miss("source", known) == near_miss("port", known) == near_miss("md", known) == ""
+    assert nearest("content_s", known) == "contents"
+    assert nearest("src_hash", ["source_hash", "mode"]) == "source_hash"
+    assert nearest("zzz", known) == ""
