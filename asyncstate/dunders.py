@@ -32,13 +32,15 @@ class CancelToken:
     """Tells code in a worker thread that nobody waits for it any more.
 
     ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled. Every method may
-    be called from any thread; what is registered is called exactly once.
+    be called from any thread; what is registered is called exactly once. ``parent`` is the token of the call that this
+    one is a part of.
     """
 
-    __slots__ = ("_callbacks", "reason")
+    __slots__ = ("__weakref__", "_callbacks", "parent", "reason")
 
-    def __init__(self) -> None:
+    def __init__(self, parent: CancelToken | None = None) -> None:
         self.reason = ""
+        self.parent = parent
         self._callbacks: dict[object, Callable[[], object]] = {}
 
     def cancel(self, reason: str) -> None:

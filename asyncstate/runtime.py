@@ -457,12 +457,18 @@ class Run:
             raise
 
     async def _drive(self) -> None:
-        from asyncstate.run.durability import sync_written  # noqa: PLC0415 - programs that only compile never run
+        import anyio  # noqa: PLC0415 - programs that only compile never run
+
+        from asyncstate.process.ending import reaper  # noqa: PLC0415
+        from asyncstate.run.durability import sync_written  # noqa: PLC0415
 
         try:
             report = await self._engine.run()
             await sync_written(self._host)
             self._report = report
         finally:
+            if reaper.busy:
+                with anyio.CancelScope(shield=True):
+                    await self._host.workers.run(reaper.wait)
             if self._feed is not None:
                 self._feed.close()

@@ -13,6 +13,7 @@ PLUGIN_MAY_IMPORT = (
     "asyncstate.errors",
     "asyncstate.filesystem",
     "asyncstate.interfaces",
+    "asyncstate.process",
 )
 
 
@@ -53,6 +54,29 @@ def test_plugins_import_nothing_else_of_ours(checkout, tree):
         for name in imports_of(path)
         if name.partition(".")[0] in {"asyncstate", "states", "modules"}
         and not any(name == each or name.startswith(f"{each}.") for each in allowed)
+    }
+    assert found == set()
+
+
+def test_one_place_starts_programs(checkout):
+    """Whatever starts a program by other means leaves it behind when its call is cut off."""
+    starts = {"Popen", "check_call", "check_output", "getoutput", "getstatusoutput", "fork", "forkpty", "system"}
+    found = {
+        f"{path.relative_to(checkout)}:{node.lineno}"
+        for tree in ("asyncstate", "states", "modules")
+        for path in (checkout / tree).rglob("*.py")
+        if path.parent != checkout / "asyncstate" / "process"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in {"subprocess", "os", "asyncio", "anyio", "pty"}
+        and (
+            node.func.attr in starts
+            or node.func.attr.startswith(("create_subprocess", "spawn", "posix_spawn", "exec", "popen"))
+            or f"{node.func.value.id}.{node.func.attr}"
+            in {"subprocess.run", "subprocess.call", "anyio.run_process", "anyio.open_process"}
+        )
     }
     assert found == set()
 

@@ -14,6 +14,7 @@ import pytest
 
 from asyncstate import dunders
 from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
+from asyncstate.process import child, ending
 from tests.plugin_harness import PluginHarness
 
 ROOT = os.geteuid() == 0
@@ -316,9 +317,7 @@ def test_timeout_ends_the_whole_group(plugins, tmp_path):
 
 
 def test_timeout_kills_what_ignores_term(plugins, monkeypatch):
-    import asyncstate.modules.cmd._child as child
-
-    monkeypatch.setattr(child, "GRACE", 0.2)
+    monkeypatch.setattr(ending, "GRACE", 0.2)
     result = plugins.call("cmd.run_all", "trap '' TERM; sleep 30 & wait", python_shell=True, timeout=0.2)
     assert "Timed out after" in result["stdout"]
 
@@ -340,10 +339,7 @@ def test_cancelled_run(plugins, tmp_path):
 
 
 def test_cancelled_run_kills_what_ignores_term(plugins, monkeypatch):
-    import asyncstate.modules.cmd._child as child
-
-    monkeypatch.setattr(child, "GRACE", 0.1)
-    monkeypatch.setattr(child, "_TICK", 0.1)
+    monkeypatch.setattr(ending, "GRACE", 0.1)
     token = dunders.CancelToken()
     timer = threading.Timer(0.2, token.cancel, ["timeout"])
     timer.start()
@@ -367,8 +363,6 @@ def test_daemon_that_keeps_the_pipe_does_not_keep_the_caller(plugins):
 
 
 def test_output_that_comes_just_after_the_end_is_kept(plugins, monkeypatch):
-    import asyncstate.modules.cmd._child as child
-
     monkeypatch.setattr(child, "SILENCE", 30)
     monkeypatch.setattr(child, "DRAIN", 30)
     assert plugins.call("cmd.run", "(sleep 0.05; echo late) & echo early", python_shell=True) == "early\nlate"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders import CancelToken, current
 from asyncstate.errors import LoaderError, RunCancelled
+from asyncstate.process.ending import reaper
+from asyncstate.process.lineage import ThreadChildren, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,15 +67,18 @@ class WorkerThreads:
             self._submit((self._outlet(loop), future, context, func, args, kwargs))
             return await future
         # A token of its own: giving up on this call must not cancel the rest of the chunk.
-        token = CancelToken()
+        token = CancelToken(call.cancel)
         context.run(current.set, call.cancelled_by(token))
         parent = call.cancel
         release = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
-        self._submit((self._outlet(loop), future, context, func, args, kwargs))
+        began = ticks()
+        worker = self._submit((self._outlet(loop), future, context, func, args, kwargs))
         try:
             return await future
         except asyncio.CancelledError as cancelled:
             token.cancel(str(cancelled) or "cancelled")
+            if worker.future is future and worker.native_id is not None:
+                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.future is future)])
             raise
         finally:
             if release is not None:
@@ -84,15 +89,17 @@ class WorkerThreads:
         """How many threads were started so far."""
         return self._started
 
-    def _submit(self, job: _Job) -> None:
+    def _submit(self, job: _Job) -> _Worker:
         try:
             worker = self._idle.pop()
         except IndexError:
             self._started += 1
-            _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started}", job).start()
+            worker = _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started}", job)
+            worker.start()
         else:
             worker.job = job
             worker.ready.release()
+        return worker
 
     def _outlet(self, loop: asyncio.AbstractEventLoop) -> _Outlet:
         outlet = self._outlets.get(loop)
@@ -113,6 +120,8 @@ class _Worker(threading.Thread):
         self._idle_list = idle
         self._idle_seconds = idle_seconds
         self.job: _Job | None = job
+        self.future: asyncio.Future[Any] | None = None
+        """What waits for the call under way."""
         self.ready = threading.Lock()
 
     def run(self) -> None:
@@ -132,12 +141,14 @@ class _Worker(threading.Thread):
         if job is None:
             return
         outlet, future, context, func, args, kwargs = job
+        self.future = future
         result: Any = None
         error: BaseException | None = None
         try:
             result = context.run(func, *args, **kwargs)
         except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
             error = deliverable(raised)
+        self.future = None
         self._idle_list.append(self)
         outlet.deliver(future, result, error)
 

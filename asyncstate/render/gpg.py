@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError
+from asyncstate.process.child import run_child
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
@@ -77,9 +77,11 @@ class _Decrypter:
     def _ask(self, message: str) -> str:
         cipher = message.replace("\\n", "\n").encode()
         try:
-            answer = subprocess.run(self._command, input=cipher, capture_output=True, check=False, timeout=_PATIENCE)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            answer = run_child(self._command, stdin=cipher, timeout=_PATIENCE)
+        except OSError as error:
             return self._refused(message, str(error))
+        if answer.timed_out:
+            return self._refused(message, f"gpg did not end within {_PATIENCE:g} seconds")
         if not answer.stdout:
             return self._refused(message, answer.stderr.decode(errors="replace").strip())
         plain = answer.stdout.decode(errors="surrogateescape")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from time import perf_counter
@@ -44,7 +45,7 @@ from asyncstate.run.umask import thread_umask
 from asyncstate.run.views import LowStateView, RunningView
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
@@ -272,10 +273,12 @@ class Invoker:
         context.umask = umask
         current.set(context)
         if seconds is None:
-            return _anonymous(await self._execute(function, args, kwargs, low))
+            with _cut_off_with(context.cancel):
+                return _anonymous(await self._execute(function, args, kwargs, low))
         try:
             async with asyncio.timeout(seconds):
-                return _anonymous(await self._execute(function, args, kwargs, low))
+                with _cut_off_with(context.cancel):
+                    return _anonymous(await self._execute(function, args, kwargs, low))
         except TimeoutError:
             return failed_row(low["name"], f"The state did not end within {seconds:g} seconds and was stopped.")
 
@@ -401,6 +404,17 @@ class Invoker:
     def _reload(self) -> None:
         self.host.reload()
         self._functions.clear()
+
+
+@contextmanager
+def _cut_off_with(token: CancelToken | None) -> Iterator[None]:
+    """Cancel ``token`` when the block is cancelled: with what the call does now goes what it left running before."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        if token is not None:
+            token.cancel(str(cancelled))
+        raise
 
 
 def _settled_by(checked: Row, verdict: Verdict) -> bool:

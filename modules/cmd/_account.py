@@ -10,6 +10,7 @@ import uuid
 from typing import Any
 
 from asyncstate.errors import CommandExecutionError
+from asyncstate.process.child import run_child
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +54,6 @@ def login_environment(account: Account, shell: str) -> dict[str, str]:
 
     Only for a user other than the present one: who runs a command as oneself has that environment.
     """
-    from ._child import run_child  # noqa: PLC0415 - `_child` needs `Account`
-
     mark = uuid.uuid4().hex
     script = f"printf %s {mark}; env -0; printf %s {mark}"
     argv = ["su", "-s", shell, "-", account.name, "-c", script]

@@ -13,10 +13,10 @@ import msgspec
 
 from asyncstate import dunders
 from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.process.child import run_child, start_detached
 
 from .._environ_overlay import effective_environ  # noqa: TID252 - type checkers know this tree as `modules`
 from ._account import Account, login_environment
-from ._child import run_child, start_detached
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +110,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     account = None
     if options.runas is not None or options.group is not None:
         account = Account(options.runas, options.group)
+    become = {} if account is None else account.popen_arguments()
     env = _environment(options, account, shell)
     umask = _umask(options.umask)
     if umask < 0 and call is not None and call.umask is not None:
@@ -126,7 +127,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
         log.info("Executing command %s in directory '%s'", program_of(cmd), cwd)
     try:
         if options.bg:
-            pid = start_detached(argv, cwd=cwd, env=env, umask=umask, account=account)
+            pid = start_detached(argv, cwd=cwd, env=env, umask=umask, account=become)
             _leave_retcode(0)
             return {"pid": pid, "retcode": None, "stdout": "", "stderr": ""}
         done = run_child(
@@ -136,7 +137,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
             stdin=_stdin(options),
             merge_stderr=merge_stderr,
             umask=umask,
-            account=account,
+            account=become,
             timeout=timeout,
         )
     except OSError as error:

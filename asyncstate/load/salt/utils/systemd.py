@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-import subprocess
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from asyncstate.load.salt.exceptions import SaltInvocationError
 from asyncstate.load.salt.namespace import nothing_else
 from asyncstate.load.salt.utils.path import which
+from asyncstate.process.child import run_child
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def version(context: _Context = None) -> int | None:
 
 def _version() -> int | None:
     try:
-        output = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, check=False).stdout
+        output = run_child(["systemctl", "--version"]).stdout.decode(errors="replace")
     except OSError:
         return None
     found = re.match(r"\w+ (\d+)", output)
@@ -67,7 +67,7 @@ def status(context: _Context = None) -> bool:
 
 def _answers() -> bool:
     try:
-        done = subprocess.run(["systemctl", "status"], capture_output=True, check=False)
+        done = run_child(["systemctl", "status"])
     except OSError:
         return False
     return b"Failed to get D-Bus connection: No such file or directory" not in done.stderr

@@ -6,7 +6,6 @@ import functools
 import inspect
 import logging
 import shlex
-import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from asyncstate.load.salt.exceptions import SaltInvocationError
 from asyncstate.load.salt.namespace import submodules
 from asyncstate.load.salt.utils.args import clean_kwargs
 from asyncstate.load.salt.utils.versions import version_cmp
+from asyncstate.process.child import run_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +62,7 @@ Depends = depends
 
 def _exit_status(command: str) -> int:
     try:
-        return subprocess.run(
-            shlex.split(command), stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, check=False
-        ).returncode
+        return run_child(shlex.split(command)).returncode
     except OSError:
         return -1
 

@@ -1,9 +1,9 @@
-"""One child process: started in a session of its own, listened to, and ended as a group.
+"""One child process: started with a mark of its own, listened to, and ended with all that descends from it.
 
 What is promised: argument lists only (the caller names a shell if one is wanted); working directory, environment,
 umask and account are the child's and never this process's; no descriptor but the three standard ones is inherited; on a
-time-out or a cancelled run the whole process group gets TERM and, `GRACE` seconds later, KILL; a daemon that keeps the
-output pipe open does not keep the caller waiting.
+time-out or a cancelled call whatever the child started gets TERM and, a little later, KILL, and nobody goes on before
+it is gone; a daemon that keeps the output pipe open does not keep the caller waiting.
 """
 
 from __future__ import annotations
@@ -15,24 +15,20 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import dunders
-from asyncstate.errors import RunCancelled
+from asyncstate.process.ending import belong, reaper
+from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ._account import Account
-
-GRACE = 2.0
-"""Seconds between TERM and KILL."""
 SILENCE = 0.1
 """Once the child is gone, seconds without output after which whoever else holds the pipe is not waited for."""
 DRAIN = 1.0
 """The same for one who keeps writing."""
-_TICK = 1.0
-"""How often a quiet child is looked at for a cancelled run whose TERM it ignored, in seconds."""
+_TICK = 60.0
 _TICK_WITHOUT_PIDFD = 0.02
 _CHUNK = 65536
 
@@ -50,40 +46,50 @@ class Finished(NamedTuple):
 def run_child(
     argv: Sequence[str],
     *,
-    cwd: str,
-    env: Mapping[str, str],
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
     stdin: bytes | None = None,
     merge_stderr: bool = False,
     umask: int = -1,
-    account: Account | None = None,
+    account: Mapping[str, Any] | None = None,
     timeout: float | None = None,
 ) -> Finished:
-    """Run ``argv`` to its end and return its output. OSError if it cannot be started, RunCancelled if the run was."""
-    process = _start(
+    """Run ``argv`` to its end and return its output. OSError if it cannot be started, RunCancelled if its call was.
+
+    ``account`` are the arguments of ``Popen`` that make the child another user's. Without ``cwd`` and ``env``
+    it gets ours.
+    """
+    call = dunders.current.get(None)
+    cancel = call.cancel if call is not None else None
+    if cancel is not None:
+        cancel.check()
+    process, lineage = start(
         argv,
-        cwd,
-        env,
-        umask,
-        account,
+        bufsize=0,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+        cwd=cwd,
+        env=env,
+        umask=umask,
+        **(account or {}),
     )
+    belong(lineage, cancel)
     child = _Child(process, stdin)
-    call = dunders.current.get(None)
-    cancel = call.cancel if call is not None else None
-    forget = cancel.on_cancel(child.terminate) if cancel is not None else None
     try:
-        timed_out = child.listen(None if timeout is None else time.monotonic() + timeout, cancel)
+        timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
+        if timed_out:
+            reaper.end([lineage])
+            child.listen(None)
+        reaper.wait([lineage])
+        child.drain()
     except BaseException:
         child.kill()
         raise
     finally:
-        if forget is not None:
-            forget()
         child.close()
-    if cancel is not None and cancel.reason:
-        raise RunCancelled(cancel.reason)
+    if cancel is not None:
+        cancel.check()
     return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
 
 
@@ -93,40 +99,20 @@ def start_detached(
     cwd: str,
     env: Mapping[str, str],
     umask: int = -1,
-    account: Account | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> int:
-    """Start ``argv`` with nothing to read from or write to, and return its pid at once. It outlives the run."""
+    """Start ``argv`` with nothing to read from or write to, and return its pid at once.
+
+    It outlives the call that started it, unless that call is cut off.
+    """
     nowhere = subprocess.DEVNULL
-    process = _start(argv, cwd, env, umask, account, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    process, lineage = start(
+        argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, cwd=cwd, env=env, umask=umask, **(account or {})
+    )
+    call = dunders.current.get(None)
+    belong(lineage, call.cancel if call is not None else None)
     threading.Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
     return process.pid
-
-
-def _start(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    umask: int,
-    account: Account | None,
-    *,
-    stdin: int,
-    stdout: int,
-    stderr: int,
-) -> subprocess.Popen[bytes]:
-    # Without user, group and preexec_fn CPython starts children by vfork; those arguments would make it a fork.
-    become = {} if account is None else account.popen_arguments()
-    return subprocess.Popen(
-        argv,
-        bufsize=0,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=cwd,
-        env=env,
-        umask=umask,
-        start_new_session=True,
-        **become,
-    )
 
 
 class _Child:
@@ -156,34 +142,19 @@ class _Child:
         """Return what was received on ``out`` or ``err``."""
         return b"".join(self._received[name])
 
-    def terminate(self) -> None:
-        """Ask the group to end."""
-        self._signal_group(signal.SIGTERM)
-
     def kill(self) -> None:
-        """End the group."""
-        self._signal_group(signal.SIGKILL)
+        """End the group at once."""
+        with self._lock:
+            if not self._gone:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
 
-    def listen(self, deadline: float | None, cancel: dunders.CancelToken | None) -> bool:
-        """Collect output until the child is gone; return whether ``deadline`` (monotonic) ended it."""
-        timed_out = False
-        kill_at: float | None = None
-        while not self._look(self._patience(deadline if kill_at is None else kill_at)):
-            now = time.monotonic()
-            if kill_at is not None:
-                if now >= kill_at:
-                    self.kill()
-                    kill_at = now + GRACE
-            elif cancel is not None and cancel.reason:
-                kill_at = now + GRACE
-            elif deadline is not None and now >= deadline:
-                timed_out = True
-                self.terminate()
-                kill_at = now + GRACE
-        if timed_out or kill_at is not None:
-            self.kill()
-        self._drain()
-        return timed_out
+    def listen(self, deadline: float | None) -> bool:
+        """Collect output until the child is gone; return False if ``deadline`` (monotonic) came first."""
+        while not self._look(self._patience(deadline)):
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+        return True
 
     def close(self) -> None:
         """Close the pipes and reap the child; from then on nothing signals its pid, which may belong to another."""
@@ -201,12 +172,6 @@ class _Child:
         with self._lock:
             self._gone = True
             self._process.wait()
-
-    def _signal_group(self, number: int) -> None:
-        with self._lock:
-            if not self._gone:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, number)
 
     def _patience(self, until: float | None) -> float:
         tick = _TICK if self._pidfd >= 0 else _TICK_WITHOUT_PIDFD
@@ -226,7 +191,7 @@ class _Child:
             exited = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return exited
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
         """Take what is left in the pipes, but do not wait for others that hold them open."""
         until = time.monotonic() + DRAIN
         if self._pidfd >= 0:
