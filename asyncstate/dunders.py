@@ -319,6 +319,11 @@ INJECTED: dict[str, Any] = {
 """What the loader puts into the namespace of a stock Salt-style file."""
 
 
+def is_mapping_dunder(value: object) -> bool:
+    """Whether ``value`` is one of the names that stand for a dict: a plugin takes it for that dict."""
+    return type(value) in (_MappingDunder, _ContextDunder)
+
+
 _ATOMS = frozenset({str, bool, int, float, bytes, type(None)})
 
 

@@ -1,6 +1,12 @@
+import warnings
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from odd_values import ERRORS, RaisingTruth, forgotten, odd_values
 from plans import PlanBuilder
 
+from asyncstate.model.encode import json_bytes
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, number_rows, sub_rows, unverified_row
 
@@ -72,6 +78,80 @@ def test_failed_requisites_are_named_once_each():
     assert (row["result"], row["__state_ran__"]) == (False, False)
 
 
+KEYS = ("name", "changes", "result", "comment", "warnings", "sub_state_run", "skip_watch", "__state_ran__", "extra")
+
+
+def assert_well_formed(row):
+    assert {"name", "changes", "result", "comment"} <= row.keys()
+    assert type(row["changes"]) is dict
+    assert row["result"] is None or type(row["result"]) is bool
+    assert type(row.get("warnings", [])) is list
+    assert all(type(warning) is str for warning in row.get("warnings", []))
+    assert type(json_bytes(row, indent=0)) is bytes
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), odd_values) | odd_values)
+def test_whatever_a_function_returns_is_one_well_formed_row(returned):
+    row = normalise(good(**returned) if isinstance(returned, dict) and returned.keys() <= set(KEYS) else returned, "n")
+    assert_well_formed(row)
+    subs = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW)
+    for sub in subs.values():
+        assert_well_formed(sub)
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS.keys())
+def test_whatever_a_function_raises_is_one_well_formed_row(error):
+    row = exception_row("n", error())
+    assert_well_formed(row)
+    assert row["result"] is False
+    assert row["comment"].startswith("An exception occurred in this state: ")
+
+
+def test_a_row_shares_nothing_with_what_was_returned():
+    returned = good(changes={"a": {"b": 1}})
+    row = normalise(returned, "n")
+    returned["changes"]["a"]["b"] = 2
+    returned["result"] = False
+    assert (row["result"], row["changes"]) == (True, {"a": {"b": 1}})
+
+
+@pytest.mark.parametrize("key", ["name", "changes", "result", "comment", "extra"])
+@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: {"in": [value]}])
+def test_a_forgotten_await_fails_the_state_and_names_the_function(key, wrap):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        row = normalise(good(**{"changes": {"kept": 1}, key: wrap(forgotten())}), "n")
+    assert row["result"] is False
+    assert "you forgot to await forgotten (" in row["comment"]
+    if key != "changes":
+        assert row["changes"] == {"kept": 1}
+
+
+def test_a_coroutine_in_place_of_a_return_is_a_forgotten_await():
+    row = normalise(forgotten(), "n")
+    assert (row["result"], row["changes"]) == (False, {})
+    assert "you forgot to await forgotten (" in row["comment"]
+
+
+def test_a_result_without_a_truth_fails_and_keeps_the_changes():
+    row = normalise(good(result=RaisingTruth(), changes={"a": 1}), "n")
+    assert (row["result"], row["changes"]) == (False, {"a": 1})
+    assert row["comment"] == (
+        "An exception occurred in this state: its result is neither true nor false: Boom: bool\nc"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("text", ["text"]), (["a", 1], ["a", "1"]), (None, []), ({"a": 1}, ["{'a': 1}"])]
+)
+def test_warnings_become_a_list_of_texts(given, expected):
+    assert normalise(good(warnings=given), "n")["warnings"] == expected
+
+
+def test_a_comment_of_bytes_that_are_no_text():
+    assert normalise(good(comment=[b"\xff", "b"]), "n")["comment"] == "\\xff\nb"
+
+
 LOW = {"state": "idem", "__id__": "parent", "name": "p", "fun": "state", "__sls__": "s"}
 
 
@@ -86,6 +166,44 @@ def test_sub_states_get_rows_of_their_own():
         "start_time": "10:00:00.000000", "__state_ran__": True, "__sls__": "s", "__id__": "parent",
     }  # fmt: skip
     assert [r["result"] for r in rows.values()] == [True, False, False]
+
+
+def sub(**more):
+    low = {"name": "vpc", "state": "aws", "__id__": "vpc", "fun": "present"}
+    return {"changes": {}, "result": True, "comment": "", "low": low, **more}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "milliseconds"), [(1.5, 1500.0), (2, 2000.0), (None, 0.0), ("1", 0.0), (True, 0.0), (float("inf"), 0.0)]
+)
+def test_the_duration_of_a_sub_state_is_given_in_seconds(seconds, milliseconds):
+    row = normalise(good(sub_state_run=[sub(duration=seconds)]), "n")
+    (shown,) = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW).values()
+    assert shown["duration"] == milliseconds
+
+
+@pytest.mark.parametrize("value", [5, "text", {"a": 1}, [None]])
+def test_what_is_no_sub_state_is_a_failed_row(value):
+    row = normalise(good(sub_state_run=value), "n")
+    (shown,) = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW).values()
+    assert shown["result"] is False
+    assert shown["comment"] == "A sub state needs `low` with state, name, fun and __id__."
+
+
+def test_two_sub_states_of_one_name_have_two_rows():
+    row = normalise(good(sub_state_run=[sub(comment="1"), sub(comment="2"), sub(comment="3")]), "n")
+    rows = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW)
+    assert [(tag, shown["comment"]) for tag, shown in rows.items()] == [
+        ("aws_|-vpc_|-vpc_|-present", "1"),
+        ("aws_|-vpc_|-vpc (2)_|-present", "2"),
+        ("aws_|-vpc_|-vpc (3)_|-present", "3"),
+    ]
+
+
+def test_a_sub_state_takes_no_row_of_another_state():
+    row = normalise(good(sub_state_run=[sub()]), "n")
+    rows = sub_rows({**row, "start_time": "10:00:00.000000"}, LOW, ["aws_|-vpc_|-vpc_|-present"])
+    assert list(rows) == ["aws_|-vpc_|-vpc (2)_|-present"]
 
 
 def test_numbers_follow_the_serial_order():

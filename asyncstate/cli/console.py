@@ -61,7 +61,7 @@ class Console:
         if self.out == "yaml":
             self.write(_yaml(value))
             return
-        from asyncstate.report.encode import json_bytes
+        from asyncstate.model.encode import json_bytes
 
         self.write(json_bytes(value, indent=0 if self.out == "jsonl" else 4) + b"\n")
 
@@ -93,7 +93,7 @@ def drop_output(descriptor: int = 1) -> None:
 def _yaml(value: Any) -> str:
     import yaml
 
-    from asyncstate.report.encode import plain
+    from asyncstate.model.encode import plain
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(plain(value), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from asyncstate.model.encode import json_bytes
+
 
 class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
     """What every event has: the run, its place in the run, and seconds since the run began."""
@@ -109,7 +111,7 @@ AnyEvent = (
 
 def encode_event(event: Event) -> bytes:
     """One line of JSON, without the newline. Values JSON has no word for become strings."""
-    return msgspec.json.encode(event, enc_hook=str)
+    return json_bytes(event, indent=0)
 
 
 def decode_event(line: bytes | str) -> AnyEvent:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.encode import json_bytes
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.svg import Drawing, draw
 

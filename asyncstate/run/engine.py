@@ -321,7 +321,7 @@ class Engine:
 
     def _keep(self, tag: str, chunk: LowChunk, row: Row) -> None:
         if "sub_state_run" in row:
-            self._subs[tag] = sub_rows(row, chunk.as_low())
+            self._subs[tag] = sub_rows(row, chunk.as_low(), (other.tag for other in self.plan.chunks))
             if chunk.args.get("no_log"):
                 for sub in self._subs[tag]:
                     self._shown.hush(sub, chunk.id)

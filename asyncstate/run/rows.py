@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import resolved
+from asyncstate.dunders import is_mapping_dunder
 from asyncstate.errors import PathRefused
+from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, Row
-from asyncstate.model.tag import state_tag
+from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -47,14 +50,18 @@ def exception_row(name: Any, error: BaseException) -> Row:
     while (
         trace is not None
         and trace.tb_next is not None
-        and trace.tb_frame.f_globals.get("__name__", "").startswith(_OWN)
+        and str(trace.tb_frame.f_globals.get("__name__", "")).startswith(_OWN)
     ):
         trace = trace.tb_next
-    text = "".join(traceback.format_exception(type(error), error, trace))
-    return failed_row(name, f"An exception occurred in this state: {text}")
+    try:
+        text = "".join(traceback.format_exception(type(error), error, trace))
+    except BaseException as second:  # noqa: BLE001 - exceptions may be built of anything, too
+        text = f"{type(error).__name__}, which cannot be shown ({type(second).__name__})"
+    return failed_row(plain(name), f"{_EXCEPTION}{utf8(text)}")
 
 
 _OWN = ("asyncstate.run.", "asyncstate.load.")
+_EXCEPTION = "An exception occurred in this state: "
 
 
 def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) -> Row:
@@ -69,57 +76,116 @@ def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) ->
 
 
 def normalise(returned: Any, name: Any) -> Row:
-    """Bring a state function's return into shape, or say in a failed row what is wrong with it.
+    """Bring what a state function returned into shape, or say in a failed row what is wrong with it. Never raises.
 
-    A comment that is a list becomes lines; a result that is neither a bool nor None becomes its truth (Salt's rules).
+    The row is plain data (`asyncstate.model.encode.plain`) and shares nothing with what was returned. A comment that
+    is a list becomes lines; a result that is neither a bool nor None becomes its truth (Salt's rules). ``warnings``
+    become a list of texts. A row keeps the changes of a function that forgot to await something, and fails.
     """
-    if type(returned) is not dict:
-        if not isinstance(returned, dict):
-            return _malformed(name, "Malformed state return. Data must be a dictionary type.")
-        returned = dict(returned)
-    row: Row = resolved(returned)
-    if "changes" in row and not isinstance(row["changes"], dict):
-        return _malformed(name, "'Changes' should be a dictionary.")
+    reduction = Reduction()
+    row = reduction.of(returned)
+    forgotten = f"you forgot to await {', '.join(dict.fromkeys(reduction.forgotten))}" if reduction.forgotten else ""
+    if type(row) is not dict or not issubclass(type(returned), dict):
+        return _malformed(name, forgotten or "Malformed state return. Data must be a dictionary type.")
+    given = {key: value for key, value in dict.items(returned) if type(key) is str}
+    if "changes" in row and not _is_mapping(given.get("changes")):
+        return _malformed(name, forgotten or "'Changes' should be a dictionary.")
     missing = [key for key in REQUIRED_KEYS if key not in row]
     if missing:
-        return failed_row(name, f"The following keys were not present in the state return: {', '.join(missing)}.")
-    if isinstance(row["comment"], list):
-        for part in row["comment"]:
-            if not isinstance(part, (str, bytes, bytearray)):
-                return _malformed(name, f"expected str, bytes, or bytearray not {type(part)}")
-        row["comment"] = "\n".join(part if isinstance(part, str) else part.decode() for part in row["comment"])
-    result = row["result"]
-    if result is not None and result is not True and result is not False:
-        row["result"] = bool(result)
+        said = f"The following keys were not present in the state return: {', '.join(missing)}."
+        return _malformed(name, forgotten) if forgotten else failed_row(plain(name), said)
+    if type(row["changes"]) is not dict:  # it was cut: the row holds more than fits
+        row["changes"] = {CUT: row["changes"]}
+    if type(row["comment"]) is list:
+        wrong = _no_text(given.get("comment"))
+        if wrong and not forgotten:
+            return _malformed(name, f"expected str, bytes, or bytearray not {wrong}")
+        row["comment"] = "\n".join(map(str, row["comment"]))
+    if "warnings" in row:
+        row["warnings"] = _texts(row["warnings"])
+    problem = forgotten or _settle_result(row, given.get("result"))
+    if problem:
+        row["result"] = False
+        row["comment"] = "\n".join(str(part) for part in (_EXCEPTION + problem, row["comment"]) if part)
     return row
 
 
+def _is_mapping(value: Any) -> bool:
+    return issubclass(type(value), dict) or is_mapping_dunder(value)
+
+
+def _no_text(parts: Any) -> str:
+    """Return the type of the first member that is no text, as Salt names it; "" if there is none."""
+    if not issubclass(type(parts), (list, tuple)):
+        return ""
+    return next((str(type(part)) for part in parts if not issubclass(type(part), (str, bytes, bytearray))), "")
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in (value if type(value) is list else [value])] if value else []
+
+
+def _settle_result(row: Row, given: Any) -> str:
+    """Put Salt's truth of a result into the row; return what is wrong if it has none."""
+    if given is None or given is True or given is False:
+        row["result"] = given
+        return ""
+    try:
+        row["result"] = bool(given)
+    except BaseException as error:  # noqa: BLE001 - a plugin's object
+        return f"its result is neither true nor false: {type(error).__name__}: {plain(error)}"
+    return ""
+
+
 def _malformed(name: Any, what: str) -> Row:
-    return failed_row(name, f"An exception occurred in this state: {what}")
+    return failed_row(plain(name), _EXCEPTION + what)
 
 
-def sub_rows(row: Row, low: Mapping[str, Any]) -> dict[str, Row]:
-    """Take the sub-states out of a row (``sub_state_run``) and return their own rows by tag, parent's names on them."""
+def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Row]:
+    """Take the sub-states out of a row (``sub_state_run``) and return their own rows by tag, parent's names on them.
+
+    Their ``duration`` is given in seconds, as the contract of state modules has it; rows count milliseconds. Whatever
+    is no sub-state is a failed row. None gets a tag that is ``taken``: it would hide another state's row.
+    """
+    others = set(taken)
     rows: dict[str, Row] = {}
-    for entry in row.pop("sub_state_run", None) or ():
-        sub_low = entry.get("low") if isinstance(entry, dict) else None
-        if not isinstance(sub_low, dict) or not {"state", "name", "fun", "__id__"} <= sub_low.keys():
+    entries = row.pop("sub_state_run", None)
+    for entry in entries if type(entries) is list else [entries] if entries else []:
+        sub_low = entry.get("low") if type(entry) is dict else None
+        if type(sub_low) is not dict or not {"state", "name", "fun", "__id__"} <= sub_low.keys():
             tag = state_tag(low["state"], low["__id__"], f"sub_state_run[{len(rows)}]", low["fun"])
-            rows[tag] = failed_row(low["name"], "A sub state needs `low` with state, name, fun and __id__.")
+            shaped = failed_row(low["name"], "A sub state needs `low` with state, name, fun and __id__.")
+            given = {}
         else:
-            tag = state_tag(sub_low["state"], sub_low["__id__"], sub_low["name"], sub_low["fun"])
+            tag = state_tag(*(str(sub_low[key]) for key in ("state", "__id__", "name", "fun")))
             shaped = normalise({"name": sub_low["name"], **entry}, sub_low["name"])
-            rows[tag] = {
-                **{key: shaped[key] for key in ("changes", "result", "comment")},
-                "name": low["name"],
-                "duration": entry.get("duration") or 0.0,
-                "start_time": entry.get("start_time") or row["start_time"],
-                "__state_ran__": True,
-            }
-        rows[tag].setdefault("duration", 0.0)
-        rows[tag].setdefault("start_time", row["start_time"])
-        rows[tag]["__sls__"], rows[tag]["__id__"] = low.get("__sls__"), low["__id__"]
+            given = {**entry, "__state_ran__": True}
+        start = given.get("start_time")
+        tag = unused_tag(tag, others)
+        others.add(tag)
+        rows[tag] = {
+            **{key: shaped[key] for key in ("changes", "result", "comment")},
+            "name": low["name"],
+            "duration": _milliseconds(given.get("duration")),
+            "start_time": start if start and type(start) is str else row["start_time"],
+            **({"__state_ran__": True} if given else {}),
+            "__sls__": low.get("__sls__"),
+            "__id__": low["__id__"],
+        }
     return rows
+
+
+def unused_tag(tag: str, taken: Container[str]) -> str:
+    """Return a tag that is not ``taken`` yet: two sub-states of one name have two rows."""
+    if tag not in taken:
+        return tag
+    parts = parse_tag(tag)
+    free = (state_tag(parts.state, parts.id, f"{parts.name} ({number})", parts.fun) for number in count(2))
+    return next(each for each in free if each not in taken)
+
+
+def _milliseconds(seconds: Any) -> float:
+    return round(seconds * 1000.0, 3) if type(seconds) in (int, float) and math.isfinite(seconds) else 0.0
 
 
 def number_rows(
