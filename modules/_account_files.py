@@ -9,10 +9,9 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from asyncstate import filesystem
 from asyncstate.dunders import check_cancelled
 from asyncstate.errors import CommandExecutionError
-
-from . import _atomic_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +45,7 @@ def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str |
         if changed == rows:
             return
         try:
-            _atomic_text.replace_text(path, "".join(":".join(row) + "\n" for row in changed))
+            filesystem.replace_text(path, "".join(":".join(row) + "\n" for row in changed))
         except OSError as error:
             raise CommandExecutionError(f"Cannot write {path}: {error.strerror}") from error
 

@@ -6,9 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
-
-from .file import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +131,6 @@ def _changed(config: str, change: Callable[[str], str | None]) -> list[str]:
 
 def _write(config: str, lines: list[str]) -> None:
     try:
-        atomic.replace_content(atomic.edit_target(config), "".join(lines).encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(filesystem.resolved(config), "".join(lines).encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"File not writable {config}: {error.strerror}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from ._atomic_text import replace_text
+from asyncstate import filesystem
 
 _SECTION = re.compile(r"^\[(.+)\]\s*$")
 
@@ -62,7 +62,7 @@ class IniFile:
             return
         parts = ["\n".join(self.header)] if self.header else []
         parts += ["\n".join([f"[{name}]", *lines]) for name, lines in self.sections.items()]
-        replace_text(self.path, "\n".join(part.rstrip("\n") + "\n" for part in parts))
+        filesystem.replace_text(self.path, "\n".join(part.rstrip("\n") + "\n" for part in parts))
 
     def _take(self, section: str, key: str) -> int | None:
         """Remove the lines of a setting; returns where they stood."""

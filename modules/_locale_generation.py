@@ -9,10 +9,9 @@ import shutil
 import threading
 from typing import Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from .file import atomic
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +145,6 @@ def _lines(path: str) -> list[str]:
 def _write(path: str, lines: list[str]) -> None:
     try:
         text = "".join(f"{line}\n" for line in lines)
-        atomic.replace_content(atomic.edit_target(path), text.encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(filesystem.resolved(path), text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"Cannot write {path}: {error.strerror}") from error

@@ -6,9 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
-
-from . import _atomic_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +50,7 @@ def _write(config: str, lines: list[str], name: str, value: Any) -> None:
     header = "" if os.path.isfile(config) else _HEADER
     try:
         os.makedirs(os.path.dirname(config) or ".", exist_ok=True)
-        _atomic_text.replace_text(config, header + "".join(f"{line}\n" for line in changed))
+        filesystem.replace_text(config, header + "".join(f"{line}\n" for line in changed))
     except OSError as error:
         raise CommandExecutionError(f"Could not write to file: {config}: {error.strerror}") from error
 

@@ -9,10 +9,9 @@ import tempfile
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from .file import atomic
 
 ZONES = "/usr/share/zoneinfo"
 LOCALTIME = "/etc/localtime"
@@ -78,7 +77,7 @@ def link(timezone: str) -> bool | str:
             os.symlink(path, new)
             os.replace(new, LOCALTIME)
         if __grains__.get("os_family") in {"Debian", "Gentoo"}:
-            atomic.replace_content(NAME_FILE, f"{timezone}\n".encode())
+            filesystem.replace_content(NAME_FILE, f"{timezone}\n".encode())
     except OSError as error:
         raise CommandExecutionError(f"Cannot set the time zone: {error.strerror}: {error.filename}") from error
     return True

@@ -7,10 +7,9 @@ import shutil
 import threading
 from typing import Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from .file import atomic
 
 _ENTRY = re.compile(r"([^:#]*)\s*:?\s*([^#]*?)(\s+#.*|$)")
 
@@ -82,7 +81,7 @@ def _text(target: Any) -> str:
 
 
 def _path() -> str:
-    return atomic.edit_target(str(__salt__["config.option"]("aliases.file") or "/etc/aliases"))
+    return filesystem.resolved(str(__salt__["config.option"]("aliases.file") or "/etc/aliases"))
 
 
 def _lines() -> list[_Line]:
@@ -104,7 +103,7 @@ def _parsed(line: str) -> _Line:
 def _write(lines: list[_Line]) -> None:
     path = _path()
     try:
-        atomic.replace_content(path, "".join(map(str, lines)).encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(path, "".join(map(str, lines)).encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"Cannot write {path}: {error.strerror}") from error
     if shutil.which("newaliases"):

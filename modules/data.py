@@ -7,10 +7,11 @@ import os
 import threading
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
-from . import _atomic_text, _traversal
+from . import _traversal
 
 __func_alias__ = {"items_": "items", "keys_": "keys", "values_": "values"}
 
@@ -110,6 +111,6 @@ def _store(data: dict[str, Any]) -> None:
     try:
         text = json.dumps(data)
         os.makedirs(__opts__["cachedir"], exist_ok=True)
-        _atomic_text.replace_text(_path(), text)
+        filesystem.replace_text(_path(), text)
     except (OSError, TypeError, ValueError) as error:
         raise CommandExecutionError(f"Cannot write {_path()}: {error}") from error

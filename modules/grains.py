@@ -11,10 +11,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __opts__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from . import _atomic_text, _merging, _traversal
+from . import _merging, _traversal
 
 __func_alias__ = {"set_": "set"}
 
@@ -232,7 +233,7 @@ def _write(path: str, stored: dict[str, Any]) -> None:
     try:
         text = yaml.safe_dump(_merging.plain(stored), default_flow_style=False, allow_unicode=True)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        _atomic_text.replace_text(path, text)
+        filesystem.replace_text(path, text)
     except (OSError, yaml.YAMLError) as error:
         raise CommandExecutionError(f"Unable to write to grains file at {path}: {error}") from error
 

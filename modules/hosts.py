@@ -8,10 +8,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
-
-from . import _atomic_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +144,7 @@ def _edit(change: Callable[[list[_Line]], list[_Line]]) -> bool:
         changed = change(lines)
         if changed != lines:
             try:
-                _atomic_text.replace_text(_path(), "".join(f"{line.raw}\n" for line in changed))
+                filesystem.replace_text(_path(), "".join(f"{line.raw}\n" for line in changed))
             except OSError as error:
                 raise CommandExecutionError(f"Cannot write {_path()}: {error.strerror}") from error
     return True

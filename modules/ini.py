@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
 
 from . import _ini_document as document
-from .file import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def _read(path: str, encoding: str | None) -> str | None:
 def _write(path: str, text: str, encoding: str | None) -> None:
     try:
         data = text.encode(encoding) if encoding else text.encode("utf-8", "surrogateescape")
-        atomic.replace_content(atomic.edit_target(path), data)
+        filesystem.replace_content(filesystem.resolved(path), data)
     except UnicodeError as error:
         raise CommandExecutionError(f"Unable to write file '{path}'. Exception: {error}") from error
     except OSError as error:

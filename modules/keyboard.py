@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from . import _init_system
-from .file import atomic
 
 _FILE = "/etc/default/keyboard"
 _SETTING = re.compile(r"^XKBLAYOUT=.*", re.MULTILINE)
@@ -43,7 +43,7 @@ def set_sys(layout: str) -> str:
     line = f'XKBLAYOUT="{layout}"'
     changed = _SETTING.sub(line, text) if _SETTING.search(text) else f"{text}{line}\n"
     try:
-        atomic.replace_content(atomic.edit_target(_FILE), changed.encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(filesystem.resolved(_FILE), changed.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"Cannot write {_FILE}: {error.strerror}") from error
     return layout

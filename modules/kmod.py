@@ -7,10 +7,9 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
-
-from .file import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,6 +140,6 @@ def _write(lines: list[str]) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         text = "".join(f"{line}\n" for line in lines)
-        atomic.replace_content(atomic.edit_target(path), text.encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(filesystem.resolved(path), text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"Could not write to file: {path}: {error.strerror}") from error

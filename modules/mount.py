@@ -7,11 +7,11 @@ import re
 import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
 from . import _fstab
-from .file import atomic
 
 _MOUNTINFO = "/proc/self/mountinfo"
 _MOUNTS = "/proc/self/mounts"
@@ -304,11 +304,11 @@ def _write_cache(mounts: dict[str, Any]) -> bool:
 
     try:
         os.makedirs(str(__opts__["cachedir"]), exist_ok=True)
-        atomic.replace_content(_cache_path(), yaml.safe_dump({"mounts": mounts}).encode(), access=_PRIVATE)
+        filesystem.replace_content(_cache_path(), yaml.safe_dump({"mounts": mounts}).encode(), access=_PRIVATE)
     except OSError as error:
         raise CommandExecutionError(f"Unable to write mount cache: {error.strerror}") from error
     return True
 
 
-_PRIVATE = atomic.Access(mode=0o600)
+_PRIVATE = filesystem.Access(mode=0o600)
 """Options hold passwords."""

@@ -7,12 +7,12 @@ import re
 import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.interfaces.timezone import TimezoneInterface
 
 from . import _init_system, _zoneinfo
 from ._zoneinfo import get_offset, get_zonecode
-from .file import atomic
 
 __virtualname__ = TimezoneInterface(__name__)()
 
@@ -84,6 +84,6 @@ def _text(path: str) -> str:
 
 def _write(path: str, text: str) -> None:
     try:
-        atomic.replace_content(atomic.edit_target(path), text.encode("utf-8", "surrogateescape"))
+        filesystem.replace_content(filesystem.resolved(path), text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CommandExecutionError(f"Cannot write {path}: {error.strerror}") from error

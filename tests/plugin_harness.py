@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders
-from asyncstate.errors import RenderError
+from asyncstate.errors import PathRefused, RenderError
+from asyncstate.run.rows import failed_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -195,7 +196,10 @@ class PluginHarness:
         shown = low if low is not None else _low_of(function, kwargs)
         found = self.states[function] if isinstance(function, str) else function
         with self.calling(test=self.opts["test"] if test is None else test, low=shown):
-            row = _blocking(found)(**kwargs)
+            try:
+                row = _blocking(found)(**kwargs)
+            except PathRefused as error:  # as the engine has it: the words are the row
+                row = failed_row(kwargs.get("name"), str(error))
         assert set(row) >= ROW_KEYS, f"row lacks {ROW_KEYS - set(row)}"
         assert row["result"] in (True, False, None)
         assert isinstance(row["changes"], dict)

@@ -45,7 +45,7 @@ from .change import (
     set_times,
     symlink,
 )
-from .place import Place, absolute, parent, pinned, resolved
+from .place import Place, absolute, open_folder, parent, pinned, resolved
 from .query import (
     exists,
     is_directory,
@@ -60,8 +60,8 @@ from .query import (
     stat,
     walk,
 )
-from .reading import READ_LIMIT, open_read, read_bytes
-from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content
+from .reading import READ_LIMIT, open_read, open_write, read_bytes
+from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree
 
 __all__ = [
@@ -90,7 +90,9 @@ __all__ = [
     "mkdir",
     "mknod",
     "move",
+    "open_folder",
     "open_read",
+    "open_write",
     "parent",
     "pinned",
     "read_bytes",
@@ -99,6 +101,7 @@ __all__ = [
     "remove_tree",
     "rename",
     "replace_content",
+    "replace_text",
     "resolved",
     "rmdir",
     "same_file",

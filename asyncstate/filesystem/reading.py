@@ -1,10 +1,11 @@
-"""Reading regular files, and nothing else."""
+"""Opening regular files, and nothing else."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from asyncstate.errors import PathRefused
@@ -12,6 +13,7 @@ from asyncstate.errors import PathRefused
 from . import openat2, place, trust
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 READ_LIMIT = 1 << 28
@@ -63,13 +65,25 @@ def _opened(path: str) -> int:
         os.close(pinned)
 
 
-def _require_regular(path: str, found: os.stat_result) -> None:
+def _require_regular(path: str, found: os.stat_result, verb: str = "read") -> None:
     if stat.S_ISREG(found.st_mode):
         return
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
-    raise PathRefused(f"Refusing to read {path}: it is {kind}")
+    raise PathRefused(f"Refusing to {verb} {path}: it is {kind}")
+
+
+@contextmanager
+def open_write(path: str) -> Iterator[int]:
+    """Open an existing regular file for writing in place, links followed by the rule; yield the descriptor."""
+    with place.pinned(path) as pinned:
+        _require_regular(path, os.fstat(pinned), "write to")
+        descriptor = os.open(f"/proc/self/fd/{pinned}", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from asyncstate.dunders import current
 from asyncstate.errors import PathRefused
 
-from . import place
+from . import place, query
 from .change import KEEP, Access
 from .reading import open_read
 
@@ -164,6 +164,19 @@ def replace_content(path: str, data: bytes | None, source: str = "", access: Acc
             os.close(pinned)
 
 
+def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:
+    """Make ``text`` the content of a file. An existing one keeps owner and mode, a new one gets ``mode``.
+
+    A link is not followed but replaced.
+    """
+    try:
+        is_new = not stat.S_ISREG(query.lstat(path).st_mode)
+    except FileNotFoundError:
+        is_new = True
+    access = Access(mode=mode) if is_new else KEEP
+    replace_content(path, text.encode("utf-8", "surrogateescape"), access=access)
+
+
 def copy_file(source: str, target: str) -> None:
     """Make ``target`` a copy of the file ``source``, with its owner and mode: all taken from one descriptor."""
     with open_read(source) as stream:
@@ -172,7 +185,7 @@ def copy_file(source: str, target: str) -> None:
             while chunk := stream.read(_CHUNK):
                 new.write(chunk)
             new.give(Access(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)))
-            new.commit(sync=True)
+            new.commit(sync=query.lexists(target))
 
 
 def merged(access: Access, old: os.stat_result, new: os.stat_result) -> Access:

@@ -11,10 +11,9 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from .._atomic_text import replace_text  # noqa: TID252 - as `modules` for type checkers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +78,7 @@ def store_key(key: bytes, target: str) -> None:
     except FileNotFoundError:
         pass
     if target.endswith(".asc"):
-        replace_text(target, key.decode("ascii", "replace"))
+        filesystem.replace_text(target, key.decode("ascii", "replace"))
         return
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".asyncstate-")
     try:

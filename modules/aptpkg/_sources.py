@@ -7,9 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.errors import InvocationError
-
-from .._atomic_text import replace_text  # noqa: TID252 - as `modules` for type checkers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -300,7 +299,7 @@ class SourceLists:
             if not after.get(path, "").strip() and os.path.dirname(path) == SOURCES_PARTS:
                 os.unlink(path)
             else:
-                replace_text(path, after.get(path, ""))
+                filesystem.replace_text(path, after.get(path, ""))
         self._before = after
 
     def _rendered(self) -> dict[str, str]:

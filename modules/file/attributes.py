@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from typing import Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import InvocationError
 
@@ -22,7 +22,7 @@ def lsattr(path: str) -> dict[str, list[str]] | None:
     """Return the attribute letters of ``path``, or of all in a directory; None if there is no lsattr."""
     if not shutil.which("lsattr"):
         return None
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         raise InvocationError(f"File or directory does not exist: {path}")
     found: dict[str, list[str]] = {}
     for line in __salt__["cmd.run"](["lsattr", path], ignore_retcode=True, python_shell=False).splitlines():

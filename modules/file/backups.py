@@ -7,10 +7,10 @@ import time
 from datetime import datetime
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
-from .atomic import Access, replace_content
 from .paths import expand
 
 _STAMP = "_%a_%b_%d_%H:%M:%S_%f_%Y"
@@ -32,26 +32,24 @@ def backup_root() -> str:
 
 def backup_minion(path: str) -> None:
     """Copy a file, with owner and mode, below ``cachedir/file_backup``, under its own path and a time stamp."""
-    found = os.stat(path)
     now = time.time()
     stamp = time.strftime("%a_%b_%d_%H:%M:%S", time.localtime(now))
     year = time.strftime("%Y", time.localtime(now))
     folder = os.path.join(backup_root(), os.path.dirname(os.path.abspath(path)).lstrip("/"))
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    filesystem.makedirs(folder, 0o700)
     target = os.path.join(folder, f"{os.path.basename(path)}_{stamp}_{int(now % 1 * 1e6):06d}_{year}")
-    replace_content(target, None, path, Access(found.st_uid, found.st_gid, found.st_mode & 0o7777))
+    filesystem.copy_file(path, target)
 
 
 def backup_if_asked(path: str, backup: str | bool | None) -> None:
     """Keep a copy of an existing file if the state or the configuration wants one."""
-    if backup_mode(backup) in {"minion", "both"} and os.path.exists(path):
+    if backup_mode(backup) in {"minion", "both"} and filesystem.exists(path):
         backup_minion(path)
 
 
 def copy_beside(path: str, backup: str) -> None:
     """Keep what an edited file held as ``path`` + ``backup``, with its owner and mode."""
-    found = os.stat(path)
-    replace_content(f"{path}{backup}", None, path, Access(found.st_uid, found.st_gid, found.st_mode & 0o7777))
+    filesystem.copy_file(path, f"{path}{backup}")
 
 
 def list_backups(path: str, limit: int | None = None) -> dict[int, dict[str, Any]]:
@@ -65,17 +63,17 @@ def list_backups(path: str, limit: int | None = None) -> dict[int, dict[str, Any
 def list_backups_dir(path: str, limit: int | None = None) -> dict[str, dict[int, dict[str, Any]]]:
     """Return the backups of every file in a directory (end it with a slash), by file name."""
     stored = os.path.join(backup_root(), os.path.dirname(expand(path)).lstrip("/"))
-    if not os.path.isdir(stored):
+    if not filesystem.is_directory(stored):
         return {}
-    names = {name.split("_")[0] for name in os.listdir(stored)}
+    names = {name.split("_")[0] for name in filesystem.listdir(stored)}
     return {name: _numbered(_stamped(stored, name), limit) for name in sorted(names)}
 
 
 def _stamped(folder: str, name: str) -> dict[datetime, str]:
     found: dict[datetime, str] = {}
-    for entry in os.listdir(folder) if os.path.isdir(folder) else ():
+    for entry in filesystem.listdir(folder) if filesystem.is_directory(folder) else ():
         location = os.path.join(folder, entry)
-        if entry.startswith(f"{name}_") and os.path.isfile(location):
+        if entry.startswith(f"{name}_") and filesystem.is_file(location):
             try:
                 # the stamps in the names are local time
                 found[datetime.strptime(entry[len(name) :], _STAMP)] = location  # noqa: DTZ007
@@ -89,7 +87,7 @@ def _numbered(found: dict[datetime, str], limit: int | None) -> dict[int, dict[s
     return {
         number: {
             "Backup Time": moment.strftime(_SHOWN),
-            "Size": os.stat(found[moment]).st_size,
+            "Size": filesystem.stat(found[moment]).st_size,
             "Location": found[moment],
         }
         for number, moment in enumerate(newest)
@@ -104,9 +102,9 @@ def restore_backup(path: str, backup_id: int | str) -> dict[str, Any]:
         return {"result": False, "comment": chosen}
     location = chosen["Location"]
     try:
-        if os.path.exists(path):
+        if filesystem.exists(path):
             backup_minion(path)
-        replace_content(path, None, location)
+        filesystem.replace_content(path, None, location)
     except OSError as error:
         return {"result": False, "comment": f"Unable to restore {location} to {path}: {error}"}
     return {"result": True, "comment": f"Successfully restored {location} to {path}"}
@@ -119,7 +117,7 @@ def delete_backup(path: str, backup_id: int | str) -> dict[str, Any]:
         return {"result": False, "comment": chosen}
     location = chosen["Location"]
     try:
-        os.remove(location)
+        filesystem.remove(location)
     except OSError as error:
         return {"result": False, "comment": f"Unable to remove {location}: {error}"}
     return {"result": True, "comment": f"Successfully removed {location}"}

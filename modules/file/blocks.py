@@ -6,9 +6,9 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .atomic import edit_target, replace_content
 from .backups import copy_beside
 from .diffs import is_binary, text_encoding, unified
 from .paths import expand
@@ -44,8 +44,8 @@ def blockreplace(
     for argument, value in (("insert_before_match", insert_before_match), ("insert_after_match", insert_after_match)):
         if value and not isinstance(value, str):
             raise CommandExecutionError(f"RegEx expected in {argument} parameter.")
-    path = edit_target(os.path.abspath(expand(path)))
-    if not os.path.exists(path):
+    path = filesystem.resolved(os.path.abspath(expand(path)))
+    if not filesystem.exists(path):
         raise InvocationError(f"File not found: {path}")
     old, codec = _load(path)
     if append_newline is None and not content.endswith("\n"):
@@ -66,13 +66,12 @@ def blockreplace(
     if difference and not dry_run:
         if backup is not False:
             copy_beside(path, str(backup))
-        replace_content(path, "".join(new).encode(codec))
+        filesystem.replace_content(path, "".join(new).encode(codec))
     return difference if show_changes else bool(difference)
 
 
 def _load(path: str) -> tuple[list[str], str]:
-    with open(path, "rb") as stream:
-        data = stream.read()
+    data = filesystem.read_bytes(path)
     try:
         codec = text_encoding(data[:_HEAD])
     except CommandExecutionError:

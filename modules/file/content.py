@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
+
 if TYPE_CHECKING:
-    from .atomic import Replacement
+    import os
 
 _CHUNK = 1 << 20
 
@@ -37,15 +38,15 @@ class Content:
         """Tell whether the file ``path`` holds this already."""
         if self.data is not None:
             return found.st_size == len(self.data) and read_bytes(path) == self.data
-        if found.st_size != os.stat(self.path).st_size:
+        if found.st_size != filesystem.stat(self.path).st_size:
             return False
-        with open(path, "rb") as present, open(self.path, "rb") as wanted:
+        with filesystem.open_read(path) as present, filesystem.open_read(self.path) as wanted:
             while chunk := present.read(_CHUNK):
                 if chunk != wanted.read(_CHUNK):
                     return False
         return True
 
-    def write_to(self, new: Replacement) -> None:
+    def write_to(self, new: filesystem.Replacement) -> None:
         """Write it into a file under construction."""
         if self.data is not None:
             new.write(self.data)
@@ -55,5 +56,4 @@ class Content:
 
 def read_bytes(path: str) -> bytes:
     """Return all a file holds."""
-    with open(path, "rb") as stream:
-        return stream.read()
+    return filesystem.read_bytes(path)

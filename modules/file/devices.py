@@ -6,6 +6,7 @@ import os
 import stat
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import InvocationError
 
@@ -21,7 +22,7 @@ _KINDS = {
 
 def _is(name: str, kind: int) -> bool:
     try:
-        return stat.S_IFMT(os.stat(expand(name)).st_mode) == kind
+        return stat.S_IFMT(filesystem.stat(expand(name)).st_mode) == kind
     except FileNotFoundError:
         return False
 
@@ -45,7 +46,7 @@ def get_devmm(name: str) -> tuple[int, int]:
     """Return major and minor number of a device, (0, 0) for anything else."""
     if not (is_chrdev(name) or is_blkdev(name)):
         return 0, 0
-    device = os.stat(expand(name)).st_rdev
+    device = filesystem.stat(expand(name)).st_rdev
     return os.major(device), os.minor(device)
 
 
@@ -91,7 +92,7 @@ def _make(name: str, ntype: str, major: int, minor: int, user: Any, group: Any, 
         ret["result"] = None
         return ret
     try:
-        os.mknod(name, 0o600 | kind, os.makedev(major, minor))
+        filesystem.mknod(name, 0o600 | kind, os.makedev(major, minor))
     except FileExistsError:
         ret["comment"] = f"File {name} exists and cannot be overwritten"
         return ret

@@ -6,6 +6,7 @@ import codecs
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -56,7 +57,7 @@ def is_binary(data: bytes) -> bool:
 def head(path: str, size: int = _HEAD) -> bytes:
     """Return the first bytes of a file, nothing if it can't be read."""
     try:
-        with open(path, "rb") as stream:
+        with filesystem.open_read(path) as stream:
             return stream.read(size)
     except OSError:
         return b""
@@ -197,7 +198,7 @@ def get_diff(
 def _cached(name: str, saltenv: str, source_hash: str | None) -> str:
     local = expand(name)
     if os.path.isabs(local):
-        if os.path.exists(local):
+        if filesystem.exists(local):
             return local
         raise CommandExecutionError(f"Failed to cache one or more files: File {name} not found")
     cached = __salt__["cp.cache_file"](name, saltenv, source_hash=source_hash)
@@ -208,8 +209,7 @@ def _cached(name: str, saltenv: str, source_hash: str | None) -> str:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as stream:
-            return stream.read()
+        return filesystem.read_bytes(path)
     except OSError as error:
         raise CommandExecutionError(f"Failed to read {path}: {error.strerror}") from error
 

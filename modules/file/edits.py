@@ -6,9 +6,9 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .atomic import edit_target, replace_content
 from .backups import copy_beside
 from .diffs import is_text, lines_of, unified
 from .paths import expand
@@ -41,8 +41,8 @@ def replace(
     change nothing. ``search_only`` only tells whether anything matches.
     """
     given = expand(path)
-    path = edit_target(os.path.abspath(given))
-    if not os.path.exists(path):
+    path = filesystem.resolved(os.path.abspath(given))
+    if not filesystem.exists(path):
         if ignore_if_missing:
             return False
         raise InvocationError(f"File not found: {path}")
@@ -69,7 +69,7 @@ def replace(
         if backup:
             copy_beside(path, backup)
             _link_backup(given, path, backup)
-        replace_content(path, new.encode(codec))
+        filesystem.replace_content(path, new.encode(codec))
     if show_changes:
         return unified(_lines(old), _lines(new))
     return new != old
@@ -78,15 +78,13 @@ def replace(
 def load_text(path: str, encoding: str | None = None) -> tuple[str, str]:
     """Return a file's text and the encoding to write it back with."""
     if encoding is None:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = filesystem.read_bytes(path)
         try:
             return data.decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
             return data.decode("latin-1"), "latin-1"
     try:
-        with open(path, encoding=encoding, newline="") as text:
-            return text.read(), encoding
+        return filesystem.read_bytes(path).decode(encoding), encoding
     except (UnicodeError, LookupError) as error:
         raise CommandExecutionError(f"Unable to open file '{path}'. Exception: {error}") from error
 
@@ -105,11 +103,11 @@ def _lines(text: str) -> list[str]:
 
 def _link_backup(given: str, path: str, backup: str) -> None:
     """Where a link was edited through, a link to the backup stands beside it."""
-    if os.path.islink(given):
+    if filesystem.is_link(given):
         beside = f"{given}{backup}"
-        if os.path.lexists(beside):
-            os.remove(beside)
-        os.symlink(f"{os.readlink(given)}{backup}", beside)
+        if filesystem.lexists(beside):
+            filesystem.remove(beside)
+        filesystem.symlink(f"{filesystem.readlink(given)}{backup}", beside)
 
 
 def search(
@@ -155,8 +153,8 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
     pattern = compiled(
         f"{'^' if regex.startswith('^') else ''}({core}){end}" if cmnt else rf"^{re.escape(char)}\s*({core}){end}", 0
     )
-    path = edit_target(os.path.abspath(expand(path)))
-    if not os.path.isfile(path):
+    path = filesystem.resolved(os.path.abspath(expand(path)))
+    if not filesystem.is_file(path):
         raise InvocationError(f"File not found: {path}")
     if not is_text(path):
         raise InvocationError(f"Cannot perform string replacements on a binary file: {path}")
@@ -173,14 +171,14 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
         return False
     if backup:
         copy_beside(path, backup)
-    replace_content(path, "".join(result).encode(codec))
+    filesystem.replace_content(path, "".join(result).encode(codec))
     return unified(before, after)
 
 
 def append(path: str, *args: Any, **kwargs: Any) -> str:
     """Add lines at the end of an existing file, on lines of their own. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
-    path = edit_target(os.path.abspath(expand(path)))
+    path = filesystem.resolved(os.path.abspath(expand(path)))
     old, codec = load_text(path)
     store_text(path, _ended(old) + "".join(f"{line}\n" for line in lines), codec)
     return f'Wrote {len(lines)} lines to "{path}"'
@@ -189,8 +187,8 @@ def append(path: str, *args: Any, **kwargs: Any) -> str:
 def prepend(path: str, *args: Any, **kwargs: Any) -> str:
     """Add lines at the beginning of a file, which is made if it is missing. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
-    path = edit_target(os.path.abspath(expand(path)))
-    old, codec = load_text(path) if os.path.exists(path) else ("", "utf-8")
+    path = filesystem.resolved(os.path.abspath(expand(path)))
+    old, codec = load_text(path) if filesystem.exists(path) else ("", "utf-8")
     store_text(path, "".join(f"{line}\n" for line in lines) + old, codec)
     return f'Prepended {len(lines)} lines to "{path}"'
 
@@ -198,7 +196,7 @@ def prepend(path: str, *args: Any, **kwargs: Any) -> str:
 def write(path: str, *args: Any, **kwargs: Any) -> str:
     """Make these lines the content of a file. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
-    path = edit_target(os.path.abspath(expand(path)))
+    path = filesystem.resolved(os.path.abspath(expand(path)))
     store_text(path, "".join(f"{line}\n" for line in lines), "utf-8")
     return f'Wrote {len(lines)} lines to "{path}"'
 
@@ -216,21 +214,20 @@ def store_text(path: str, text: str, codec: str) -> None:
         data = text.encode(codec)
     except UnicodeEncodeError:
         data = text.encode()
-    replace_content(path, data)
+    filesystem.replace_content(path, data)
 
 
 def read(path: str, binary: bool = False) -> Any:
     """Return what a file holds: text, or bytes if ``binary``."""
     path = expand(path)
     if binary:
-        with open(path, "rb") as stream:
-            return stream.read()
+        return filesystem.read_bytes(path)
     return read_text(path)
 
 
 def seek_read(path: str, size: int, offset: int) -> bytes:
     """Return ``size`` bytes of a file from ``offset``."""
-    with open(expand(path), "rb") as stream:
+    with filesystem.open_read(expand(path)) as stream:
         stream.seek(int(offset))
         return stream.read(int(size))
 
@@ -238,22 +235,16 @@ def seek_read(path: str, size: int, offset: int) -> bytes:
 def seek_write(path: str, data: bytes | str, offset: int) -> int:
     """Write bytes into a file at ``offset``, in place. Returns how many."""
     raw = data.encode() if isinstance(data, str) else data
-    descriptor = os.open(edit_target(expand(path)), os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with filesystem.open_write(expand(path)) as descriptor:
         written = os.pwrite(descriptor, raw, int(offset))
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
     return written
 
 
 def truncate(path: str, length: int) -> None:
     """Cut a file to ``length`` bytes, in place."""
-    descriptor = os.open(edit_target(expand(path)), os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with filesystem.open_write(expand(path)) as descriptor:
         os.ftruncate(descriptor, int(length))
-    finally:
-        os.close(descriptor)
 
 
 def psed(
@@ -267,7 +258,7 @@ def psed(
     multi: bool = False,
 ) -> None:
     """Replace ``before`` by ``after`` as sed would; ``limit`` takes only what follows its first match."""
-    path = edit_target(os.path.abspath(expand(path)))
+    path = filesystem.resolved(os.path.abspath(expand(path)))
     text, codec = load_text(path)
     head, tail = "", text
     if limit:

@@ -9,12 +9,12 @@ import os
 import pwd
 import re
 import shlex
-import shutil
 import stat
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
 
 from .accounts import gid_to_group, uid_to_user
@@ -92,12 +92,12 @@ class _Search:
     def run(self, start: str) -> Iterator[Any]:
         if self.mindepth < 1:
             yield from self._visit(start)
-        if os.path.isdir(start):
+        if filesystem.is_directory(start):
             yield from self._walk(start)
 
     def _walk(self, start: str) -> Iterator[Any]:
         base = start.rstrip("/").count("/")
-        for folder, folders, files in os.walk(start):
+        for folder, folders, files in filesystem.walk(start):
             check_cancelled()
             depth = folder.rstrip("/").count("/") - base + 1
             if self.maxdepth is not None and depth > self.maxdepth:
@@ -109,10 +109,10 @@ class _Search:
 
     def _visit(self, path: str) -> Iterator[Any]:
         try:
-            found = os.stat(path)
+            found = filesystem.stat(path)
         except OSError:
             try:
-                found = os.lstat(path)
+                found = filesystem.lstat(path)
             except OSError:
                 return
         entry = _Entry(path, os.path.basename(path), found)
@@ -215,8 +215,7 @@ def _grep_test(search: _Search, key: str, value: str) -> None:
     def test(entry: _Entry) -> bool:
         if not stat.S_ISREG(entry.found.st_mode):
             return False
-        with open(entry.path, "rb") as stream:
-            return pattern.search(decode(stream.read())) is not None
+        return pattern.search(decode(filesystem.read_bytes(entry.path))) is not None
 
     search.tests.append(test)
 
@@ -248,16 +247,16 @@ def _delete(search: _Search, key: str, value: str) -> None:
     kinds = set(_LETTERS) if "a" in value else _kinds(value)
 
     def test(entry: _Entry) -> bool:
-        return stat.S_IFMT(os.lstat(entry.path).st_mode) in kinds
+        return stat.S_IFMT(filesystem.lstat(entry.path).st_mode) in kinds
 
     def action(entry: _Entry) -> str | None:
         path = entry.path
         if not search.dry_run:
             try:
-                if os.path.isdir(path) and not os.path.islink(path):
-                    shutil.rmtree(path)
+                if filesystem.is_plain_directory(path):
+                    filesystem.remove_tree(path)
                 else:
-                    os.remove(path)
+                    filesystem.remove(path)
             except OSError as error:
                 log.warning("Could not remove '%s': %s", path, error)
                 return None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate import filesystem
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .attributes import attribute_difference
 from .content import Content, read_bytes
@@ -14,6 +14,9 @@ from .modes import normalize_mode
 from .perms import Row, Wanted, status
 from .selinux import context_difference
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
+
+if TYPE_CHECKING:
+    import os
 
 
 def check_file_meta(
@@ -55,8 +58,8 @@ def check_file_meta(
         sfn = local_copy(source, saltenv, verify_ssl=verify_ssl)
     content = Content.of(contents, sfn)
     if content is not None:
-        readable = os.path.isfile(name)
-        if found is None or not readable or not content.is_that_of(name, os.stat(name)):
+        readable = _is_readable(name, follow_symlinks=follow_symlinks)
+        if found is None or not readable or not content.is_that_of(name, filesystem.stat(name)):
             old, new = read_bytes(name) if readable else b"", content.read()
             changes["diff"] = diff_or_note(old, new, show_changes=True, template=True)
             significant = not lenient or lenient.significant(old, new)
@@ -72,6 +75,16 @@ def check_file_meta(
             if difference and difference[1]:
                 changes["selinux"] = difference[1]
     return (significant, changes) if lenient else changes
+
+
+def _is_readable(name: str, *, follow_symlinks: bool) -> bool:
+    """Tell whether there is content to compare with: not behind a link that is replaced, and may not be followed."""
+    try:
+        return filesystem.is_file(name)
+    except PathRefused:
+        if follow_symlinks:
+            raise
+        return False
 
 
 def check_managed_changes(

@@ -9,6 +9,7 @@ import string
 from typing import Any
 from urllib.parse import urlparse
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -28,7 +29,7 @@ def get_hash(path: str, form: str = "sha256", chunk_size: int = _CHUNK) -> str:
         digest = hashlib.new(form, usedforsecurity=False)
     except ValueError as error:
         raise ValueError(f"Invalid hash type: {form}") from error
-    with open(expand(path), "rb") as stream:
+    with filesystem.open_read(expand(path)) as stream:
         while chunk := stream.read(chunk_size):
             digest.update(chunk)
             check_cancelled()
@@ -37,7 +38,7 @@ def get_hash(path: str, form: str = "sha256", chunk_size: int = _CHUNK) -> str:
 
 def get_sum(path: str, form: str = "sha256") -> str:
     """Return the checksum of a file, or the words "File not found"."""
-    return get_hash(path, form) if os.path.isfile(expand(path)) else "File not found"
+    return get_hash(path, form) if filesystem.is_file(expand(path)) else "File not found"
 
 
 def check_hash(path: str, file_hash: str) -> bool:
@@ -172,9 +173,9 @@ def extract_hash(
     )
     best: dict[str, str] | None = None
     rank = len(names)
-    with open(hash_fn, encoding="utf-8", errors="replace") as lines:
+    with filesystem.open_read(hash_fn) as lines:
         for raw in lines:
-            line = raw.strip()
+            line = raw.decode("utf-8", "replace").strip()
             match = pattern.search(line)
             known = TYPE_OF_LENGTH.get(len(match.group(1))) if match else None
             if match is None or known is None:

@@ -8,10 +8,10 @@ import re
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
-from .atomic import edit_target
 from .backups import copy_beside
 from .diffs import lines_of, unified
 from .edits import load_text, store_text
@@ -41,8 +41,8 @@ def line(
     ``match``, ``before``, ``after`` are regular expressions or parts of a line. CommandExecutionError if the place
     isn't unique, or the arguments make no sense.
     """
-    path = edit_target(os.path.abspath(expand(path)))
-    if not os.path.isfile(path):
+    path = filesystem.resolved(os.path.abspath(expand(path)))
+    if not filesystem.is_file(path):
         if quiet:
             return False
         raise CommandExecutionError(f'File "{path}" does not exists or is not a file.')

@@ -7,10 +7,11 @@ import os
 import stat
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
+from asyncstate.filesystem import KEEP, Access, Replacement, copy_attributes, merged
 
-from .atomic import KEEP, Access, Replacement, copy_attributes, merged, trusted_target
 from .attributes import check_attributes
 from .backups import backup_if_asked
 from .content import Content, read_bytes
@@ -110,7 +111,7 @@ def manage_file(
         }
     job = _Placement(name, ret, content, wanted, source, must_match, verify, backup, lenient)
     try:
-        found = os.lstat(name)
+        found = filesystem.lstat(name)
     except OSError:
         found = None
     try:
@@ -207,14 +208,18 @@ class _Placement:
         """Bring an existing file, or the link that stands in its place, to what is wanted."""
         path = self.name
         replaces_link = False
-        if os.path.islink(path):
+        if filesystem.is_link(path):
             if follow_symlinks:
-                path = trusted_target(path)
+                path = filesystem.resolved(path)
             else:
                 replaces_link = self.content is not None
         try:
-            found = os.stat(path) if follow_symlinks or replaces_link else os.lstat(path)
+            found = filesystem.stat(path) if follow_symlinks or replaces_link else filesystem.lstat(path)
         except FileNotFoundError:
+            found = None
+        except PathRefused:
+            if not replaces_link:
+                raise
             found = None
         if self.content is not None and (replaces_link or found is None or not self.content.is_that_of(path, found)):
             if not self._is_genuine(updating=not replaces_link):
@@ -280,7 +285,7 @@ class _Placement:
         if not self._is_genuine(updating=False):
             return
         folder = os.path.dirname(self.name)
-        if not os.path.isdir(folder):
+        if not filesystem.is_directory(folder):
             if not makedirs:
                 _failed(self.ret, "Parent directory not present")
                 return

@@ -6,6 +6,7 @@ import glob
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 _LSTAT = ("st_atime", "st_ctime", "st_gid", "st_mode", "st_mtime", "st_nlink", "st_size", "st_uid")
@@ -30,12 +31,12 @@ def absolute(path: str, message: str = "File path must be absolute.") -> str:
 
 def file_exists(path: str) -> bool:
     """Tell whether ``path`` is a regular file, or a link to one."""
-    return os.path.isfile(expand(path))
+    return filesystem.is_file(expand(path))
 
 
 def directory_exists(path: str) -> bool:
     """Tell whether ``path`` is a directory, or a link to one."""
-    return os.path.isdir(expand(path))
+    return filesystem.is_directory(expand(path))
 
 
 def path_exists_glob(path: str) -> bool:
@@ -47,7 +48,7 @@ def is_link(path: str, nostat: bool = False) -> bool:
     """Tell whether ``path`` is a symbolic link. ``nostat`` asks the directory instead of the file."""
     path = expand(path)
     if not nostat:
-        return os.path.islink(path)
+        return filesystem.is_link(path)
     with os.scandir(os.path.dirname(path)) as entries:
         return any(entry.path == path and entry.is_symlink() for entry in entries)
 
@@ -63,24 +64,24 @@ def readlink(path: str, canonicalize: bool = False) -> str:
     path = os.path.expandvars(expand(path))
     if not os.path.isabs(path):
         raise InvocationError(f"Path to link must be absolute: {path}")
-    if not os.path.islink(path):
+    if not filesystem.is_link(path):
         raise InvocationError(f"A valid link was not specified: {path}")
-    return os.path.realpath(path) if canonicalize else os.readlink(path)
+    return os.path.realpath(path) if canonicalize else filesystem.readlink(path)
 
 
 def readdir(path: str) -> list[str]:
     """Return the names in a directory, with ``.`` and ``..``."""
     path = absolute(path, "Dir path must be absolute.")
-    if not os.path.isdir(path):
+    if not filesystem.is_directory(path):
         raise InvocationError(f"A valid directory was not specified: {path}")
-    return [".", "..", *os.listdir(path)]
+    return [".", "..", *filesystem.listdir(path)]
 
 
 def lstat(path: str) -> dict[str, Any]:
     """Return ``st_…`` of ``path`` itself, links not followed; {} if it is not there."""
     path = absolute(path, "Path to file must be absolute.")
     try:
-        found = os.lstat(path)
+        found = filesystem.lstat(path)
     except OSError:
         return {}
     return {key: getattr(found, key) for key in _LSTAT}
@@ -108,14 +109,14 @@ def statvfs(path: str) -> dict[str, int]:
 
 def diskusage(path: str) -> int:
     """Return the bytes of a file, or of all files below a directory; a file with two names counts once."""
-    if os.path.isfile(path):
-        return os.stat(path).st_size
+    if filesystem.is_file(path):
+        return filesystem.stat(path).st_size
     total = 0
     seen: set[tuple[int, int]] = set()
-    for folder, _, files in os.walk(path):
+    for folder, _, files in filesystem.walk(path):
         for name in files:
             try:
-                found = os.stat(os.path.join(folder, name))
+                found = filesystem.stat(os.path.join(folder, name))
             except OSError:
                 continue
             identity = (found.st_dev, found.st_ino)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import glob
-import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -46,20 +46,19 @@ def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
 
 def read_text(path: str) -> str:
     """Return a file as text, its newlines as they are."""
-    with open(path, "rb") as stream:
-        return decode(stream.read())
+    return decode(filesystem.read_bytes(path))
 
 
 def contains(path: str, text: Any) -> bool:
     """Tell whether a file holds ``text``, white space around it apart. False if there is no such file."""
     path = expand(path)
-    return os.path.exists(path) and str(text).strip() in _readable(path)
+    return filesystem.exists(path) and str(text).strip() in _readable(path)
 
 
 def contains_regex(path: str, regex: str, lchar: str = "") -> bool:
     """Tell whether a line of a file matches; ``lchar`` are characters to drop from its beginning."""
     path = expand(path)
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         return False
     pattern = compiled(regex, 0)
     lines = _readable(path).splitlines(keepends=True)
@@ -69,7 +68,7 @@ def contains_regex(path: str, regex: str, lchar: str = "") -> bool:
 def contains_glob(path: str, glob_expr: str) -> bool:
     """Tell whether a file as a whole matches a glob."""
     path = expand(path)
-    return os.path.exists(path) and fnmatch.fnmatch(_readable(path), glob_expr)
+    return filesystem.exists(path) and fnmatch.fnmatch(_readable(path), glob_expr)
 
 
 def _readable(path: str) -> str:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.filesystem import Access
 
 from .accounts import gid_to_group, group_to_gid, uid_to_user, user_to_uid
-from .atomic import KEEP, Access, open_directory, trusted_target
 from .attributes import check_attributes
 from .hashes import get_hash
 from .modes import mode_bits, mode_text, normalize_mode
 from .paths import expand
 from .selinux import check_context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Row = dict[str, Any]
 
@@ -38,11 +35,11 @@ def status(path: str, follow_symlinks: bool = True) -> os.stat_result:
     """Return the stat of ``path``; of the link itself if it leads nowhere. CommandExecutionError if it is not there."""
     if follow_symlinks:
         try:
-            return os.stat(path)
+            return filesystem.stat(path)
         except OSError:
             pass  # a dangling link is described as itself
     try:
-        return os.lstat(path)
+        return filesystem.lstat(path)
     except OSError as error:
         raise CommandExecutionError(f"Path not found: {path}") from error
 
@@ -102,33 +99,33 @@ def set_mode(path: str, mode: str | int) -> str:
     """Set the mode and return the one ``path`` has then; a text that says so if ``mode`` is none."""
     path = expand(path)
     text = str(mode).lstrip("0Oo") or "0"
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         raise CommandExecutionError(f"{path}: File not found")
     bits = mode_bits(text)
     if bits is None:
         return f"Invalid Mode {text}"
-    give(path, Access(mode=bits), follow_symlinks=True)
+    filesystem.give(path, Access(mode=bits))
     return get_mode(path)
 
 
 def lchown(path: str, user: str | int | None, group: str | int | None) -> None:
     """Set owner and group of ``path`` itself, also if it is a link. Who doesn't exist is left out."""
     uid, gid, _ = _owners(user, group)
-    os.lchown(expand(path), uid, gid)
+    filesystem.give(expand(path), Access(uid, gid), follow=False)
 
 
 def chown(path: str, user: str | int | None, group: str | int | None) -> str | None:
     """Set owner and group; None if that worked, else what is wrong."""
     path = expand(path)
     uid, gid, error = _owners(user, group)
-    if not os.path.exists(path):
-        if os.path.islink(path):
-            os.lchown(path, uid, gid)
+    if not filesystem.exists(path):
+        if filesystem.is_link(path):
+            filesystem.give(path, Access(uid, gid), follow=False)
             return None
         error += "File not found"
     if error:
         return error
-    give(path, Access(uid, gid), follow_symlinks=True)
+    filesystem.give(path, Access(uid, gid))
     return None
 
 
@@ -146,36 +143,6 @@ def _owners(user: str | int | None, group: str | int | None) -> tuple[int, int, 
     if isinstance(gid, str):
         error, gid = f"{error}Group does not exist\n", -1
     return uid, gid, error
-
-
-@contextmanager
-def pinned(path: str, follow_symlinks: bool) -> Iterator[str]:
-    """Yield a path under /proc that stays the same file, whatever is put in its place meanwhile."""
-    target = trusted_target(path) if follow_symlinks else path
-    folder, name = os.path.split(target.rstrip("/") or "/")
-    directory = open_directory(folder)
-    try:
-        descriptor = os.open(name or ".", os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    finally:
-        os.close(directory)
-    try:
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
-
-
-def give(path: str, access: Access, *, follow_symlinks: bool) -> None:
-    """Set owner and mode of an existing file. A link that is not followed gets an owner only: it has no mode."""
-    if access == KEEP:
-        return
-    if not follow_symlinks and os.path.islink(path):
-        os.lchown(path, access.uid, access.gid)
-        return
-    with pinned(path, follow_symlinks) as same:
-        if access.uid != -1 or access.gid != -1:
-            os.chown(same, access.uid, access.gid)
-        if access.mode != -1:
-            os.chmod(same, access.mode)
 
 
 class Wanted:
@@ -274,7 +241,7 @@ def _enforce(
         # changing the owner clears set-user-ID and set-group-ID bits
         access = access._replace(mode=stat.S_IMODE(found.st_mode))
     try:
-        give(name, access, follow_symlinks=follow_symlinks)
+        filesystem.give(name, access, follow=follow_symlinks)
     except PermissionError:
         ret["result"] = False
     left = wanted.differences(status(name, follow_symlinks), modeless=is_link)
@@ -287,7 +254,7 @@ def _enforce(
 def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) -> bool:
     """Make a directory and those above it that are missing, all with this owner and mode."""
     directory = os.path.normpath(expand(dir_path))
-    if not os.path.isdir(directory):
+    if not filesystem.is_directory(directory):
         makedirs_perms(directory, user, group, mode)
     return True
 
@@ -296,9 +263,9 @@ def makedirs_(path: str, user: Any = None, group: Any = None, mode: Any = None) 
     """Make the directory ``path`` is in, and those above it: end a directory with a slash. A text if it is there."""
     path = expand(path)
     folder = os.path.normpath(os.path.dirname(path))
-    if os.path.isdir(folder):
+    if filesystem.is_directory(folder):
         return f"Directory '{folder}' already exists"
-    if os.path.exists(folder):
+    if filesystem.exists(folder):
         return f"The path '{folder}' already exists and is not a directory"
     if not os.path.isabs(folder):
         raise InvocationError(
@@ -308,17 +275,6 @@ def makedirs_(path: str, user: Any = None, group: Any = None, mode: Any = None) 
     return None
 
 
-def _make_one(folder: str) -> None:
-    parent = open_directory(os.path.dirname(folder))
-    try:
-        os.mkdir(os.path.basename(folder), dir_fd=parent)
-    except OSError as error:
-        error.filename = folder
-        raise
-    finally:
-        os.close(parent)
-
-
 def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "0755") -> None:
     """Make directory ``name`` and those above it that are missing, each with this owner and mode.
 
@@ -326,14 +282,14 @@ def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "
     """
     missing = []
     folder = expand(name).rstrip("/") or "/"
-    while not os.path.isdir(folder):
+    while not filesystem.is_directory(folder):
         missing.append(folder)
         folder = os.path.dirname(folder)
     for folder in reversed(missing):
         try:
-            _make_one(folder)
+            filesystem.mkdir(folder)
         except FileExistsError:
-            if not os.path.isdir(folder):
+            if not filesystem.is_directory(folder):
                 raise
         else:
             if user or group or mode:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -36,7 +36,7 @@ def sed(
 ) -> Any:
     """Run ``sed -i`` with one substitution. Returns what ``cmd.run_all`` does, False if there is no such file."""
     path = expand(path)
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         return False
     script = (
         f"{f'/{_escaped(limit, escape_all)}/ ' if limit else ''}{'!' if negate_match else ''}"
@@ -49,7 +49,7 @@ def sed(
 def sed_contains(path: str, text: Any, limit: str = "", flags: str = "g") -> bool:
     """Tell whether sed would find ``text`` in a file."""
     path = expand(path)
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         return False
     script = f"{f'/{_escaped(limit, False)}/ ' if limit else ''}s/{_escaped(text, False)}/$/p{flags}"
     return bool(__salt__["cmd.run"](["sed", "-n", "-r", "-e", script, path], python_shell=False))
@@ -69,7 +69,7 @@ def patch(originalfile: str, patchfile: str, options: Any = "", dry_run: bool = 
     if not any(option == "-r" or option.startswith(("-r ", "--reject-file")) for option in given):
         command.append("--reject-file=-")
     command += ["-i", patchfile]
-    if os.path.isdir(originalfile):
+    if filesystem.is_directory(originalfile):
         command += ["-d", originalfile]
         if not any(option.startswith(("-p", "--strip=")) for option in given):
             command.append("--strip=0")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__, current
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -33,7 +34,7 @@ def local_copy(source: str, saltenv: str, *, verify_ssl: bool = True, use_etag: 
         return find_salt_file(source, saltenv) or ""
     if not is_remote(source):
         path = source.removeprefix("file://")
-        return path if os.path.exists(path) else ""
+        return path if filesystem.exists(path) else ""
     return str(__salt__["cp.cache_file"](source, saltenv, verify_ssl=verify_ssl, use_etag=use_etag) or "")
 
 
@@ -42,7 +43,7 @@ def source_mode(source: str, saltenv: str) -> str | None:
     if is_remote(source):
         return None
     path = local_copy(source, saltenv)
-    return mode_text(os.stat(path).st_mode) if path else None
+    return mode_text(filesystem.stat(path).st_mode) if path else None
 
 
 def source_list(source: Any, source_hash: Any, saltenv: str) -> tuple[Any, Any]:
@@ -74,7 +75,7 @@ def _exists(source: str, saltenv: str) -> bool:
     if scheme in {"http", "https", "ftp"}:
         return _reachable(source)
     path = source.removeprefix("file://")
-    return os.path.isabs(path) and os.path.exists(path)
+    return os.path.isabs(path) and filesystem.exists(path)
 
 
 def _reachable(url: str) -> bool:
@@ -118,8 +119,8 @@ def keep_rendered(text: str) -> str:
 def drop_rendered(path: str) -> None:
     """Remove a file `keep_rendered` made; any other path is left alone."""
     folder, name = os.path.split(path or "")
-    if name.startswith(_RENDERED) and folder == tempfile.gettempdir() and os.path.exists(path):
-        os.remove(path)
+    if name.startswith(_RENDERED) and folder == tempfile.gettempdir() and filesystem.exists(path):
+        filesystem.remove(path)
 
 
 def drop_cached(source: Any, path: str) -> None:
@@ -170,7 +171,7 @@ def get_managed(
             return "", {}, f"Source file {source} not found in saltenv '{saltenv}'"
     elif not remote:
         path = source.removeprefix("file://")
-        if not os.path.exists(path):
+        if not filesystem.exists(path):
             return "", {}, f"Local file source {path} does not exist"
     if not source.startswith("salt://") and source_hash and not skip_verify:
         try:
@@ -236,6 +237,6 @@ def _download(
         )
     except (AsyncStateError, OSError) as error:
         return "", f"Failed to cache {redact(source)}: {error}"
-    if not cached or not os.path.exists(cached):
+    if not cached or not filesystem.exists(cached):
         return "", f"Source file '{redact(source)}' not found"
     return str(cached), ""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import shutil
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .atomic import Access, Replacement, replace_content, trusted_target
 from .paths import absolute, expand
-from .perms import give, pinned
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +24,18 @@ def touch(name: str, atime: Any = None, mtime: Any = None) -> bool:
         times = None
         if atime is not None or mtime is not None:
             times = (_seconds(atime, now), _seconds(mtime, now))
-        if not os.path.exists(name):
-            with Replacement(trusted_target(name), 0o666) as new:
+        if not filesystem.exists(name):
+            with filesystem.Replacement(filesystem.resolved(name), 0o666) as new:
                 if times:
                     os.utime(new.fd, times)
                 new.commit(sync=False)
         else:
-            with pinned(name, follow_symlinks=True) as same:
-                os.utime(same, times)
+            filesystem.set_times(name, times)
     except (TypeError, ValueError) as error:
         raise InvocationError("atime and mtime must be integers") from error
     except OSError as error:
         raise CommandExecutionError(error.strerror) from error
-    return os.path.exists(name)
+    return filesystem.exists(name)
 
 
 def _seconds(value: Any, default: float) -> float:
@@ -51,10 +48,10 @@ def remove(path: str, **kwargs: Any) -> bool:
     if not os.path.isabs(path):
         raise InvocationError(f"File path must be absolute: {path}")
     try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        elif os.path.lexists(path):
-            os.remove(path)
+        if filesystem.is_plain_directory(path):
+            filesystem.remove_tree(path)
+        elif filesystem.lexists(path.rstrip("/")):
+            filesystem.remove(path)
         else:
             return False
     except OSError as error:
@@ -68,20 +65,20 @@ def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: A
     Returns whether all of it worked; with ``verbose``: ``{"deleted", "errors", "result"}``.
     """
     path = absolute(path)
-    if not os.path.isdir(path):
+    if not filesystem.is_directory(path):
         raise InvocationError(f"A valid directory was not specified: {path}")
     limit = _age_limit(older_than)
     deleted: list[str] = []
     errors: list[list[str]] = []
     candidates = []
     if recurse:
-        for folder, folders, _ in os.walk(path, topdown=False):
+        for folder, folders, _ in filesystem.walk(path, topdown=False):
             candidates += [os.path.join(folder, name) for name in folders]
     for candidate in [*candidates, path]:
-        if limit is not None and os.path.getmtime(candidate) >= limit:
+        if limit is not None and filesystem.stat(candidate).st_mtime >= limit:
             continue
         try:
-            os.rmdir(candidate)
+            filesystem.rmdir(candidate)
             deleted.append(candidate)
         except OSError as error:
             errors.append([candidate, str(error)])
@@ -104,7 +101,7 @@ def rename(src: str, dst: str) -> bool:
     """Rename within a file system; what stands at ``dst`` is replaced."""
     src, dst = absolute(src), expand(dst)
     try:
-        os.rename(src, dst)
+        filesystem.rename(src, dst)
     except OSError as error:
         raise CommandExecutionError(f"Could not rename '{src}' to '{dst}'") from error
     return True
@@ -117,7 +114,7 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
     src = absolute(src, "Source path must be absolute.")
     dst = absolute(dst, "Destination path must be absolute.")
     try:
-        shutil.move(src, dst)
+        filesystem.move(src, dst)
     except OSError as error:
         raise CommandExecutionError(f"Unable to move '{src}' to '{dst}': {error}") from error
     return {"result": True, "comment": f"'{src}' moved to '{dst}'"}
@@ -126,20 +123,20 @@ def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
 def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = False) -> bool:
     """Copy a file with owner and mode, or with ``recurse`` a directory; ``remove_existing`` clears the destination."""
     src, dst = absolute(src), expand(dst)
-    if not os.path.exists(src):
+    if not filesystem.exists(src):
         raise CommandExecutionError(f"No such file or directory '{src}'")
-    found = os.stat(src)
-    access = Access(found.st_uid, found.st_gid, found.st_mode & 0o7777)
+    found = filesystem.stat(src)
+    access = filesystem.Access(found.st_uid, found.st_gid, found.st_mode & 0o7777)
     try:
-        if os.path.isdir(dst) or os.path.isdir(src):
+        if filesystem.is_directory(dst) or filesystem.is_directory(src):
             if not recurse:
                 raise InvocationError("Cannot copy overwriting a directory without recurse flag set to true!")
-            if remove_existing and os.path.exists(dst):
-                shutil.rmtree(dst)
-            shutil.copytree(src, dst, symlinks=True, dirs_exist_ok=True)
-            give(dst, access, follow_symlinks=False)
+            if remove_existing and filesystem.exists(dst):
+                filesystem.remove_tree(dst)
+            filesystem.copy_tree(src, dst)
+            filesystem.give(dst, access, follow=False)
         else:
-            replace_content(trusted_target(dst), None, src, access)
+            filesystem.copy_file(src, filesystem.resolved(dst))
     except OSError as error:
         raise CommandExecutionError(f"Could not copy '{src}' to '{dst}'") from error
     return True
@@ -149,7 +146,7 @@ def link(src: str, path: str) -> bool:
     """Give the file ``src`` a second name."""
     src = absolute(src)
     try:
-        os.link(src, path)
+        filesystem.link(src, path)
     except OSError as error:
         raise CommandExecutionError(f"Could not create '{path}': {error}") from error
     return True
@@ -160,26 +157,26 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False, foll
     path = expand(path)
     if not os.path.isabs(path):
         raise InvocationError(f"Link path must be absolute: {path}")
-    if os.path.islink(path):
-        if os.path.normpath(os.readlink(path)) == os.path.normpath(src):
+    if filesystem.is_link(path):
+        if os.path.normpath(filesystem.readlink(path)) == os.path.normpath(src):
             return True
         if not force and not atomic:
             raise CommandExecutionError(f"Found existing symlink: {path}")
-    elif os.path.lexists(path) and not force and not atomic:
+    elif filesystem.lexists(path) and not force and not atomic:
         raise CommandExecutionError(f"Existing path is not a symlink: {path}")
-    if os.path.isdir(path) and not os.path.islink(path):
+    if filesystem.is_plain_directory(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:
-        if not os.path.lexists(path):
-            os.symlink(src, path)
+        if not filesystem.lexists(path):
+            filesystem.symlink(src, path)
             return True
-        os.symlink(src, temporary)
+        filesystem.symlink(src, temporary)
         try:
-            os.replace(temporary, path)
+            filesystem.rename(temporary, path)
         except OSError:
-            os.remove(temporary)
+            filesystem.remove(temporary)
             raise
     except OSError as error:
         raise CommandExecutionError(f"Could not create '{path}'") from error

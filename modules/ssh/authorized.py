@@ -94,7 +94,7 @@ def set_auth_key(
         if status == "exists":
             return "no change"
         path = _path(account, config)
-        text = _user_files.read(path, account)
+        text = _user_files.read(path)
         if status == "update":
             _user_files.write(path, _edited(text or "", key, str(line)), account)
             return "replace"
@@ -134,7 +134,7 @@ def rm_auth_key(user: str, key: str, config: str = _DEFAULT, fingerprint_hash_ty
             return "Key not present"
         account = __salt__["user.info"](user)
         path = _path(account, config)
-        lines = _edited(_user_files.read(path, account) or "", key, "").splitlines(keepends=True)
+        lines = _edited(_user_files.read(path) or "", key, "").splitlines(keepends=True)
         kept = [line for line in lines if line.startswith("#") or parse(line) is not None]
         _user_files.write(path, "".join(kept), account)
     return "Key removed"
@@ -164,7 +164,7 @@ def _keys_of(user: str, config: str, hash_type: str | None) -> dict[str, Any] | 
         path = _path(account, config) if account else ""
     except CommandExecutionError:
         return None
-    text = _user_files.read(path, account) if path else None
+    text = _user_files.read(path) if path else None
     if text is None:
         return None
     return {

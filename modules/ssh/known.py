@@ -42,7 +42,7 @@ class _File:
         elif not os.path.isabs(self.path):
             raise LookupError("Cannot determine absolute path to file.")
         self.account = self.account or None
-        text = _user_files.read(self.path, self.account)
+        text = _user_files.read(self.path)
         self.exists = text is not None
         self.text = text or ""
         self.lines = self.text.splitlines()

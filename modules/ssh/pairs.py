@@ -79,7 +79,7 @@ def _chosen(given: Any, default: list[str]) -> list[str]:
 
 def _own_text(path: str, account: dict[str, Any]) -> str | None:
     try:
-        return _user_files.read(path, account)
+        return _user_files.read(path)
     except CommandExecutionError:
         return None
 

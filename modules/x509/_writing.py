@@ -8,16 +8,15 @@ from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from ..file import atomic  # noqa: TID252 - as `modules` for type checkers
 
 
 def write(path: str, data: bytes, *, secret: bool) -> None:
     """Replace a file at one stroke; mode 0600 if it is a secret, 0644 otherwise. An old one stays whose it was."""
-    access = atomic.Access(mode=0o600 if secret else 0o644)
+    access = filesystem.Access(mode=0o600 if secret else 0o644)
     try:
-        atomic.replace_content(os.path.abspath(path), data, access=access)
+        filesystem.replace_content(os.path.abspath(path), data, access=access)
     except OSError as error:
         raise CommandExecutionError(f"Could not write {path}: {error.strerror}") from error
 

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -122,7 +123,7 @@ def _prepared(
         if is_dry_run():
             ret.update(touched)
             return None
-        if not os.path.exists(name):
+        if not filesystem.exists(name):
             failed(ret, problem)
             return None
     try:

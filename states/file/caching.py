@@ -6,6 +6,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
 
@@ -100,7 +101,7 @@ def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
 
 
 def _local(ret: Row, path: str, wanted: dict[str, str], kind: str) -> Row:
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         return failed(ret, f"File {path} is not present on the minion")
     ret["result"] = True
     ret["comment"] = f"File {path} is present on the minion"
@@ -134,7 +135,7 @@ def not_cached(name: str, saltenv: str = "base") -> Row:
         ret["comment"] = f"{copy} would be deleted"
         return ret
     try:
-        os.remove(copy)
+        filesystem.remove(copy)
     except OSError as error:
         return failed(ret, f"Failed to delete {copy}: {error}")
     ret["changes"]["deleted"] = True

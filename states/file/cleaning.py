@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
@@ -25,7 +26,7 @@ def required_files(name: str, require: Any) -> list[str]:
         path = low.get("name")
         if path not in wanted and low.get("__id__") not in wanted:
             continue
-        if not isinstance(path, str) or not os.path.isdir(path):
+        if not isinstance(path, str) or not filesystem.is_directory(path):
             keep.add(str(path))
         elif _is_inside(path, name):
             keep.update(recursed_paths(low) if low.get("fun") == "recurse" else _everything(path))
@@ -43,7 +44,7 @@ def _is_inside(path: str, directory: str) -> bool:
 
 def _everything(path: str) -> set[str]:
     found = {path}
-    for root, dirs, files in os.walk(path):
+    for root, dirs, files in filesystem.walk(path):
         found.update(os.path.join(root, name) for name in [*dirs, *files])
     return found
 
@@ -58,7 +59,7 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
                 kept.add(path)
                 path = os.path.dirname(path)
     removed = []
-    for folder, dirs, files in os.walk(root):
+    for folder, dirs, files in filesystem.walk(root):
         check_cancelled()
         dirs.sort()
         for name in [*dirs, *sorted(files)]:
@@ -72,5 +73,5 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
 
 
 def _remove(path: str) -> None:
-    if not __salt__["file.remove"](path) and os.path.lexists(path):
+    if not __salt__["file.remove"](path) and filesystem.lexists(path):
         raise CommandExecutionError(f"Could not remove '{path}'")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 
 from .rows import Row, expand, failed, is_dry_run, new_row
@@ -36,7 +36,7 @@ def mknod(
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')",
         )
     title, kind, test = _KINDS[ntype]
-    if os.path.isfile(name):
+    if filesystem.is_file(name):
         return failed(ret, f"File {name} exists and is not {kind}. Refusing to continue")
     if not __salt__[test](name):
         if is_dry_run():

@@ -6,8 +6,9 @@ import os
 import stat
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .cleaning import clean_directory, required_files
 from .patterns import is_included
@@ -67,7 +68,7 @@ def directory(
         return failed(ret, f"Specified file {name} is not an absolute path")
     check = _Check(name, user, group, dir_mode, file_mode, follow_symlinks)
     try:
-        if os.path.isfile(name) or (os.path.islink(name) and (force or not allow_symlink)):
+        if (filesystem.is_link(name) and (force or not allow_symlink)) or filesystem.is_file(name):
             finished = _clear_the_way(ret, name, backupname, force=force)
             if finished:
                 return ret
@@ -105,14 +106,14 @@ def _made(
     expected = check.differences(listing, children_only=children_only)
     if clean:
         expected.update(_unkept(name, listing, require, exclude_pat))
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         expected[name] = {"directory": "new"}
     ret["changes"].update(expected)
     if is_dry_run() or not ret["changes"]:
         ret["result"] = None if ret["changes"] else True
         ret["comment"] = _foretelling(expected) if expected else f"The directory {name} is in the correct state"
         return ret
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         return _create(ret, name, check.user, check.group, check.dir_mode, makedirs=makedirs)
     return _settle(ret, check, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse)
 
@@ -120,9 +121,9 @@ def _made(
 def _clear_the_way(ret: Row, name: str, backupname: str | None, *, force: bool) -> bool:
     """Remove or rename the file or link in the way. True if that already decides the row."""
     dry_run = is_dry_run()
-    kind = "File" if os.path.isfile(name) and not os.path.islink(name) else "Symlink"
+    kind = "Symlink" if filesystem.is_link(name) else "File"
     if backupname is not None:
-        if os.path.lexists(backupname):
+        if filesystem.lexists(backupname):
             if not force:
                 failed(ret, f"File exists where the backup target {backupname} should go")
                 return True
@@ -136,13 +137,13 @@ def _clear_the_way(ret: Row, name: str, backupname: str | None, *, force: bool) 
             ret["comment"] = f"{name} would be backed up and replaced with a new directory"
             ret["result"] = None
             return True
-        os.rename(name, backupname)
+        filesystem.rename(name, backupname)
         return False
     if not force:
-        kind = "file" if os.path.isfile(name) else "symlink"
+        kind = "file" if _leads_to_file(name) else "symlink"
         failed(ret, f"Specified location {name} exists and is a {kind}")
         return True
-    if os.path.isfile(name):
+    if _leads_to_file(name):
         kind = "File"
     if dry_run:
         ret["changes"]["forced"] = f"{kind} would be forcibly replaced"
@@ -150,6 +151,14 @@ def _clear_the_way(ret: Row, name: str, backupname: str | None, *, force: bool) 
         __salt__["file.remove"](name)
         ret["changes"]["forced"] = f"{kind} was forcibly replaced"
     return False
+
+
+def _leads_to_file(name: str) -> bool:
+    """Tell whether a file or a link to one is in the way; where a user's own link leads is not looked at."""
+    try:
+        return filesystem.is_file(name)
+    except PathRefused:
+        return False
 
 
 def _foretelling(changes: Row) -> str:
@@ -161,7 +170,7 @@ def _walk(top: str, max_depth: int | None) -> list[Listing]:
     """Return the directories below ``top``, at most ``max_depth`` levels, itself included."""
     listing = []
     base = top.rstrip("/").count("/")
-    for root, dirs, files in os.walk(top):
+    for root, dirs, files in filesystem.walk(top):
         if max_depth is not None and root.rstrip("/").count("/") - base >= max_depth:
             dirs.clear()
             continue
@@ -236,9 +245,9 @@ class _Check:
 
     def _difference(self, path: str, user: Any, group: Any, mode: str | None) -> Row:
         try:
-            found = os.lstat(path)
-            if self.follow_symlinks and stat.S_ISLNK(found.st_mode) and os.path.exists(path):
-                found = os.stat(path)
+            found = filesystem.lstat(path)
+            if self.follow_symlinks and stat.S_ISLNK(found.st_mode):
+                found = _followed(path, found)
         except (FileNotFoundError, NotADirectoryError):
             return {"directory": "new"}
         changes: Row = {}
@@ -261,14 +270,22 @@ class _Check:
                 wanted += [(name, self._inherited(self.dir_mode)) for name in dirs]
             for name, (user, group, mode) in wanted:
                 path = os.path.join(root, name)
-                if not os.path.lexists(path) or not self._difference(path, user, group, mode):
+                if not filesystem.lexists(path) or not self._difference(path, user, group, mode):
                     continue
                 check_cancelled()
                 try:
                     ret, _ = __salt__["file.check_perms"](path, ret, user, group, mode, None, self.follow_symlinks)
-                except (CommandExecutionError, OSError) as error:
+                except (CommandExecutionError, PathRefused, OSError) as error:
                     errors.append(str(error))
         return ret, errors
+
+
+def _followed(path: str, link: os.stat_result) -> os.stat_result:
+    """Return what a link leads to, else the link: one that leads nowhere, or that is not to be followed."""
+    try:
+        return filesystem.stat(path)
+    except (PathRefused, OSError):
+        return link
 
 
 def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -> Row:
@@ -285,12 +302,12 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
 
 
 def _create(ret: Row, name: str, user: Any, group: Any, dir_mode: str | None, *, makedirs: bool) -> Row:
-    if not os.path.isdir(os.path.dirname(name)):
+    if not filesystem.is_directory(os.path.dirname(name)):
         if not makedirs:
             return failed(ret, f"No directory to create {name} in")
         __salt__["file.makedirs"](path=name, user=user, group=group, mode=dir_mode)
     __salt__["file.mkdir"](name, user=user, group=group, mode=dir_mode)
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         return failed(ret, f"Failed to create directory {name}")
     ret["changes"][name] = {"directory": "new"}
     return ret

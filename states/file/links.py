@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import AsyncStateError, RunCancelled
 
@@ -42,7 +43,7 @@ def symlink(
     if not name:
         return failed(ret, "Must provide name to file.symlink")
     user = owner_of(kwargs, user)
-    if inherit_user_and_group and os.path.islink(name):
+    if inherit_user_and_group and filesystem.is_link(name):
         present = _owner(name)
         user, group = user or present[0], group or present[1]
     user, group = default_owner(user, group)
@@ -52,20 +53,20 @@ def symlink(
     parent = os.path.dirname(name)
     if is_dry_run():
         ret["result"], ret["comment"], ret["changes"] = _symlink_verdict(name, target, force, user, group)
-        if not os.path.isdir(parent):
+        if not filesystem.is_directory(parent):
             ret["comment"] += (
                 f"\n{parent} will be created" if makedirs else f"\nDirectory {parent} for symlink is not present"
             )
         return ret
-    if not os.path.isdir(parent):
+    if not filesystem.is_directory(parent):
         if not makedirs:
             return failed(ret, f"Directory {parent} for symlink is not present")
         __salt__["file.makedirs"](path=name, user=user, group=group, mode=normalize_mode(mode))
-    if os.path.islink(name):
-        if os.path.normpath(os.readlink(name)) == os.path.normpath(target):
+    if filesystem.is_link(name):
+        if os.path.normpath(filesystem.readlink(name)) == os.path.normpath(target):
             return _settle_owner(ret, name, user, group)
         force = True  # a link that leads elsewhere is always replaced
-    elif os.path.lexists(name):
+    elif filesystem.lexists(name):
         problem = _clear_the_way(name, target, backupname, force, atomic, disallow_copy_and_unlink)
         if problem:
             return failed(ret, problem)
@@ -96,12 +97,12 @@ def _own(name: str, user: Any, group: Any) -> bool:
         __salt__["file.lchown"](name, user, group)
     except OSError:
         return False
-    found = os.lstat(name)
+    found = filesystem.lstat(name)
     return (found.st_uid, found.st_gid) == (__salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group))
 
 
 def _is_owned(name: str, user: Any, group: Any) -> bool:
-    found = os.lstat(name)
+    found = filesystem.lstat(name)
     return (found.st_uid, found.st_gid) == (__salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group))
 
 
@@ -119,8 +120,8 @@ def _settle_owner(ret: Row, name: str, user: Any, group: Any) -> Row:
 
 def _symlink_verdict(name: str, target: str, force: bool, user: Any, group: Any) -> Verdict:
     """Return result, comment and changes of a dry run."""
-    if os.path.islink(name):
-        if os.readlink(name) != target:
+    if filesystem.is_link(name):
+        if filesystem.readlink(name) != target:
             return None, f"Link {name} target is set to be changed to {target}", {"change": name}
         if _is_owned(name, user, group):
             return True, f"The symlink {name} is present", {}
@@ -133,7 +134,7 @@ def _symlink_verdict(name: str, target: str, force: bool, user: Any, group: Any)
             ),
             {"ownership": now},
         )
-    if not os.path.lexists(name):
+    if not filesystem.lexists(name):
         return None, f"Symlink {name} to {target} is set for creation", {"new": name}
     if force:
         return (
@@ -155,13 +156,19 @@ def _clear_the_way(
     if backupname is None:
         if force or atomic:
             return ""
-        kind = "File" if os.path.isfile(name) else "Directory" if os.path.isdir(name) else "File system entry"
+        kind = (
+            "File"
+            if filesystem.is_file(name)
+            else "Directory"
+            if filesystem.is_directory(name)
+            else "File system entry"
+        )
         return f"{kind} exists where the symlink {name} should be"
     if not os.path.isabs(backupname):
         if backupname != os.path.basename(backupname):
             return f"Backupname must be an absolute path or a file name: {backupname}"
         backupname = os.path.join(os.path.dirname(os.path.normpath(name)), backupname)
-    if os.path.lexists(backupname):
+    if filesystem.lexists(backupname):
         if not force:
             return f"Symlink & backup dest exists and Force not set. {name} -> {target} - backup: {backupname}"
         __salt__["file.remove"](backupname)
@@ -201,12 +208,12 @@ def hardlink(
         ret["result"], ret["comment"], ret["changes"] = _hardlink_verdict(name, target, force)
         return ret
     for direction, path in (("to", name), ("from", target)):
-        if os.path.isdir(path):
+        if filesystem.is_directory(path):
             return failed(ret, f"Unable to hard link {direction} directory {path}")
-    if not os.path.exists(target):
+    if not filesystem.exists(target):
         return failed(ret, f"Target {target} for hard link does not exist")
     parent = os.path.dirname(name)
-    if not os.path.isdir(parent):
+    if not filesystem.is_directory(parent):
         if not makedirs:
             return failed(ret, f"Directory {parent} for hard link is not present")
         __salt__["file.makedirs"](name, user=user, group=group, mode=normalize_mode(dir_mode))
@@ -214,7 +221,7 @@ def hardlink(
 
 
 def _make_hardlink(ret: Row, name: str, target: str, force: bool) -> Row:
-    exists = os.path.lexists(name)
+    exists = filesystem.lexists(name)
     relinks = exists and __salt__["file.is_hardlink"](name)
     if relinks and _same_file(name, target):
         ret["comment"] = f"Target of hard link {name} is already pointing to {target}"
@@ -225,7 +232,7 @@ def _make_hardlink(ret: Row, name: str, target: str, force: bool) -> Row:
         ret["changes"]["forced"] = "File for hard link was forcibly replaced"
     try:
         if exists:
-            os.remove(name)
+            filesystem.remove(name)
         __salt__["file.link"](target, name)
     except RunCancelled:
         raise
@@ -240,19 +247,19 @@ def _make_hardlink(ret: Row, name: str, target: str, force: bool) -> Row:
 
 
 def _same_file(name: str, target: str) -> bool:
-    one, other = os.lstat(name), os.lstat(target)
+    one, other = filesystem.lstat(name), filesystem.lstat(target)
     return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _hardlink_verdict(name: str, target: str, force: bool) -> Verdict:
     """Return result, comment and changes of a dry run."""
-    if not os.path.exists(target):
+    if not filesystem.exists(target):
         return False, f"Target {target} for hard link does not exist", {}
-    if os.path.isdir(target):
+    if filesystem.is_directory(target):
         return False, f"Unable to hard link from directory {target}", {}
-    if os.path.isdir(name):
+    if filesystem.is_directory(name):
         return False, f"Unable to hard link to directory {name}", {}
-    if not os.path.exists(name):
+    if not filesystem.exists(name):
         return None, f"Hard link {name} to {target} is set for creation", {"new": name}
     if __salt__["file.is_hardlink"](name):
         if _same_file(name, target):

@@ -7,10 +7,11 @@ import os
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __grains__, __salt__
-from asyncstate.errors import AsyncStateError, RunCancelled
+from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
 from .accumulators import accumulated_for
 from .contents import ContentsError, requested_contents
@@ -25,6 +26,9 @@ from .rows import (
     owner_of,
     warn_needless_hash,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
@@ -124,10 +128,10 @@ def managed(
         return failed(ret, str(error))
     replace = replace and bool(source or contents is not None)
     user = owner_of(kwargs, user)
-    if not create and not os.path.isfile(name):
+    if not create and not _is_there(name, filesystem.is_file, follow_symlinks=follow_symlinks):
         ret["comment"] = f"File {name} is not present and is not set for creation"
         return ret
-    problem = _misplaced(name, user, group, context, defaults)
+    problem = _misplaced(name, user, group, context, defaults, follow_symlinks=follow_symlinks)
     if problem:
         return failed(ret, problem)
     context = dict(context or {})
@@ -145,7 +149,7 @@ def managed(
         "ignore_whitespace": ignore_whitespace,
         "ignore_comment_characters": ignore_comment_characters,
     }
-    exists = os.path.exists(name)
+    exists = _is_there(name, filesystem.exists, follow_symlinks=follow_symlinks)
     try:
         if isinstance(source, list) and (replace or not exists):
             source, source_hash = __salt__["file.source_list"](source, source_hash, str(__env__))
@@ -252,6 +256,16 @@ def managed(
         return failed(ret, f"Unable to manage file: {error}")
 
 
+def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) -> bool:
+    """Look where ``name`` leads; a link that may not be followed, and is to be replaced, counts as a file."""
+    try:
+        return look(name)
+    except PathRefused:
+        if follow_symlinks or not filesystem.is_link(name):
+            raise
+        return True
+
+
 def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode: bool) -> str:
     """Return which arguments exclude each other, "" if none do."""
     count = (contents is not None) + (pillar is not None) + (grains is not None)
@@ -266,14 +280,14 @@ def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode
     return ""
 
 
-def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any) -> str:
+def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *, follow_symlinks: bool) -> str:
     """Return why nothing can be managed there, or so, "" if it can."""
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
         return problem
     if not os.path.isabs(name):
         return f"Specified file {name} is not an absolute path"
-    if os.path.isdir(name):
+    if not (filesystem.is_link(name) and not follow_symlinks) and filesystem.is_directory(name):
         return f"Specified target {name} is a directory"
     if context is not None and not isinstance(context, dict):
         return "Context must be formed as a dict"
@@ -358,7 +372,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
         # the copy of a rendered template must outlive this trial: it is given as contents
         trial = {**placement, "signature": None}
         if placement["contents"] is None and placement["sfn"]:
-            trial |= {"contents": Path(placement["sfn"]).read_bytes(), "sfn": ""}
+            trial |= {"contents": filesystem.read_bytes(placement["sfn"]), "sfn": ""}
             trial |= {"source": None, "source_sum": {}, "keep_mode": False}
         __salt__["file.manage_file"](copy, ret=None, backup="", **trial)
         verdict = mod_run_check_cmd(check_cmd, copy)

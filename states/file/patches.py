@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -63,7 +64,7 @@ def patch(
         return failed(ret, str(error))
     if problem:
         return failed(ret, f"Unable to manage file: {problem}")
-    if os.path.isdir(name) and strip is not None:
+    if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")
     with tempfile.TemporaryDirectory(prefix="asyncstate-patch-") as folder:
         try:
@@ -80,12 +81,12 @@ def _unfit(name: str, reject_file: str | None) -> str:
         return "A file/directory to be patched is required"
     if not os.path.isabs(name):
         return f"{name} is not an absolute path"
-    if not os.path.exists(name):
+    if not filesystem.exists(name):
         return f"{name} does not exist"
     if reject_file is not None:
         if not os.path.isabs(reject_file):
             return f"'{reject_file}' is not an absolute path"
-        if not os.path.isdir(os.path.dirname(reject_file)):
+        if not filesystem.is_directory(os.path.dirname(reject_file)):
             return f"Parent directory for reject_file '{reject_file}' either does not exist, or is not a directory"
     return ""
 
@@ -136,7 +137,7 @@ def _apply(ret: Row, patch_file: str, options: list[str], reject_file: str | Non
 
 def _explain(ret: Row, trial: Row, rejects: str, options: list[str], *, kept: bool) -> Row:
     """Tell a patch that is already applied from one that does not fit."""
-    if not os.path.exists(rejects) or os.path.getsize(rejects) == 0:
+    if not filesystem.exists(rejects) or filesystem.stat(rejects).st_size == 0:
         return failed(ret, trial["stderr"] or trial["stdout"])
     backwards = [option for option in options if not option.startswith("-p")]
     reverse = __salt__["file.patch"](ret["name"], rejects, options=[*backwards, "-R", "-f"], dry_run=True)

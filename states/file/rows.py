@@ -8,6 +8,7 @@ import pwd
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def file_problem(name: str) -> str:
     """Return why there is no file to edit at ``name``, "" if there is one."""
     if not os.path.isabs(name):
         return f"Specified file {name} is not an absolute path"
-    if not os.path.exists(name):
+    if not filesystem.exists(name):
         return f"{name}: file not found"
     return ""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -45,7 +44,7 @@ def serialize(
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.serialize")
-    if not create and not os.path.isfile(name):
+    if not create and not filesystem.is_file(name):
         ret["comment"] = f"File {name} is not present and is not set for creation"
         return ret
     formatter = kwargs.pop("formatter", None)
@@ -66,8 +65,8 @@ def serialize(
         )
     old = None
     try:
-        if merge_if_exists and os.path.isfile(name):
-            old = serializers.deserialize(kind, Path(name).read_text(encoding="utf-8"), _options(deserializer_opts))
+        if merge_if_exists and filesystem.is_file(name):
+            old = serializers.deserialize(kind, filesystem.read_bytes(name).decode(), _options(deserializer_opts))
         elif deserializer_opts and not merge_if_exists:
             ret["warnings"] = ["The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."]
         if old is not None:
@@ -156,7 +155,7 @@ def decode(
     if content is False:
         return failed(ret, "Pillar data not found.")
     new = __salt__["hashutil.digest"](__salt__["hashutil.base64_decodestring"](content), checksum)
-    old = __salt__["hashutil.digest_file"](name, checksum) if os.path.isfile(name) else None
+    old = __salt__["hashutil.digest_file"](name, checksum) if filesystem.is_file(name) else None
     if old == new:
         ret["comment"] = "File is in the correct state."
         ret["result"] = True

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__, current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -40,7 +41,7 @@ def _rendered(source: str, source_hash: Any, template: str | None, variables: di
         if __salt__["file.get_hash"](cached, wanted["hash_type"]) != wanted["hsum"]:
             raise CommandExecutionError(f"The checksum of {source} is not {wanted['hsum']}")
     if not template:
-        text = Path(cached).read_text(encoding="utf-8")
+        text = filesystem.read_bytes(cached).decode()
     else:
         try:
             text = current.get().loaders.render_template(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
+
+from asyncstate import filesystem
 
 _HEAD = 512
 _TEXT = bytes(range(32, 127)) + b"\n\r\t\f\b"
@@ -13,7 +14,7 @@ _SHARE = 0.30
 
 def read(name: str) -> str:
     """Return a file's text: UTF-8, else Latin-1."""
-    data = Path(name).read_bytes()
+    data = filesystem.read_bytes(name)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -9,8 +9,9 @@ import sys
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .rows import Row, expand, failed, is_dry_run, new_row
 
@@ -43,7 +44,7 @@ def tidied(
     ret = new_row(name)
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         return failed(ret, f"{name} does not exist or is not a directory.")
     try:
         wanted = [re.compile(pattern) for pattern in _listed(matches, [".*"])]
@@ -87,12 +88,12 @@ def _listed(patterns: Any, default: list[str]) -> list[str]:
 
 def _below(top: str, followlinks: bool) -> Iterator[tuple[str, os.stat_result]]:
     """Yield everything below a directory, the deepest first."""
-    for root, dirs, files in os.walk(top, topdown=False, followlinks=followlinks):
+    for root, dirs, files in filesystem.walk(top, topdown=False, follow=followlinks):
         check_cancelled()
         for entry in [*files, *dirs]:
             path = os.path.join(root, entry)
             try:
-                yield path, os.lstat(path)
+                yield path, filesystem.lstat(path)
             except FileNotFoundError:
                 continue
 
@@ -118,7 +119,7 @@ def _remove_all(ret: Row, doomed: list[str]) -> Row:
         for path in doomed:
             __salt__["file.remove"](path)
             ret["changes"]["removed"].append(path)
-    except CommandExecutionError as error:
+    except (CommandExecutionError, PathRefused) as error:
         return failed(ret, str(error))
     ret["comment"] = f"Removed {len(doomed)} files or directories from directory {ret['name']}"
     return ret
@@ -129,7 +130,7 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
     name = expand(name)
     ret = new_row(name)
     recurse = recurse or ignore_errors
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         ret["comment"] = f"Directory {name} is not present"
         return ret
     if is_dry_run():
@@ -163,7 +164,7 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.retention_schedule")
-    if not os.path.isdir(name):
+    if not filesystem.is_directory(name):
         return failed(ret, "Name provided to file.retention must be a directory")
     moments: dict[str, datetime] = {}
     ignored = []
@@ -205,7 +206,7 @@ def _moment(folder: str, entry: str, strptime_format: str | None, timezone: Any)
     if entry in {".", ".."}:
         return None
     try:
-        return datetime.fromtimestamp(os.lstat(os.path.join(folder, entry)).st_mtime, timezone or UTC)
+        return datetime.fromtimestamp(filesystem.lstat(os.path.join(folder, entry)).st_mtime, timezone or UTC)
     except FileNotFoundError:
         return None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -32,10 +32,10 @@ def absent(name: str, **kwargs: Any) -> Row:
         return failed(ret, f"Specified file {name} is not an absolute path")
     if os.path.normpath(name) in {"/", "//"}:
         return failed(ret, 'Refusing to make "/" absent')
-    if not os.path.lexists(name):
+    if not filesystem.lexists(name):
         ret["comment"] = f"File {name} is not present"
         return ret
-    kind = "directory" if os.path.isdir(name) and not os.path.islink(name) else "file"
+    kind = "directory" if filesystem.is_plain_directory(name) else "file"
     if is_dry_run():
         ret["result"] = None
         ret["comment"] = f"{kind.title()} {name} is set for removal"
@@ -55,7 +55,7 @@ def exists(name: str, **kwargs: Any) -> Row:
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.exists")
-    if not os.path.exists(name):
+    if not filesystem.exists(name):
         return failed(ret, f"Specified path {name} does not exist")
     ret["comment"] = f"Path {name} exists"
     return ret
@@ -67,7 +67,7 @@ def missing(name: str, **kwargs: Any) -> Row:
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.missing")
-    if os.path.exists(name):
+    if filesystem.exists(name):
         return failed(ret, f"Specified path {name} exists")
     ret["comment"] = f"Path {name} is missing"
     return ret
@@ -81,19 +81,19 @@ def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = Fals
         return failed(ret, "Must provide name to file.touch")
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
-    extant = os.path.exists(name)
+    extant = filesystem.exists(name)
     if is_dry_run():
         return _foretold_touch(ret, name, atime, mtime, extant=extant)
     if makedirs:
         __salt__["file.makedirs"](path=name)
-    if not os.path.isdir(os.path.dirname(name)):
+    if not filesystem.is_directory(os.path.dirname(name)):
         return failed(ret, f"Directory not present to touch file {name}")
     ret["result"] = __salt__["file.touch"](name, atime, mtime)
     if not extant and ret["result"]:
         ret["comment"] = f"Created empty file {name}"
         ret["changes"]["new"] = name
     elif ret["result"]:
-        ret["comment"] = f"Updated times on {'directory' if os.path.isdir(name) else 'file'} {name}"
+        ret["comment"] = f"Updated times on {'directory' if filesystem.is_directory(name) else 'file'} {name}"
         ret["changes"]["touched"] = name
     return ret
 
@@ -104,7 +104,7 @@ def _foretold_touch(ret: Row, name: str, atime: Any, mtime: Any, *, extant: bool
         ret["comment"] = f"File {name} is set to be created"
         ret["changes"] = {"new": name}
         return ret
-    found = os.lstat(name)
+    found = filesystem.lstat(name)
     if (atime is not None and str(atime) != str(found.st_atime)) or (
         mtime is not None and str(mtime) != str(found.st_mtime)
     ):
@@ -142,7 +142,7 @@ def copy_(
         return failed(ret, "Must provide name to file.copy")
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
-    if not os.path.exists(source):
+    if not filesystem.exists(source):
         return failed(ret, f'Source file "{source}" is not present')
     if preserve:
         user, group, mode = (__salt__[f"file.get_{what}"](source) for what in ("user", "group", "mode"))
@@ -151,16 +151,16 @@ def copy_(
         problem = missing_accounts(user, group)
         if problem:
             return failed(ret, problem)
-        mode = normalize_mode(mode) or __salt__["file.get_mode"](source)
-    if os.path.isdir(name) and subdir:
+        mode = normalize_mode(mode) or _mode_of(source)
+    if filesystem.is_directory(name) and subdir:
         name = os.path.join(name, os.path.basename(source))
-    occupied = os.path.lexists(name)
+    occupied = filesystem.lexists(name)
     if occupied and not force:
         ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
         return ret
     if occupied and _holds(name, source):
         return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
-    if occupied and os.path.isfile(name) and os.path.isfile(source) and _same_content(name, source):
+    if occupied and filesystem.is_file(name) and filesystem.is_file(source) and _same_content(name, source):
         ret["comment"] += " - files are identical but force flag is set"
     if is_dry_run():
         ret["comment"] = f'File "{source}" is set to be copied to "{name}"'
@@ -169,7 +169,7 @@ def copy_(
     if occupied and not _removed(name):
         return failed(ret, f'Failed to delete "{name}" in preparation for forced move')
     parent = os.path.dirname(name)
-    if not os.path.isdir(parent):
+    if not filesystem.is_directory(parent):
         if not makedirs:
             return failed(ret, f"The target directory {parent} is not present")
         __salt__["file.makedirs"](name, user=user, group=group, mode=dir_mode or _directory_mode(mode))
@@ -178,9 +178,9 @@ def copy_(
 
 def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, *, preserve: bool) -> Row:
     try:
-        if os.path.isdir(source):
-            shutil.copytree(source, name, symlinks=True)
-            for root, dirs, files in os.walk(name):
+        if filesystem.is_directory(source):
+            filesystem.copy_tree(source, name)
+            for root, dirs, files in filesystem.walk(name):
                 for entry in [*dirs, *files]:
                     __salt__["file.lchown"](os.path.join(root, entry), user, group)
         elif preserve:
@@ -190,7 +190,7 @@ def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, 
                 name, source, None, None, {}, user, group, mode, None, str(__env__), ""
             )
             if not placed["result"]:
-                if not os.path.lexists(name):
+                if not filesystem.lexists(name):
                     return failed(ret, placed["comment"])
                 ret["changes"][name] = source
                 return failed(ret, f"{ret['comment']}; {placed['comment']}")
@@ -199,7 +199,7 @@ def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, 
             if mode != mode_of_copy:
                 ret["changes"]["mode"] = mode
         ret["changes"][name] = source
-        if os.path.isdir(source) and not preserve:
+        if filesystem.is_directory(source) and not preserve:
             checked, _ = __salt__["file.check_perms"](name, None, user, group, mode)
             ret["changes"].update(checked["changes"])
             if not checked["result"]:
@@ -207,6 +207,14 @@ def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, 
     except (CommandExecutionError, OSError):
         return failed(ret, f'Failed to copy "{source}" to "{name}"')
     return ret
+
+
+def _mode_of(source: str) -> str:
+    """Return the mode a copy gets: without the set-id bits of another user's file, which now has another owner."""
+    mode = str(__salt__["file.get_mode"](source))
+    if filesystem.stat(source).st_uid in (0, os.geteuid()):
+        return mode
+    return f"{int(mode, 8) & ~0o6000:04o}"
 
 
 def _same_content(one: str, other: str) -> bool:
@@ -222,7 +230,7 @@ def _directory_mode(mode: Any) -> str | None:
 
 def _holds(name: str, source: str) -> bool:
     """Tell whether to remove ``name`` would be to remove ``source``."""
-    if os.path.islink(name):
+    if filesystem.is_link(name):
         return False
     inner, outer = os.path.realpath(source), os.path.realpath(name)
     return inner == outer or inner.startswith(f"{outer}/")
@@ -244,10 +252,10 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         return failed(ret, "Must provide name to file.rename")
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
-    if not os.path.lexists(source):
+    if not filesystem.lexists(source):
         ret["comment"] = f'Source file "{source}" has already been moved out of place'
         return ret
-    occupied = os.path.lexists(name)
+    occupied = filesystem.lexists(name)
     if occupied and not force:
         ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
         return ret
@@ -260,7 +268,7 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     if occupied and not _removed(name):
         return failed(ret, f'Failed to delete "{name}" in preparation for forced move')
     parent = os.path.dirname(name)
-    if not os.path.isdir(parent):
+    if not filesystem.is_directory(parent):
         if not makedirs:
             return failed(ret, f"The target directory {parent} is not present")
         __salt__["file.makedirs"](path=name)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .cleaning import clean_directory, required_files
 from .directory import directory
@@ -14,6 +15,9 @@ from .links import symlink
 from .managed import managed
 from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
 from .salttree import TreeContent, existing_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def recurse(
@@ -67,8 +71,8 @@ def recurse(
         sources = existing_sources(source)
     except CommandExecutionError as error:
         return failed(ret, f"Recurse failed: {error}")
-    if not os.path.isdir(name):
-        if os.path.exists(name):
+    if not filesystem.is_directory(name):
+        if filesystem.exists(name):
             return failed(ret, f"The path {name} exists and is not a directory")
         if not is_dry_run():
             __salt__["file.makedirs_perms"](name=name, user=user, group=group, mode=dir_mode)
@@ -78,19 +82,21 @@ def recurse(
     parts = _Parts(ret, clean=clean)
     for path in sorted(content.directories):
         if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):
-            parts.merge(path, directory(path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True))
+            parts.take(path, directory, path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True)
     passed = {key: value for key, value in kwargs.items() if key != "makedirs"}
     for path, url in sorted(content.files.items()):
         check_cancelled()
         if (
             replace
-            and os.path.isdir(path)
+            and filesystem.is_directory(path)
             and not parts.make_way(
                 path, "Replacing directory {} with a file", "Replaced directory with a new file", os.path.isfile
             )
         ):
             continue
-        row = managed(
+        parts.take(
+            path,
+            managed,
             path,
             source=url,
             keep_source=keep_source,
@@ -105,10 +111,10 @@ def recurse(
             backup=backup,
             **passed,
         )
-        parts.merge(path, row)
     for path, target in sorted(content.links.items()):
-        row = symlink(path, target, makedirs=True, force=force_symlinks, user=user, group=group, mode=sym_mode)
-        parts.merge(path, row)
+        parts.take(
+            path, symlink, path, target, makedirs=True, force=force_symlinks, user=user, group=group, mode=sym_mode
+        )
     if clean:
         keep = [*content.keep, *required_files(name, require)]
         parts.cleaned(clean_directory(name, keep, exclude_pat))
@@ -123,6 +129,14 @@ class _Parts:
         self.clean = clean
         self.comments: dict[str, list[str]] = {}
 
+    def take(self, path: str, state: Callable[..., Row], *args: Any, **kwargs: Any) -> None:
+        """Run the state of one part; one that is refused does not hold up the others."""
+        try:
+            row = state(*args, **kwargs)
+        except PathRefused as error:
+            row = failed(new_row(path), str(error))
+        self.merge(path, row)
+
     def merge(self, path: str, row: Row) -> None:
         """Take over a part's changes; its comment if it is not simply right; the worse of the results."""
         if row["result"] is False or self.ret["result"] is True:
@@ -134,7 +148,7 @@ class _Parts:
 
     def make_way(self, path: str, would: str, did: str, is_right: Any) -> bool:
         """With ``clean``, remove what is of the wrong kind. False in a dry run: then nothing more is known."""
-        if not self.clean or not os.path.exists(path) or is_right(path):
+        if not self.clean or not filesystem.exists(path) or is_right(path):
             return True
         if is_dry_run():
             self.merge(path, {"changes": {}, "result": None, "comment": would.format(path)})
