@@ -133,7 +133,7 @@ def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator
 
 def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:
     """Refuse what was reached by ``path`` if it is a hard link somebody else than its owner can have made."""
-    if found.st_nlink == 1 or not stat.S_ISREG(found.st_mode) or not trust.is_root():
+    if found.st_nlink <= 1 or not stat.S_ISREG(found.st_mode) or not trust.is_root():
         return
     reached = steps.walk(absolute(path), follow=follow)
     try:
