@@ -153,8 +153,27 @@ class StateRuntime:
         ids: Sequence[str] = (),
     ) -> Plan:
         """Do what `compile` does, in the calling thread."""
+        self._need_a_tree()
         with self.host.enter():
             return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+
+    def _need_a_tree(self) -> None:
+        """Raise CompileError where there is no folder to look for SLS files in."""
+        settings = self.settings
+        roots = [root for roots in settings.file_roots.values() for root in roots if "__env__" not in root]
+        if not roots or any(os.path.isdir(root) for root in roots):
+            return
+        origin = settings.origins.get("file_roots")
+        named = f"named by {origin}" if origin else "the default: no configuration and no --file-root names another one"
+        raise CompileError(
+            [
+                Issue(
+                    f"There is no state tree: {', '.join(dict.fromkeys(roots))} does not exist",
+                    hint=f"it is {named}\nname the folder of your tree with --file-root DIR, or file_roots in "
+                    f"{settings.conf_file}; or create this one, with a top.sls",
+                )
+            ]
+        )
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
         """Compile one file that need not lie in a file root. Raises CompileError; OSError if it cannot be read.

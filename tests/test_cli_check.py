@@ -75,9 +75,9 @@ def run(tree, tmp_path, monkeypatch, capfd):
     for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
 
-    def call(*words, strict=False):
+    def call(*words, strict=False, roots=True):
         monkeypatch.setenv("ASYNCSTATE_STRICT_ARGUMENTS", str(strict))
-        code = main([*map(str, words), "--file-root", str(tree)])
+        code = main([*map(str, words), *(("--file-root", str(tree)) if roots else ())])
         out, errors = capfd.readouterr()
         return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
 
@@ -126,3 +126,36 @@ def test_warnings_alone_are_no_mistake(run, tree):
     assert done.returncode == 0
     assert "1 warning" in done.stdout
     assert "did you mean 'cwd'?" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "apply"])
+@pytest.mark.parametrize("sls", [[], ["web"]])
+def test_a_machine_without_a_tree_is_told_what_was_looked_for_and_what_to_do(tree, run, command, sls, monkeypatch):
+    gone = str(tree / "gone")
+    monkeypatch.setattr("asyncstate.config._DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
+    done = run(command, *sls, roots=False)
+    assert done.returncode == 1
+    assert f"There is no state tree: {gone} does not exist" in done.stdout
+    assert "--file-root DIR" in done.stdout
+
+
+TARGETS = "base:\n  'elsewhere*':\n    - wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "there is no top.sls in {tree} (base); write one, or name one of these: wrong"),
+        ({"top.sls": TARGETS}, "{tree}/top.sls: its targets are 'elsewhere*'; this machine is "),
+        ({"top.sls": "base:\n  '*': [none]\n", "none.sls": "# nothing\n"}, "assigns none; there are no states in it"),
+    ],
+)
+def test_a_highstate_with_nothing_to_do_says_why(tree, run, files, told):
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    checked, applied = run("check"), run("apply")
+    assert (checked.returncode, applied.returncode) == (1, 2)
+    assert told.format(tree=tree) in checked.stdout
+    assert told.format(tree=tree) in applied.stdout
+    assert "ID: states" not in applied.stdout
+    assert json.loads(run("apply", "--out", "json").stdout)["no_|-states_|-states_|-None"]["result"] is False

@@ -89,3 +89,11 @@ def test_a_cycle_of_a_hundred_thousand_states_is_reported_in_seconds():
     assert issue.message.count("'require'") == 20
     assert issue.message.endswith(f"… and {count - 20} more")
     assert f"… {count - 20} more, and back to s:s0" in issue.hint
+
+
+def test_a_requisite_of_a_whole_id_that_names_one_of_its_states():
+    hint = "'require' stands directly under ID 'web', so each of its states has it, test too"
+    [issue] = mistakes("web:\n  test.nop: []\n  cmd.run: []\n  require: [{test: web}]\n")
+    assert hint in issue.hint
+    [issue] = mistakes("web:\n  test.nop: [{require: [{test: web}]}]\n  cmd.run: []\n")
+    assert "directly" not in issue.hint

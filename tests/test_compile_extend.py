@@ -104,3 +104,26 @@ def test_extending_by_name_many_times_stays_cheap():
     extend = "".join(f"  /n{i}: {{test: [{{z: {i}}}]}}\n" for i in range(count))
     compiled = compiler({"s": f"include: [t]\nextend:\n{extend}", "t": base}).plan(["s"])
     assert all(chunk.args["z"] == int(chunk.id[1:]) for chunk in compiled.chunks)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("- mode: 1", "- mode: 2", "'mode' of 'file' in state 'a'"),
+        ("- managed", "- absent", "the function of 'file' in state 'a'"),
+        ("- mode: 1", "- mode: 1", ""),
+        ("- mode: 1", "- user: x", ""),
+        ("- require: [b]", "- require: [c]", ""),
+    ],
+)
+def test_two_sls_that_extend_one_argument_otherwise_are_warned_of(first, second, told):
+    tree = {
+        "s": "include: [one, two]\na: {file.managed: []}\nb: test.nop\nc: test.nop\n",
+        "one": f"include: [s]\nextend:\n  a:\n    file:\n      {first}\n",
+        "two": f"include: [s]\nextend:\n  a:\n    file:\n      {second}\n",
+    }
+    found = [issue for issue in plan(tree).warnings if "extended" in issue.message]
+    assert len(found) == bool(told)
+    for issue in found:
+        assert issue.message == f"{told} is extended in SLS 'one' and, otherwise, in SLS 'two': the latter counts"
+        assert issue.file.endswith("two.sls")

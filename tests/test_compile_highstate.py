@@ -218,3 +218,24 @@ def test_an_empty_sls_gives_nothing():
     compiled = plan({"s": "# nothing\n"})
     assert compiled.chunks == ()
     assert compiled.rows == {}
+
+
+@pytest.mark.parametrize(("path", "name"), [("a.b", "a.b"), ("v1.2/init", "v1.2"), ("x.y/z", "x.y.z")])
+@pytest.mark.parametrize("asked", ["", "include"])
+def test_a_period_in_a_file_name_is_named_as_the_cause(path, name, asked):
+    tree = {f"{path}.sls": "x: test.nop\n", "s": f"include: ['{name}']\n"}
+    [issue] = mistakes(tree, sls=["s"] if asked else [name])
+    assert f"there is a file {path}.sls" in issue.hint
+    assert f"means {name.replace('.', '/')}.sls" in issue.hint
+    assert "did you mean" not in issue.hint
+
+
+def test_the_first_of_two_ids_in_one_file_counts_if_asked_for():
+    text = "a:\n  test.nop: []\n{% for n in [1] %}\na:\n  test.fail_without_changes: []\n{% endfor %}\nb: test.nop\n"
+    assert "found conflicting ID 'a'" in messages(text)[0]
+    compiled = plan(text, duplicate_ids="first")
+    assert [(chunk.id, chunk.fun, chunk.line) for chunk in compiled.chunks] == [("a", "nop", 2), ("b", "nop", 7)]
+    told = "ID 'a' in SLS 'base:s' is ignored: the same file has it first, in line 1"
+    assert [(issue.message, issue.line) for issue in compiled.warnings] == [(told, 4)]
+    assert "found conflicting ID 'x'" in messages("a: {test.nop: [{x: {x: 1, x: 2}}]}\n", duplicate_ids="first")[0]
+    assert "found conflicting ID 'include'" in messages("include: []\ninclude: []\n", duplicate_ids="first")[0]

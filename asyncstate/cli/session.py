@@ -110,7 +110,8 @@ class Session:
 
         async with StateRuntime(self.settings) as runtime:
             plan = await planned(runtime)
-            self._warn(plan.warnings)
+            if plan.chunks or self.console.out != "human":
+                self._warn(plan.warnings)
             self._announce_unknown(plan)
             run = runtime.run(
                 plan,
@@ -168,7 +169,11 @@ class Session:
         console = self.console
         if not report.rows and not report.not_started:
             self._warn([Issue("no states: the tree is empty", hint="name an SLS, or see: asyncstate show top")])
-        if console.out == "human":
+        if console.out == "human" and plan is not None and plan.rows and not plan.chunks and plan.warnings:
+            from asyncstate.report.issues import warning_lines
+
+            console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
+        elif console.out == "human":
             console.lines(self._human(report, plan))
         elif console.out != "jsonl":
             console.data(report.rows)

@@ -26,6 +26,7 @@ from asyncstate.compile.salt_sources import SaltSources
 from asyncstate.compile.stages import add_stages, effective_stages
 from asyncstate.compile.verify import sound_part, verify_high
 from asyncstate.compile.wiring import Wiring
+from asyncstate.errors import Issue
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
@@ -156,19 +157,28 @@ class Compiler:
             return self._plan(HighData(copied | special, findings), self._env(None))
 
     def _plan_highstate(self, saltenv: str, exclude: Sequence[Any] | str, only_ids: Sequence[str]) -> Plan:
-        from asyncstate.sources.topfile import NO_STATES, matches, no_states_row  # noqa: PLC0415 - as above
+        from asyncstate.sources.topfile import NO_MATCH, NO_STATES, matches  # noqa: PLC0415 - as above
 
         top = self.top()
         if top.failure:
-            return _rows_only(no_states_row(top.failure), saltenv)
+            return self._nothing(top.failure, top, saltenv)
         selection = matches(top, self._matcher, self._opts)
         if not selection:
-            return _rows_only(no_states_row(), saltenv)
+            return self._nothing(NO_MATCH, top, saltenv)
         high = self._build(selection, exclude)
         high.findings.warnings[:0] = top.warnings
         if not high.data and not high.findings.errors:
-            return _rows_only(no_states_row(NO_STATES), saltenv)
+            assigned = ", ".join(dict.fromkeys(sls for names in selection.values() for sls in names))
+            return self._nothing(NO_STATES, top, saltenv, f"the top file assigns {assigned}; there are no states in it")
         return self._plan(high, saltenv, only_ids)
+
+    def _nothing(self, comment: str, top: Top, saltenv: str, why: str = "") -> Plan:
+        """Return the plan that is Salt's one failed row, with a mistake that says what was looked for, and where."""
+        from asyncstate.sources.topfile import no_states_row, why_nothing  # noqa: PLC0415 - as above
+
+        hint = why or why_nothing(top, self._file_client, self._opts, str(self._opts.get("id", "")))
+        issue = Issue(comment, hint=hint, mistake=True)
+        return _rows_only(no_states_row(comment), saltenv, (*top.warnings, issue))
 
     def _build(
         self, selection: Mapping[str, Sequence[str]], exclude: Sequence[Any] | str, client: FileClient | None = None
@@ -331,5 +341,6 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str) -> Plan:
-    return Plan((), (), (), (), Dag(), rows=rows, saltenv=saltenv, digest=plan_digest((), (), Dag()))
+def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str, warnings: tuple[Issue, ...]) -> Plan:
+    digest = plan_digest((), (), Dag())
+    return Plan((), (), (), (), Dag(), rows=rows, warnings=warnings, saltenv=saltenv, digest=digest)

@@ -35,10 +35,21 @@ def report_cycle(wiring: Wiring, findings: Findings) -> None:
     places = [f"{after.place} waits for {before.place} ({kind})" for after, kind, before in shortest[:_SHOWN]]
     if len(shortest) > _SHOWN:
         places.append(f"… {len(shortest) - _SHOWN} more, and back to {shortest[0][2].place}")
+    places += _of_its_own(shortest, findings)
     findings.cyclic = True
     file, line = shortest[0][0].file, shortest[0][0].line
     message = f"Recursive requisites were found: {', '.join(shown)}"
     findings.error_at(message, file, line, "\n    ".join(["the shortest cycle:", *places]))
+
+
+def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
+    """Say so where a requisite of a whole ID names a state of that ID."""
+    return [
+        f"'{kind}' stands directly under ID '{after.id}', so each of its states has it, {after.state} too: write it "
+        "under the state that is to wait"
+        for after, kind, before in links[:1]
+        if len(links) == 1 and after is before and after.id in findings.shared_requisites
+    ]
 
 
 def _first_cycle(wiring: Wiring) -> list[int]:

@@ -115,6 +115,7 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
     if shared:
         if not modules:
             findings.error(f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)
+        findings.shared_requisites.add(id_)
         _share_requisites(body, modules, shared)
     body.setdefault("__sls__", sls)
     body.setdefault("__env__", env)

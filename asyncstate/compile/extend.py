@@ -96,7 +96,28 @@ def reconcile_extends(high: HighData, findings: Findings) -> None:
         for declaration in declared
         for name, body in declaration.items()
     ]
+    _warn_of_rivals(high.data, extensions, findings)
     apply_extensions(high, extensions, findings)
+
+
+def _warn_of_rivals(data: dict[Any, Any], extensions: list[Extension], findings: Findings) -> None:
+    """Warn where two SLS give one argument of a state different values: which counts depends on their order."""
+    given: dict[tuple[Any, str, Any], tuple[Any, Extension]] = {}
+    for extension in extensions:
+        for module, arguments in extension.states.items() if not extension.void and extension.name in data else ():
+            for argument in arguments if isinstance(arguments, list) else ():
+                key, value = next(iter(argument.items())) if isinstance(argument, dict) and argument else ("", argument)
+                if isinstance(value, list) and key in REQUISITE_KEYWORDS:
+                    continue  # these add up
+                before, first = given.get((extension.name, module, key), (value, extension))
+                given[extension.name, module, key] = value, extension
+                if first.sls != extension.sls and before != value:
+                    what = f"'{key}'" if key else "the function"
+                    message = (
+                        f"{what} of '{module}' in state '{extension.name}' is extended in SLS '{first.sls}' and, "
+                        f"otherwise, in SLS '{extension.sls}': the latter counts"
+                    )
+                    findings.warn(message, env=extension.env, sls=extension.sls, id_="extend", state=extension.name)
 
 
 def excluded_by_name(high: HighData) -> set[Any]:

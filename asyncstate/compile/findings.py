@@ -34,6 +34,8 @@ class Findings:
         self.errors: list[Issue] = []
         self.warnings: list[Issue] = []
         self.cyclic = False
+        self.shared_requisites: set[Any] = set()
+        """IDs under which a requisite stands directly, so that each of their states has it."""
         self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
     def opened(self, env: str, sls: str, path: str, line_of: Callable[..., int] = _no_line) -> None:

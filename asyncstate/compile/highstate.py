@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.declarations import normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
+from asyncstate.nearest import nearest
+from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,6 +183,10 @@ class HighStateBuilder:
             self._findings.error_at(message, file.path, 0)
             return None
         self._findings.opened(env, sls, file.path, rendered.line_of)
+        for id_, line in getattr(rendered, "repeated", ()):
+            first = rendered.line_of(id_)
+            message = f"ID '{id_}' in SLS '{env}:{sls}' is ignored: the same file has it first, in line {first}"
+            self._findings.warn_at(message, file.path, line)
         return rendered.data
 
     def _missing(self, sls: str, env: str, chain: list[str], *, named: bool) -> None:
@@ -272,11 +278,18 @@ class HighStateBuilder:
         return [name] if name in known else []
 
     def _nearest(self, sls: str, env: str) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415 - only for an error message
-
-        names = self._listings.get(env, ([], set()))[0]
-        near = get_close_matches(sls, names, 1)
-        return f"did you mean '{near[0]}'?" if near else ""
+        """Say what may have been meant by an SLS that is not there, or why one whose file is there cannot be named."""
+        self._expand(sls, env)  # lists the environment
+        near = nearest(sls, self._listings[env][0])
+        if not near:
+            return ""
+        if self._file_client.sls_file(near, env) is not None:
+            return f"did you mean '{near}'?"
+        path = next(path for path in self._file_client.list_files(env) if sls_names([path]) == [near])
+        return (
+            f"there is a file {path}, but no SLS can be named in whose file or folder name is a period: '{near}' means "
+            f"{near.replace('.', '/')}.sls. Rename it"
+        )
 
     def _number(self, unit: _Sls) -> None:
         """Give every state of a finished SLS without an ``order`` the next number; includes were numbered before."""

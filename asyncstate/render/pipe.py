@@ -42,9 +42,12 @@ class Stage(NamedTuple):
 
 
 class Rendered:
-    """The data a file renders to, and where its keys stand in the file."""
+    """The data a file renders to, and where its keys stand in the file.
 
-    __slots__ = ("_lines", "_source", "_text", "data")
+    ``repeated`` are IDs that it declares once more, with their lines in the file; the first declaration counts.
+    """
+
+    __slots__ = ("_lines", "_source", "_text", "data", "repeated")
 
     def __init__(
         self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None, text: str = ""
@@ -53,6 +56,7 @@ class Rendered:
         self._lines = lines
         self._source = source
         self._text = text
+        self.repeated: list[tuple[Any, int]] = []
 
     def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
         """Return the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
@@ -113,7 +117,8 @@ def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
     pipe = _shebang(text)
     if pipe is None:
         pipe = str(context.opts.get("renderer") or _DEFAULT)
-    return _run(parse_pipe(pipe, context), text, context, template_env="jinja_sls_env")
+    first_wins = context.opts.get("duplicate_ids") == "first" and not context.ordered
+    return _run(parse_pipe(pipe, context), text, context, template_env="jinja_sls_env", first_wins=first_wins)
 
 
 def render_text(text: str, context: RenderContext, pipe: str | None = "jinja", template_env: str = "jinja_env") -> Any:
@@ -178,8 +183,12 @@ def _shebang(text: str) -> str | None:
     return text.partition("\n")[0][2:].strip() or None
 
 
-def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env: str) -> Rendered:
+def _run(
+    stages: list[Stage], text: str, context: RenderContext, *, template_env: str, first_wins: bool = False
+) -> Rendered:
     """Send text through the stages, keeping track of what becomes of its lines."""
+    mapping = OrderedDict if context.ordered else dict
+    repeated: list[tuple[Any, int]] = []
     data: Any = text
     lines: KeyLines | None = None
     source: SourceLines | None = None
@@ -193,13 +202,15 @@ def _run(stages: list[Stage], text: str, context: RenderContext, *, template_env
         try:
             if stage.name == "yaml" and isinstance(data, str):
                 read = data
-                document = parse_document(data, context.path, mapping=OrderedDict if context.ordered else dict)
-                data, lines = document.data or {}, document.lines
+                document = parse_document(data, context.path, mapping=mapping, first_wins=first_wins)
+                data, lines, repeated = document.data or {}, document.lines, document.repeated
             else:
                 data = _other(stage, data, context)
         except RenderError as error:
             raise _at_source(error, source, context) from error.__cause__
-    return Rendered({} if data is None else data, lines, source, read)
+    rendered = Rendered({} if data is None else data, lines, source, read)
+    rendered.repeated = [(key, source.line(line) if source else line) for key, line in repeated]
+    return rendered
 
 
 def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -> str:

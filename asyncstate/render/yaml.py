@@ -31,25 +31,32 @@ _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illega
 
 
 class Document:
-    """A parsed document: its ``data``, and the ``lines`` of the keys of its two outermost levels."""
+    """A parsed document: its ``data``, and the ``lines`` of the keys of its two outermost levels.
 
-    __slots__ = ("data", "lines")
+    ``repeated`` are the keys that the outermost mapping has once more, with their lines, where that is allowed.
+    """
 
-    def __init__(self, data: Any, lines: KeyLines) -> None:
+    __slots__ = ("data", "lines", "repeated")
+
+    def __init__(self, data: Any, lines: KeyLines, repeated: list[tuple[Any, int]]) -> None:
         self.data = data
         self.lines = lines
+        self.repeated = repeated
 
 
-def parse_document(text: str, name: str = "", *, mapping: type[dict[Any, Any]] = dict) -> Document:
+def parse_document(
+    text: str, name: str = "", *, mapping: type[dict[Any, Any]] = dict, first_wins: bool = False
+) -> Document:
     """Read the one YAML document in ``text``; an empty one has the data None.
 
-    ``name`` is the file errors are told for. Raises RenderError, whose ``line`` counts in ``text``.
+    ``name`` is the file errors are told for; of keys that the outermost mapping has twice the first counts with
+    ``first_wins``. Raises RenderError, whose ``line`` counts in ``text``.
     """
     try:
         if len(text) < _LARGE:
-            return _compose(text, mapping)
+            return _compose(text, mapping, first_wins=first_wins)
         with rare_collections():
-            return _compose(text, mapping)
+            return _compose(text, mapping, first_wins=first_wins)
     except ReaderError as error:
         raise _unreadable(error, text, name) from None
     except UnicodeEncodeError as error:
@@ -74,9 +81,9 @@ def dump_yaml(data: Any, *, flow: bool | None = None) -> str:
     return dump(data, flow)
 
 
-def _compose(text: str, mapping: type[dict[Any, Any]]) -> Document:
-    composer = Composer(_EventParser(text).get_event, mapping)
-    return Document(composer.single_document(), composer.lines)
+def _compose(text: str, mapping: type[dict[Any, Any]], *, first_wins: bool) -> Document:
+    composer = Composer(_EventParser(text).get_event, mapping, first_wins=first_wins)
+    return Document(composer.single_document(), composer.lines, composer.repeated)
 
 
 def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderError:

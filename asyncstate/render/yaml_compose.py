@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Mark = Any  # libyaml's marks and PyYAML's own are two classes with the same attributes
 
 _ABSENT: Final = object()
+_NO_IDS: Final = frozenset({"include", "extend", "exclude"})
 _IN_MAPPING: Final = "while constructing a mapping"
 
 
@@ -67,14 +68,14 @@ class KeyLines:
             self._enter(index, top, waiting)
             waiting.clear()
             top.append(key)
-            index[key,] = line + 1
+            index.setdefault((key,), line + 1)
         self._enter(index, top, waiting)
         return index
 
     def _enter(self, index: dict[tuple[Any, ...], int], top: list[Any], keys: list[tuple[Any, int]]) -> None:
         """Note the keys that stand right below the last of ``top``."""
         for name, at in keys:
-            index[top[-1], name] = at
+            index.setdefault((top[-1], name), at)
             self._below.setdefault(top[-1], []).append((name, at))
 
 
@@ -82,12 +83,21 @@ class Composer:
     """Builds the data of one document from a parser's events.
 
     Mappings become ``mapping``; an alias yields the very object of its anchor, as in Salt. Raises PyYAML's
-    MarkedYAMLError with Salt's wording.
+    MarkedYAMLError with Salt's wording, also for a key that a mapping has twice. With ``first_wins`` the outermost
+    mapping may: the first counts, and ``repeated`` has the others with their lines.
     """
 
-    def __init__(self, next_event: Callable[[], Any], mapping: type[dict[Any, Any]] = dict) -> None:
+    def __init__(
+        self,
+        next_event: Callable[[], Any],
+        mapping: type[dict[Any, Any]] = dict,
+        *,
+        first_wins: bool = False,
+    ) -> None:
         self._next_event = next_event
         self._mapping = mapping
+        self._first_wins = first_wins
+        self.repeated: list[tuple[Any, int]] = []
         self._anchors: dict[str, Any] = {}
         self._anchor_marks: dict[str, Mark] = {}
         self._merges: dict[int, list[tuple[dict[Any, Any], Mark]]] = {}
@@ -168,7 +178,11 @@ class Composer:
                     raise _no_constructor(value.tag, event.start_mark)
                 try:
                     if key in container:
-                        raise _conflict(key, start, key_event.start_mark)
+                        if not self._first_wins or len(stack) > 1 or key in _NO_IDS:
+                            raise _conflict(key, start, key_event.start_mark)
+                        self.repeated.append((key, key_event.start_mark.line + 1))
+                        key = _ABSENT
+                        continue
                 except TypeError:
                     raise _unacceptable(key, start, key_event) from None
                 container[key] = value

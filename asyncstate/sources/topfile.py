@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 NO_STATES_TAG = "no_|-states_|-states_|-None"
 NO_MATCH = "No Top file or master_tops data matches found. Please see master log for details."
 NO_STATES = "No states found for this minion"
+_SHOWN = 5
 _NO_TARGETS = "Unable to render top file: Unable to render top file. No targets found."
 
 
@@ -78,6 +79,22 @@ def no_states_row(comment: str = NO_MATCH) -> dict[str, dict[str, Any]]:
     """Return the rows of a highstate that has nothing to do, in Salt's shape: one failed row without an ID."""
     row = {"result": False, "comment": comment, "name": "No States", "changes": {}, "__run_num__": 0}
     return {NO_STATES_TAG: row}
+
+
+def why_nothing(top: Top, fileclient: FileClient, opts: Mapping[str, Any], id_: str) -> str:
+    """Say which top files were looked for and where, whom they are for, and what to do next."""
+    relpath = top_path(opts)
+    files = [path for env in top.envs if (path := fileclient.find(relpath, env))]
+    if files:
+        targets = ", ".join(repr(str(target)) for section in top.sections.values() for target in section)
+        whom = f"its targets are {targets}" if targets else "it has no targets"
+        return f"{', '.join(files)}: {whom}; this machine is {id_!r}. See: asyncstate show top"
+    roots = ", ".join(f"{root} ({env})" for env in top.envs for root in fileclient.roots(env))
+    names = [sls for env in top.envs for sls in fileclient.list_states(env)]
+    there = f"name one of these: {', '.join(names[:_SHOWN])}{' …' if len(names) > _SHOWN else ''}" if names else ""
+    return "; ".join(
+        filter(None, (f"there is no {relpath} in {roots}", f"write one{', or ' + there if there else ''}"))
+    )
 
 
 def environments(fileclient: FileClient, opts: Mapping[str, Any]) -> list[str]:
