@@ -122,7 +122,8 @@ def test_what_salt_loads_and_what_it_says_of_the_rest(salt_table, name, reason):
         assert not salt_table.has(name)
         with pytest.raises(FunctionNotFound) as caught:
             salt_table.get(name)
-        assert caught.value.reason == reason
+        # Behind Salt's sentence stands the place of a key that is not there.
+        assert caught.value.reason.partition(" (/")[0] == reason
 
 
 def test_refusals_are_kept_by_file(salt_table):
@@ -322,7 +323,11 @@ async def test_an_error_while_loading_on_the_loop_is_a_refusal(tree):
     tree.add("_modules/asking.py", "def __virtual__(): return __salt__['helper.there']()\n")
     async with tree.attached() as host:
         assert not host.loaders["modules"].has("asking.f")
-        assert host.loaders["modules"].reason("asking.f").endswith("Module will not be loaded: not today")
+        assert (
+            host.loaders["modules"]
+            .reason("asking.f")
+            .endswith(f"Module will not be loaded: not today ({tree.root}/_modules/helper.py, line 1)")
+        )
 
 
 def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):

@@ -158,6 +158,15 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
             raise AttributeError(name)
         return ModuleView(self, name)
 
+    def __missing_reason__(self, name: str) -> str:
+        """Say why there is no function or module of that name, for the error of a template that asked for it."""
+        try:
+            self._loader.get(name)
+        except FunctionNotFound as missing:
+            hint = f"; did you mean {missing.suggestion!r}?" if missing.suggestion else ""
+            return f"{self._label.strip('_')} has no {name!r}: {missing.reason.rstrip('.')}{hint}"
+        return ""
+
     def __deepcopy__(self, memo: dict[int, Any]) -> FunctionMap:
         return self
 
@@ -190,6 +199,10 @@ class ModuleView:
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         return self._functions[f"{self._module}.{name}"]
+
+    def __missing_reason__(self, name: str) -> str:
+        """Say why there is no such function."""
+        return self._functions.__missing_reason__(f"{self._module}.{name}")
 
     def __repr__(self) -> str:
         return f"<module {self._module}>"

@@ -20,11 +20,16 @@ ENTRY_POINT_GROUP = "asyncstate.loader"
 
 
 class PluginFolder(NamedTuple):
-    """A directory of plugins. ``package`` is the import name of that directory, if it is one."""
+    """A directory of plugins. ``package`` is the import name of that directory, if it is one.
+
+    ``neighbours`` are the folders whose files the plugins in it may import by name, each with its kind; None stands for
+    the folder itself, and ``_utils`` and ``_interfaces`` beside it.
+    """
 
     path: str
     package: str | None = None
     bundled: bool = False
+    neighbours: tuple[tuple[str, str], ...] | None = None
 
 
 class PluginFile(NamedTuple):

@@ -194,12 +194,19 @@ def _without_runtime(*_args: Any, **_kwargs: Any) -> Any:
     raise LoaderError("this needs a runtime, and the plugin host has none")
 
 
-def plugin_folders(kind: Kind, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:
+def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:
     """Return where plugins of ``kind`` are looked for, before installed and bundled ones.
 
     The file roots of every environment (base first), then ``<module_dirs>/<kind>`` and ``<module_dirs>/_<kind>``,
     ``<extension_modules>/<kind>``, and the directories of the kind's own option (``states_dirs``, ``module_dirs`` …).
+    Their plugins can import each other, what stands in the folders of ``utils``, and the interfaces of the tree.
     """
+    kinds = dict.fromkeys((kind, "utils", "interfaces"))
+    neighbours = tuple((each, path) for each in kinds for path in _folder_paths(each, opts, file_client))
+    return [PluginFolder(path, neighbours=neighbours) for each, path in neighbours if each == kind]
+
+
+def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[str]:
     paths = [
         os.path.join(root, f"_{kind}")
         for env in sorted(file_client.envs(), key=lambda env: env != "base")
@@ -210,5 +217,5 @@ def plugin_folders(kind: Kind, opts: Mapping[str, Any], file_client: Any) -> lis
         paths += [os.path.join(directory, kind), os.path.join(directory, f"_{kind}")]
     if opts.get("extension_modules"):
         paths.append(os.path.join(opts["extension_modules"], kind))
-    paths += opts.get(_DIRECTORY_OPTION[kind]) or ()
-    return [PluginFolder(str(path)) for path in dict.fromkeys(paths)]
+    paths += next((opts.get(option) or [] for each, option in _DIRECTORY_OPTION.items() if each == kind), [])
+    return list(dict.fromkeys(map(str, paths)))

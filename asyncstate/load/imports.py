@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
 import threading
@@ -18,21 +19,19 @@ from importlib.machinery import (
     ModuleSpec,
     SourceFileLoader,
 )
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.dunders import INJECTED
 from asyncstate.errors import LoaderError
 from asyncstate.load.plugin_log import PluginLogger
-from asyncstate.load.salt_import import PLUGIN_BUILTINS, serve_package
+from asyncstate.load.reasons import told
+from asyncstate.load.salt_import import EXTERNAL, PLUGIN_BUILTINS, serve_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import CodeType, ModuleType
 
-    from asyncstate.load.folders import PluginFile
-
-EXTERNAL = "asyncstate.ext."
-"""Prefix of the module names of plugins that are no part of an installed package."""
+    from asyncstate.load.folders import PluginFile, PluginFolder
 
 
 class ImportRefused(LoaderError):
@@ -43,8 +42,9 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
     """Import ``plugin``, or return what was imported before if the file has not changed since.
 
     Plugins of installed packages are imported under their own names, so that code importing them sees the same module.
-    Others are imported as ``asyncstate.ext.<kind>.<name>_<version>``, with the dunders in their namespace. Nothing is
-    written beside them. Whatever goes wrong becomes ImportRefused. The caller holds ``plugin_lock``.
+    Others are imported as ``asyncstate.ext.<kind>.<name>_<version>``, with the dunders in their namespace, and can
+    import the files of their neighbouring folders (`neighbours`). Nothing is written beside them. Whatever goes wrong
+    becomes ImportRefused. The caller holds ``plugin_lock``.
 
     Both kinds can import ``salt``; what comes with this package cannot, and need not.
     """
@@ -53,9 +53,9 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
             if not plugin.folder.bundled:
                 serve_package(str(plugin.folder.package).rpartition(".")[0] or str(plugin.folder.package))
             return _import_packaged(plugin.import_name)
-        return _import_external(plugin, kind)
+        return import_external(plugin, kind)
     except (Exception, SystemExit) as error:
-        raise ImportRefused(_reason(error)) from error
+        raise ImportRefused(told(error, plugin.source)) from error
 
 
 def _import_packaged(name: str) -> ModuleType:
@@ -65,11 +65,15 @@ def _import_packaged(name: str) -> ModuleType:
     return module
 
 
-def _import_external(plugin: PluginFile, kind: str) -> ModuleType:
-    name = f"{EXTERNAL}{kind}.{plugin.name}_{_version(plugin)}"
+def import_external(plugin: PluginFile, kind: str) -> ModuleType:
+    """Import a file that is no part of an installed package. Raises what importing it raises."""
+    base = f"{EXTERNAL}{kind}.{plugin.name}_{_version(plugin, kind)}"
+    before = name = _newest.get(base, base)
     module = sys.modules.get(name)
     if module is not None:
-        return module
+        if is_current(name):
+            return module
+        name = f"{base}_{next(_generations)}"
     spec = importlib.util.spec_from_file_location(
         name,
         plugin.source,
@@ -81,23 +85,72 @@ def _import_external(plugin: PluginFile, kind: str) -> ModuleType:
     _install_finder()
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    origins[name] = Origin(plugin, kind, base, {})
+    _newest[base] = name
     try:
         spec.loader.exec_module(module)
     except BaseException:
         sys.modules.pop(name, None)
+        origins.pop(name, None)
+        _newest[base] = before
         raise
     return module
 
 
-def _reason(error: BaseException) -> str:
-    if isinstance(error, SystemExit):
-        return f"the module called sys.exit({error.code!r})"
-    return str(error) or type(error).__name__
+class Origin(NamedTuple):
+    """Where an imported plugin comes from. ``needs`` are the neighbours it has imported, by module name."""
+
+    plugin: PluginFile
+    kind: str
+    base: str
+    needs: dict[str, None]
 
 
-def _version(plugin: PluginFile) -> str:
-    """Digest of the file's place and of the time and size of everything it consists of."""
+origins: dict[str, Origin] = {}
+"""Every plugin imported from a file of its own, by the name of its module."""
+_newest: dict[str, str] = {}
+_generations = itertools.count(1)
+
+
+def is_current(name: str) -> bool:
+    """Tell whether nothing that a plugin imported from its neighbours has changed since."""
+    seen = {name}
+    waiting = [*origins[name].needs] if name in origins else []
+    while waiting:
+        needed = waiting.pop()
+        if needed in seen:
+            continue
+        seen.add(needed)
+        origin = origins.get(needed)
+        if origin is None or _newest.get(origin.base, needed) != needed:
+            return False
+        try:
+            version = _version(origin.plugin, origin.kind)
+        except OSError:
+            return False
+        if not origin.base.endswith(version):
+            return False
+        waiting.extend(origin.needs)
+    return True
+
+
+def neighbours_of(folder: PluginFolder, kind: str) -> tuple[tuple[str, str], ...]:
+    """Return the folders, each with its kind, whose files the plugins of ``kind`` in ``folder`` may import by name."""
+    if folder.neighbours is not None:
+        return folder.neighbours
+    beside = os.path.dirname(folder.path)
+    others = (("utils", os.path.join(beside, "_utils")), ("interfaces", os.path.join(beside, "_interfaces")))
+    return ((kind, folder.path), *(other for other in others if other[0] != kind))
+
+
+def _version(plugin: PluginFile, kind: str) -> str:
+    """Digest of the file's place, its neighbours' folders, and the time and size of everything it consists of.
+
+    So two runtimes share what they import from the same folders, and what they import from others they do not.
+    """
     digest = hashlib.sha256(os.path.realpath(plugin.path).encode())
+    for folder in neighbours_of(plugin.folder, kind):
+        digest.update("\0".join(folder).encode() + b"\0")
     for path in _sources(plugin):
         status = os.stat(path)
         digest.update(f"{path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())

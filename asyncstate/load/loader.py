@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound, LoaderError
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
-from asyncstate.load.imports import EXTERNAL, import_plugin, plugin_lock
+from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
 from asyncstate.load.virtual import Verdict, claims_of, evaluate
 from asyncstate.nearest import near_miss, nearest
@@ -368,7 +368,7 @@ def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> 
 
 def _defined_in(namespace: ModuleType, func: Any) -> bool:
     home = getattr(func, "__module__", None) or ""
-    return home == namespace.__name__ or home.startswith((f"{namespace.__name__}.", EXTERNAL))
+    return home == namespace.__name__ or home.startswith(f"{namespace.__name__}.")
 
 
 def _module(

@@ -1,7 +1,9 @@
-"""``import salt`` in a custom module: real Salt where it is installed, else the namespace in `asyncstate.load.salt`.
+"""``import`` in a custom module: of ``salt``, and of the plugins beside it.
 
-Plugins are run with builtins of their own, in which ``__import__`` knows where ``salt`` is. Python looks builtins up in
-the globals a function was defined in, so that imports inside functions, made later and in any thread, find it too.
+``import salt`` finds real Salt where it is installed, else the namespace in `asyncstate.load.salt`.
+
+Plugins are run with builtins of their own, whose ``__import__`` knows where these are. Python looks builtins up in the
+globals a function was defined in, so that imports inside functions, made later and in any thread, find them too.
 Nothing is ever put into ``sys.modules`` under the name ``salt``: the host application and the libraries a plugin uses
 see no Salt that is not there. ``importlib.import_module("salt…")`` is such a library, and finds only real Salt.
 """
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+
+
+EXTERNAL = "asyncstate.ext."
+"""Prefix of the module names of plugins that are no part of an installed package; no such package exists."""
+
+INTERFACES = "_interfaces"
+"""The name under which the plugins of a tree import its interfaces, and that of their folder."""
 
 
 @lru_cache(maxsize=1)
@@ -43,9 +52,59 @@ def _import(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:
-    """Import as Python does, but for ``salt``. Raises ModuleNotFoundError or ImportError that names a way out."""
-    if level or name.partition(".")[0] != "salt" or real_salt_is_installed():
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    """Import as Python does, but for ``salt``, and for what the plugin's neighbours offer.
+
+    Raises ModuleNotFoundError or ImportError that names a way out.
+    """
+    if level:
+        return _import_relative(name, globals, locals, fromlist, level)
+    first = name.partition(".")[0]
+    if first == "salt":
+        return _interface_of_tree(name, globals, fromlist) or _import_salt(name, globals, locals, fromlist)
+    if first != INTERFACES:
+        try:
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        except ModuleNotFoundError as error:
+            if error.name != first:
+                raise
+            absent = error
+    else:
+        absent = ModuleNotFoundError(f"only plugins of a tree can import {name}", name=name)
+    neighbours = _neighbours()
+    importing = neighbours.importer(globals)
+    if importing is not None:
+        found = neighbours.import_neighbour(neighbours.Statement(importing, name, tuple(fromlist or ()), globals))
+        if found is not None:
+            return found
+    raise absent
+
+
+def _neighbours() -> Any:
+    from asyncstate.load import neighbours  # noqa: PLC0415 - it imports plugins, which import by way of this
+
+    return neighbours
+
+
+def _interface_of_tree(name: str, globals: Mapping[str, object] | None, fromlist: Sequence[str] | None) -> Any:
+    """Return what ``from salt.interfaces.queue import …`` means where the tree has such an interface, else None."""
+    if not fromlist or not name.startswith("salt.interfaces."):
+        return None
+    neighbours = _neighbours()
+    importing = neighbours.importer(globals)
+    if importing is None:
+        return None
+    module = name.removeprefix("salt.interfaces.").removesuffix("_module")
+    return neighbours.import_interface(neighbours.Statement(importing, module, tuple(fromlist), globals))
+
+
+def _import_salt(
+    name: str,
+    globals: Mapping[str, object] | None,
+    locals: Mapping[str, object] | None,
+    fromlist: Sequence[str] | None,
+) -> Any:
+    if real_salt_is_installed():
+        return builtins.__import__(name, globals, locals, fromlist or (), 0)
     from asyncstate.load.salt.namespace import names_from, provide  # noqa: PLC0415 - few plugins need it
 
     module = provide(name)
@@ -53,6 +112,22 @@ def _import(
         return provide("salt")
     names_from(name, module, fromlist)
     return module
+
+
+def _import_relative(
+    name: str,
+    globals: Mapping[str, object] | None,
+    locals: Mapping[str, object] | None,
+    fromlist: Sequence[str] | None,
+    level: int,
+) -> Any:
+    try:
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    except ImportError as error:
+        if error.name is None or not EXTERNAL.startswith(error.name):
+            raise
+        missing = error
+    raise ImportError(_neighbours().relative_import_advice(name), name=name) from missing
 
 
 PLUGIN_BUILTINS: dict[str, Any] = {**vars(builtins), "__import__": _import, "__salt_system_encoding__": "utf-8"}

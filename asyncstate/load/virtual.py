@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.load.reasons import told
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -119,7 +121,7 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
             reason = None if detail is None else str(detail)
     except (Exception, SystemExit) as error:
         address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{name}"
-        what = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error)
+        what = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error, plugin.source)
         reason = (
             f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"
         )

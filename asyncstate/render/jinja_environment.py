@@ -45,11 +45,32 @@ class TemplateEnvironment(SandboxedEnvironment):
         return resolve(template, parent, str(self.globals.get("tpldir", ".")))
 
 
+class _Told:
+    """Undefined values of objects that know why they lack a name: the functions of modules."""
+
+    _undefined_obj: Any
+    _undefined_name: Any
+
+    @property
+    def _undefined_message(self) -> str:
+        reason = getattr(type(self._undefined_obj), "__missing_reason__", None)
+        told = reason(self._undefined_obj, self._undefined_name) if reason is not None else ""
+        return told or str(super()._undefined_message)  # type: ignore[misc]  # Jinja's classes have it
+
+
+class _StrictUndefined(_Told, StrictUndefined):
+    __slots__ = ()
+
+
+class _LenientUndefined(_Told, Undefined):
+    __slots__ = ()
+
+
 @lru_cache(maxsize=32)
 def base_environment(options: Options) -> TemplateEnvironment:
     """Return the environment for these options, without any variables of a rendering."""
     environment = TemplateEnvironment(
-        undefined=Undefined if options.allow_undefined else StrictUndefined,
+        undefined=_LenientUndefined if options.allow_undefined else _StrictUndefined,
         finalize=printable,
         extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", SerializerExtension],
         **dict(options.syntax),

@@ -1,0 +1,70 @@
+"""Why a plugin does not load, in words: what was raised, and where that is not obvious, in which file and line."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.load.salt_import import EXTERNAL
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_DATA = ("__grains__", "__pillar__", "__opts__")
+_DUNDER = re.compile(r"__[a-z]+__")
+
+
+class _Place(NamedTuple):
+    file: str
+    line: int
+    frame: FrameType
+
+
+def told(error: BaseException, source: str) -> str:
+    """Return what ``error``, which the plugin ``source`` raised while it was loaded, says.
+
+    With file and line if it came from another file of the tree. A key that grains, pillar or options lack is named with
+    the nearest one that is there.
+    """
+    if isinstance(error, SystemExit):
+        return f"the module called sys.exit({error.code!r})"
+    text = str(error) or type(error).__name__
+    place = _innermost(error, source)
+    if place is None:
+        return text
+    absent = _absent_key(error, place) if isinstance(error, KeyError) else ""
+    if absent:
+        return f"{text} ({place.file}, line {place.line}: {absent})"
+    return f"{text} ({place.file}, line {place.line})" if place.file != source else text
+
+
+def _innermost(error: BaseException, source: str) -> _Place | None:
+    """Return the last step of the traceback that is in a plugin of a tree, or in ``source``."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        file = frame.f_code.co_filename
+        if file == source or str(frame.f_globals.get("__name__")).startswith(EXTERNAL):
+            found = _Place(file, trace.tb_lineno, frame)
+        trace = trace.tb_next
+    return found
+
+
+def _absent_key(error: KeyError, place: _Place) -> str:
+    """Say which of the dunders in the line lacks the key; nothing if none does."""
+    key = error.args[0] if error.args else None
+    for dunder in _DUNDER.findall(linecache.getline(place.file, place.line)):
+        data = place.frame.f_globals.get(dunder)
+        if dunder in _DATA and isinstance(data, Mapping) and isinstance(key, str) and key not in data:
+            return f"{dunder} has no {key!r}{_nearest(key, data)}"
+    return ""
+
+
+def _nearest(key: str, data: Mapping[str, object]) -> str:
+    import difflib  # noqa: PLC0415 - only a mistake needs it
+
+    near = difflib.get_close_matches(key, map(str, data), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
