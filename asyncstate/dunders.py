@@ -114,8 +114,10 @@ class CallContext:
         instance_id: str = "",
         user: str = "root",
         cancel: CancelToken | None = None,
+        secrets: Any = None,
     ) -> None:
         self.base_opts = opts
+        self.secrets = secrets
         self._state = _CallState()
         self.grains = grains
         self.pillar = pillar
@@ -351,6 +353,16 @@ def resolved(value: Any) -> Any:
             elif isinstance(item, (dict, list)):
                 stack.append(item)
     return box[0]
+
+
+def hide(text: str) -> None:
+    """Show ``text`` nowhere from now on: not in rows, events, reports, logs and errors of this runtime.
+
+    For plugins that decrypt, or fetch what nobody shall read: a renderer in ``_renderers``, a module that asks a vault.
+    """
+    context = current.get(None)
+    if context is not None and context.secrets is not None:
+        context.secrets.add(text)
 
 
 def check_cancelled() -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.config import Settings
-from asyncstate.errors import CompileError, FunctionNotFound, Issue
+from asyncstate.errors import AsyncStateError, CompileError, FunctionNotFound, Issue
 from asyncstate.load.host import PluginHost
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
@@ -71,7 +71,7 @@ class StateRuntime:
         opts = self.settings.opts()
         self.file_client: FileClient = LocalFileClient.from_opts(opts)
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
-        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states)
+        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states, secrets=self.secrets)
         self.host.render_template = self._render_template
         self.host.render_data = self._render_data
         self.host.refresh = self._refresh
@@ -84,7 +84,8 @@ class StateRuntime:
 
         self.host.attach(asyncio.get_running_loop())
         try:
-            await self.host.workers.run(self._open)
+            with self._discreet():
+                await self.host.workers.run(self._open)
         except BaseException:
             self.host.detach()
             raise
@@ -97,8 +98,18 @@ class StateRuntime:
     @contextmanager
     def open_sync(self) -> Iterator[Self]:
         """Gather grains and render the pillar without an event loop, for programs that only compile or call."""
-        self._open()
+        with self._discreet():
+            self._open()
         yield self
+
+    @contextmanager
+    def _discreet(self) -> Iterator[None]:
+        """Hide secrets in errors of ours on their way out."""
+        try:
+            yield
+        except AsyncStateError as error:
+            self.secrets.redactor.error(error)
+            raise
 
     def _open(self) -> None:
         self._refresh(grains=True, pillar=True)
@@ -154,7 +165,7 @@ class StateRuntime:
     ) -> Plan:
         """Do what `compile` does, in the calling thread."""
         self._need_a_tree()
-        with self.host.enter():
+        with self._discreet(), self.host.enter():
             return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
 
     def _need_a_tree(self) -> None:
@@ -184,18 +195,20 @@ class StateRuntime:
         with open(path, "rb"):
             env = saltenv or self.settings.saltenv or "base"
         name = os.path.basename(path)
-        with self.host.enter():
+        with self._discreet(), self.host.enter():
             return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
 
     def high_sync(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
     ) -> HighData:
         """Return the high data of SLS files, or of the highstate. Raises CompileError."""
-        return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
+        with self._discreet():
+            return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
 
     def top_sync(self) -> dict[str, list[str]]:
         """Return what top.sls gives this host: SLS names by environment. Raises CompileError."""
-        return self._compiler().top_matches()
+        with self._discreet():
+            return self._compiler().top_matches()
 
     def _compiler(self) -> Compiler:
         opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar

@@ -340,8 +340,11 @@ class TestGpg:
         assert rendered.line_of("d") == len(text.splitlines())
 
     def test_text_may_be_decrypted_before_yaml(self, key_directory):
-        text = f"#!gpg|yaml\n{encrypt(key_directory, 'a: {b: 1}')}"
-        assert render(text, opts={"gpg_keydir": str(key_directory)}).data == {"a": {"b": 1}}
+        text = f"#!gpg|yaml\n{encrypt(key_directory, 'a: {b: 1, c: [hunter2, yes, v]}')}"
+        secrets: set[str] = set()
+        rendered = render(text, opts={"gpg_keydir": str(key_directory)}, secrets=secrets)
+        assert rendered.data == {"a": {"b": 1, "c": ["hunter2", True, "v"]}}
+        assert secrets == {"a: {b: 1, c: [hunter2, yes, v]}", "hunter2"}
 
     def test_what_cannot_be_decrypted(self, key_directory, tmp_path):
         cipher = encrypt(key_directory, "x")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.event_loop import run_on
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import Command, option
 from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.cli.salt import split_arguments
@@ -31,35 +31,48 @@ if TYPE_CHECKING:
 @click.argument("function", metavar="MOD.FUN", shell_complete=complete_modules)
 @click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...")
 @config_options
+@option(
+    "--show-secrets",
+    section="Output",
+    is_flag=True,
+    help="Print what the function returns as it is, decrypted values and passwords in URLs included.",
+)
 @data_option("human", "json", "yaml")
 @click.pass_obj
-def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
+def command(
+    console: Console, /, function: str, arguments: tuple[str, ...], *, show_secrets: bool, **options: Any
+) -> int:
     """Call one execution module function and print what it returns.
 
-    Values are YAML, as for single. Put -- before values that begin with a dash.
+    Values are YAML, as for single. Put -- before values that begin with a dash. Secrets are hidden unless you ask for
+    them with --show-secrets.
     """
     console.answers_with_data = True
     positional, keywords = split_arguments(arguments)
     settings = settings_from(console, options)
     try:
-        value = run_on(settings.event_loop, _call(settings, function, positional, keywords))
+        value = run_on(settings.event_loop, _call(console, settings, function, positional, keywords))
     except AsyncStateError:
         raise
     except Exception as error:
         if console.debug:
             raise
         raise CommandExecutionError(f"{function} raised {type(error).__name__}: {error}") from error
+    if not show_secrets:
+        value = console.hide(value)
     if console.out == "human":
         from asyncstate.report.nested import nested_lines
 
-        console.lines(nested_lines(value, 0, console.palette()))
+        console.lines(nested_lines(value, 0, console.palette()), redacted=True)
     else:
-        console.data(value)
+        console.data(value, redacted=True)
     return 0
 
 
-async def _call(settings: Settings, function: str, positional: list[Any], keywords: dict[str, Any]) -> Any:
+async def _call(
+    console: Console, settings: Settings, function: str, positional: list[Any], keywords: dict[str, Any]
+) -> Any:
     from asyncstate.runtime import StateRuntime
 
-    async with StateRuntime(settings) as runtime:
+    async with StateRuntime(settings, secrets=console.secrets) as runtime:
         return await runtime.call(function, *positional, **keywords)

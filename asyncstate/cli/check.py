@@ -47,7 +47,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )

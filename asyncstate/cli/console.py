@@ -11,6 +11,8 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from asyncstate.redact.secrets import Secrets
+
 
 class Console:
     """Standard output for the answer, standard error for everything else.
@@ -27,6 +29,25 @@ class Console:
         self.log_format = "text"
         self.debug = False
         self.answers_with_data = False
+        self._secrets: Secrets | None = None
+
+    @property
+    def secrets(self) -> Secrets:
+        """What nothing written here may show. The runtime of this call adds to it."""
+        if self._secrets is None:
+            from asyncstate.redact.secrets import Secrets
+
+            self._secrets = Secrets()
+        return self._secrets
+
+    def hide(self, value: Any) -> Any:
+        """Return plain data in place of ``value``, without secrets."""
+        from asyncstate.model.encode import plain
+
+        return self.secrets.redactor.value(plain(value))
+
+    def _shown(self, text: str) -> str:
+        return text if self._secrets is None else self._secrets.redactor.text(text)
 
     def palette(self, stream: TextIO | None = None) -> Palette:
         """Return the colours for ``stream`` (standard output if not given)."""
@@ -41,13 +62,18 @@ class Console:
             return True
         return stream.isatty() and os.environ.get("TERM") != "dumb"
 
-    def lines(self, lines: Iterable[str]) -> None:
-        """Write lines to standard output."""
-        self.write("".join(f"{line}\n" for line in lines))
+    def lines(self, lines: Iterable[str], *, redacted: bool = False) -> None:
+        """Write lines to standard output. What is ``redacted`` is not looked through for secrets again."""
+        self.write("".join(f"{line}\n" for line in lines), redacted=redacted)
 
-    def write(self, text: str | bytes) -> None:
-        """Write to standard output. If its reader has gone away there is nobody to tell: the rest is dropped."""
+    def write(self, text: str | bytes, *, redacted: bool = False) -> None:
+        """Write to standard output, text without secrets.
+
+        If its reader has gone away there is nobody to tell: the rest is dropped.
+        """
         stream = sys.stdout
+        if isinstance(text, str) and not redacted:
+            text = self._shown(text)
         data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
         try:
             stream.flush()
@@ -56,20 +82,22 @@ class Console:
         except BrokenPipeError:
             drop_output()
 
-    def data(self, value: Any) -> None:
-        """Write ``value`` as JSON or YAML, whichever was asked for (JSON for any other form)."""
+    def data(self, value: Any, *, redacted: bool = False) -> None:
+        """Write ``value`` as JSON or YAML, whichever was asked for (JSON for any other form), without secrets."""
+        if not redacted:
+            value = self.hide(value)
         if self.out == "yaml":
-            self.write(_yaml(value))
+            self.write(_yaml(value), redacted=True)
             return
         from asyncstate.model.encode import json_bytes
 
         self.write(json_bytes(value, indent=0 if self.out == "jsonl" else 4) + b"\n")
 
     def say(self, *lines: str) -> None:
-        """Write lines to standard error."""
+        """Write lines to standard error, without secrets."""
         stream = sys.stderr
         try:
-            stream.writelines(f"{line}\n" for line in lines)
+            stream.write(self._shown("".join(f"{line}\n" for line in lines)))
             stream.flush()
         except BrokenPipeError:
             drop_output(2)
@@ -77,7 +105,7 @@ class Console:
     def complain(self, text: str, hint: str = "") -> None:
         """Write ``asyncstate: text`` to standard error, in red, and what to do about it."""
         palette = self.palette(sys.stderr)
-        first, *rest = text.rstrip("\n").splitlines() or [""]
+        first, *rest = self._shown(text).rstrip("\n").splitlines() or [""]
         self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))
         if hint:
             self.say(f"  {hint}")

@@ -59,7 +59,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     from asyncstate.runtime import StateRuntime
 
     kinds = [kind] if kind else list(TITLES)
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         loaders: dict[str, LazyLoader] = {each: runtime.host.loaders[each] for each in kinds}
         if why:
             found: dict[str, Any] = {each: _refusals(loader, name) for each, loader in loaders.items()}

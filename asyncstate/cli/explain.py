@@ -51,11 +51,12 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
     from asyncstate.report.shared import SharedNames
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         found = states_called(plan, wanted)
+        plan = runtime.shown(plan)
         profile = _recorded(console, plan, events) if events is not None else None
         shared = SharedNames(plan, runtime.host.loaders["states"], settings.implicit_order)
         with runtime.host.enter():

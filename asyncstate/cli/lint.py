@@ -10,6 +10,7 @@ import click
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
+from asyncstate.redact.redactor import MASK
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -51,11 +52,12 @@ def command(console: Console, /, sls: tuple[str, ...], strict: bool, fix_diff: b
     from asyncstate.report.lint import lint, lint_data, lint_lines
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         pillar = runtime.watch_pillar()
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
+        plan = runtime.shown(plan)
         # A part of a tree looks at a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
         unused = pillar.unused() if whole else []
@@ -88,6 +90,8 @@ def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
 def _fix(console: Console, plan: Plan, findings: list[Finding]) -> None:
     from asyncstate.report.requisite_patch import requisite_patch
 
-    diff, left = requisite_patch(plan, findings, lambda path: Path(path).read_text(encoding="utf-8"))
+    nameable = [finding for finding in findings if finding.missing < 0 or MASK not in plan.chunks[finding.missing].id]
+    diff, left = requisite_patch(plan, nameable, lambda path: Path(path).read_text(encoding="utf-8"))
+    left += [finding for finding in findings if finding not in nameable]
     console.write(diff)
     console.say(*(f"{finding.file}:{finding.line}: to be written by hand: {finding.message}" for finding in left))

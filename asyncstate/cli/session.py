@@ -108,7 +108,7 @@ class Session:
     async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         from asyncstate.runtime import StateRuntime
 
-        async with StateRuntime(self.settings) as runtime:
+        async with StateRuntime(self.settings, secrets=self.console.secrets) as runtime:
             plan = await planned(runtime)
             if plan.chunks or self.console.out != "human":
                 self._warn(plan.warnings)
@@ -123,7 +123,7 @@ class Session:
             with self._display(), self._signals(run):
                 async with run:
                     pass  # leaving the block waits for the end of the run
-        self.show(run.report, plan)
+        self.show(run.report, runtime.shown(plan) if run.report.failed else plan)
         return run.report.exit_code
 
     @contextmanager
@@ -174,9 +174,9 @@ class Session:
 
             console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
         elif console.out == "human":
-            console.lines(self._human(report, plan))
+            console.lines(self._human(report, plan), redacted=True)
         elif console.out != "jsonl":
-            console.data(report.rows)
+            console.data(report.rows, redacted=True)
         before = len(plan.warnings) if plan is not None else 0
         self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:

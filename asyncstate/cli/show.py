@@ -51,11 +51,11 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     files; without any, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
-    plan = _plan(settings, selection)
+    plan, _ = _plan(console, settings, selection)
     if console.out == "human":
         console.lines(_order_lines(plan, console.palette()))
     else:
-        console.data(plan.lowstate())
+        console.data(plan.lowstate(), redacted=True)
     return 0
 
 
@@ -77,7 +77,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     top.sls assigns.
     """
     settings, selection = select(console, sls, options)
-    _answer(console, _high(settings, selection))
+    _answer(console, _high(console, settings, selection))
     return 0
 
 
@@ -94,7 +94,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show what SLS files render to, with what they include."""
     settings, selection = select(console, sls, options)
-    _answer(console, _high(settings, selection))
+    _answer(console, _high(console, settings, selection))
     return 0
 
 
@@ -112,7 +112,7 @@ def top(console: Console, /, **options: Any) -> int:
     settings = settings_from(console, options)
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         assigned = runtime.top_sync()
     if not assigned:
         console.complain("top.sls assigns nothing to this machine")
@@ -158,7 +158,8 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     settings, selection = select(console, sls, options)
     from asyncstate.report.graph import FORMATS
 
-    text = FORMATS[form](_plan(settings, selection))
+    plan, _ = _plan(console, settings, selection)
+    text = FORMATS[form](plan)
     if output is None:
         console.write(text)
     else:
@@ -188,7 +189,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     from asyncstate.report.aggregate import aggregation, aggregation_lines
 
-    plan = _plan(settings, selection)
+    plan, _ = _plan(console, settings, selection)
     if console.out == "human":
         console.lines(aggregation_lines(plan, console.palette()))
     else:
@@ -219,8 +220,7 @@ def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
     settings, selection = select(console, sls, options)
     from asyncstate.report.impact import impact, impact_lines
 
-    plan = _plan(settings, selection)
-    found = states_called(plan, wanted)
+    plan, found = _plan(console, settings, selection, wanted)
     if console.out == "human":
         for number, index in enumerate(found):
             console.lines([*([""] if number else []), *impact_lines(plan, index, console.palette())])
@@ -229,29 +229,33 @@ def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
     return 0
 
 
-def _plan(settings: Settings, selection: Selection) -> Plan:
+def _plan(
+    console: Console, settings: Settings, selection: Selection, wanted: str | None = None
+) -> tuple[Plan, list[int]]:
+    """Compile a plan, as it may be shown, and find the states called ``wanted`` in it."""
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
-        plan: Plan = runtime.compile_sync(
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
+        plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
-    return plan
+        return runtime.shown(plan), states_called(plan, wanted) if wanted is not None else []
 
 
-def _high(settings: Settings, selection: Selection) -> dict[str, Any]:
+def _high(console: Console, settings: Settings, selection: Selection) -> dict[str, Any]:
+    from asyncstate.redact.no_log import hush_high
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings).open_sync() as runtime:
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         high = runtime.high_sync(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
-    return high.data
+    return hush_high(high.data)
 
 
 def _answer(console: Console, /, data: Any) -> None:
     if console.out == "human":
         from asyncstate.report.nested import nested_lines
 
-        console.lines(nested_lines(data, 0, console.palette()))
+        console.lines(nested_lines(console.hide(data), 0, console.palette()), redacted=True)
     else:
         console.data(data)
 

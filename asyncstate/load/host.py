@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from asyncstate.load.loader import Kind, LoadedFunction
+    from asyncstate.redact.secrets import Secrets
 
 _DIRECTORY_OPTION: dict[Kind, str] = {
     "states": "states_dirs",
@@ -35,6 +36,7 @@ class PluginHost:
     ``opts`` are the options as plugins see them; the host keeps ``opts["grains"]`` and ``opts["pillar"]`` up to date.
     ``file_client`` tells the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
     directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
+    ``secrets`` are what plugins want hidden.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class PluginHost:
         file_client: Any,
         extra_states: Mapping[str, Callable[..., Any]] | None = None,
         workers: WorkerThreads | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self.opts = opts
         self.file_client = file_client
@@ -80,6 +83,7 @@ class PluginHost:
             serializers=Serializers(),
             env=opts.get("saltenv") or "base",
             user=opts.get("user") or "root",
+            secrets=secrets,
         )
         self.render_template: Callable[..., str] = _without_runtime
         """Renders text for a plugin; set by the runtime, which knows the renderers."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
+from asyncstate.dunders import CallContext, current
+from asyncstate.redact.redactor import MASK
+
 PROFILE: Final = 15
 TRACE: Final = 5
 GARBAGE: Final = 1
@@ -19,6 +22,13 @@ class PluginLogger(logging.Logger):
         logger = logging.getLogger(name)
         if type(logger) is logging.Logger:
             logger.__class__ = PluginLogger
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Pass a record on to whatever handlers there are, without secrets and what ``no_log`` hides."""
+        call = current.get(None)
+        if call is not None and (call.secrets or call.low.get("no_log")):
+            _redact(record, call)
+        super().handle(record)
 
     def profile(self, msg: object, *args: object, **kwargs: Any) -> None:
         """Log how long something took."""
@@ -35,3 +45,25 @@ class PluginLogger(logging.Logger):
     def _log_at(self, level: int, msg: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
         if self.isEnabledFor(level):
             self._log(level, msg, args, stacklevel=kwargs.pop("stacklevel", 1) + 2, **kwargs)
+
+
+_traces: Final = logging.Formatter()
+
+
+def _redact(record: logging.LogRecord, call: CallContext) -> None:
+    if call.low.get("no_log"):
+        record.msg, record.args, record.exc_info, record.exc_text, record.stack_info = MASK, (), None, None, None
+        return
+    redactor = call.secrets.redactor
+    try:
+        said = record.getMessage()
+        trace = _traces.formatException(record.exc_info) if record.exc_info else ""
+    except Exception as error:  # noqa: BLE001 - arguments that do not fit, or whose repr raises
+        record.msg, record.args, record.exc_info = f"a record that cannot be written ({type(error).__name__})", (), None
+        return
+    shown = redactor.text(said)
+    if shown != said:
+        record.msg, record.args = shown, ()
+    shown = redactor.text(trace)
+    if shown != trace:
+        record.exc_info, record.exc_text = None, shown

@@ -40,6 +40,20 @@ def hush_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value if key in _TOLD else _hushed(value) for key, value in args.items()}
 
 
+def hush_high(high: Mapping[str, Any]) -> dict[str, Any]:
+    """Return high data in which the states with ``no_log`` have no names and arguments."""
+    return {
+        id_: {state: _hushed_body(body) for state, body in states.items()} if isinstance(states, Mapping) else states
+        for id_, states in high.items()
+    }
+
+
+def _hushed_body(body: Any) -> Any:
+    if not isinstance(body, list) or not any(isinstance(item, Mapping) and item.get("no_log") for item in body):
+        return body
+    return [hush_arguments(item) if isinstance(item, Mapping) else item for item in body]
+
+
 def _hushed(value: Any) -> Any:
     if isinstance(value, Mapping):
         return distinct((key if key in _WORDS else MASK, _hushed(item)) for key, item in value.items())

@@ -15,12 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.source_lines import SourceLines
 from asyncstate.render.yaml import parse_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, MutableSet
 
     from asyncstate.render.yaml_compose import KeyLines
     from asyncstate.sources.fileclient import SlsFile
@@ -193,6 +194,7 @@ def _run(
     lines: KeyLines | None = None
     source: SourceLines | None = None
     read = ""
+    decrypted: list[str] = []
     for stage in stages:
         if stage.name == "jinja" and isinstance(data, str):
             data = _jinja(data, context, stage.argline, template_env)
@@ -204,13 +206,32 @@ def _run(
                 read = data
                 document = parse_document(data, context.path, mapping=mapping, first_wins=first_wins)
                 data, lines, repeated = document.data or {}, document.lines, document.repeated
+            elif stage.name == "gpg" and isinstance(data, str):
+                known = set(context.secrets)
+                data = _other(stage, data, context)
+                decrypted += set(context.secrets) - known
             else:
                 data = _other(stage, data, context)
         except RenderError as error:
             raise _at_source(error, source, context) from error.__cause__
+    if decrypted:
+        _hide_values(data, decrypted, context.secrets)
     rendered = Rendered({} if data is None else data, lines, source, read)
     rendered.repeated = [(key, source.line(line) if source else line) for key, line in repeated]
     return rendered
+
+
+def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> None:
+    """Make secrets of the values in data that was decrypted as one text: each may be shown without the rest."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and len(value) >= TELLING and any(value in text for text in decrypted):
+            secrets.add(value)
 
 
 def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -> str:
