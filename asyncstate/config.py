@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
-from asyncstate.errors import ConfigError
+from asyncstate.errors import ConfigError, PathRefused
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,7 @@ class Settings(msgspec.Struct, kw_only=True):
     grains_dirs: list[str] = []
     render_dirs: list[str] = []
     disable_modules: list[str] = []
+    trust_writable: bool = False
     providers: dict[str, str] = {}
     smi_validate: bool | Literal["off", "warn", "raise"] = False
     smi_strict: bool = False
@@ -218,19 +219,23 @@ def load_settings(
 
     A file may be a minion configuration (with its ``include`` and, if it is named ``minion``, ``minion.d/*.conf``) or a
     directory that holds one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not given".
-    Raises ConfigError, naming the source and the option, for a file that cannot be read, a value of the wrong type, or
-    a misspelt name of a variable or an override.
+    Raises ConfigError, naming the source and the option, for a file that cannot be read, a value of the wrong type, a
+    misspelt name of a variable or an override, and, as root, for a file that others can change; ``trust_writable`` among
+    the variables or overrides (a file cannot vouch for itself) allows that.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    variables = _from_environment(os.environ if environ is None else environ)
     for file in files:
         path = _main_file(Path(file))
         values["conf_file"] = str(path)
         for source, content in _read_with_includes(path):
+            if not _trusts_all(variables, overrides):
+                _require_root_alone(source)
             _warn_of_near_misses(content, source)
             _merge_into(values, content)
             origins.update(dict.fromkeys(content, f"file {source}"))
-    for option, value, origin in _from_environment(os.environ if environ is None else environ):
+    for option, value, origin in variables:
         values[option] = value
         origins[option] = origin
     for option, value in (overrides or {}).items():
@@ -410,11 +415,37 @@ def _read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list
     return result
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _trusts_all(variables: list[tuple[str, Any, str]], overrides: Mapping[str, Any] | None) -> bool:
+    said = (overrides or {}).get("trust_writable")
+    if said is None:
+        said = next((value for option, value, _ in variables if option == "trust_writable"), False)
+    return said is True
+
+
+def _require_root_alone(path: Path) -> None:
+    """Refuse, as root, a file that others can change: whoever can could have root run anything."""
+    from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: --help reads no configuration
+
     try:
-        text = path.read_text(encoding="utf-8")
+        user = who_can_change(str(path))
+    except OSError:
+        return  # what our caller opened for us has no place where it could be exchanged
+    if user:
+        raise ConfigError(
+            f"{path}: root does not follow configuration that {user} can change. Give the file and its folders to root "
+            "(chown root, chmod go-w), or say --trust-writable."
+        )
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    from asyncstate.filesystem import read_input  # noqa: PLC0415 - start-up time: --help reads no configuration
+
+    try:
+        text = read_input(str(path)).decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the configuration: {error.strerror}") from None
+    except PathRefused as error:
+        raise ConfigError(str(error)) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
     content = _parse_yaml(text, str(path))

@@ -79,7 +79,7 @@ class StateRuntime:
     # life
 
     async def __aenter__(self) -> Self:
-        """Gather grains and render the pillar. Raises PillarError."""
+        """Gather grains and render the pillar. Raises PillarError; ConfigError if root would run others' plugins."""
         import asyncio  # noqa: PLC0415 - programs that only compile never need it
 
         self.host.attach(asyncio.get_running_loop())
@@ -112,6 +112,7 @@ class StateRuntime:
             raise
 
     def _open(self) -> None:
+        self.host.require_root_alone()
         self._refresh(grains=True, pillar=True)
 
     def _refresh(self, *, grains: bool, pillar: bool) -> None:
@@ -187,12 +188,16 @@ class StateRuntime:
         )
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
-        """Compile one file that need not lie in a file root. Raises CompileError; OSError if it cannot be read.
+        """Compile one file that need not lie in a file root.
+
+        Raises CompileError; OSError if it cannot be read; PathRefused for a pipe or a device.
 
         As with Salt's ``state.template`` it may neither include nor extend nor exclude anything.
         """
+        from asyncstate.filesystem import open_read  # noqa: PLC0415 - most programs compile trees
+
         path = os.path.abspath(path)
-        with open(path, "rb"):
+        with open_read(path):
             env = saltenv or self.settings.saltenv or "base"
         name = os.path.basename(path)
         with self._discreet(), self.host.enter():

@@ -33,6 +33,7 @@ _OVERRIDES = {
     "failhard": "failhard",
     "concurrency": "concurrency",
     "timeout": "timeout",
+    "trust_writable": "trust_writable",
     "state_output": "state_output",
     "state_verbose": "state_verbose",
 }
@@ -104,6 +105,14 @@ config_options = _all(
             type=click.Path(exists=True),
             help="Read settings from FILE (repeatable, later ones win): Salt's minion options in YAML, so an existing "
             "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, then ~/.config/asyncstate/config.yaml.",
+        ),
+        option(
+            "--trust-writable",
+            section="Tree",
+            is_flag=True,
+            default=None,
+            help="As root, also follow configuration and load plugins that other users can change. They can then have "
+            "root run anything.",
         ),
         option(
             "--file-root",

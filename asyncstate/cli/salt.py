@@ -175,10 +175,12 @@ class MappingType(click.ParamType[dict[str, Any]]):
         return data
 
     def _read(self, path: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from asyncstate.errors import PathRefused
+        from asyncstate.filesystem import read_input
+
         try:
-            with open(path, encoding="utf-8") as stream:
-                return stream.read()
-        except (OSError, UnicodeDecodeError) as error:
+            return read_input(path).decode("utf-8")
+        except (OSError, UnicodeDecodeError, PathRefused) as error:
             self.fail(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", param, ctx)
 
     def _load(self, text: str, name: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -30,6 +30,7 @@ or no openat2 (before Linux 5.6, or forbidden in a container), the path is walke
 
 from __future__ import annotations
 
+from .authority import who_can_change, writable_below
 from .change import (
     KEEP,
     Access,
@@ -60,7 +61,7 @@ from .query import (
     stat,
     walk,
 )
-from .reading import READ_LIMIT, open_read, open_write, read_bytes
+from .reading import READ_LIMIT, open_read, open_write, read_bytes, read_input
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree
 
@@ -96,6 +97,7 @@ __all__ = [
     "parent",
     "pinned",
     "read_bytes",
+    "read_input",
     "readlink",
     "remove",
     "remove_tree",
@@ -109,4 +111,6 @@ __all__ = [
     "stat",
     "symlink",
     "walk",
+    "who_can_change",
+    "writable_below",
 ]

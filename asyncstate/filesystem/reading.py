@@ -98,3 +98,30 @@ def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
     if size > limit or left <= 0:
         raise PathRefused(f"Refusing to read {path}: it holds more than the {limit} bytes that are read at once")
     return b"".join(parts)
+
+
+def read_input(path: str) -> bytes:
+    """Return what an operator names on the command line: a regular file, or what our caller opened for us.
+
+    ``/dev/stdin`` and ``/dev/fd/63``, as the shell's ``<(command)`` has it, may be pipes: nobody else has put them there.
+    At most `READ_LIMIT` bytes. Errors are those of `read_bytes`.
+    """
+    number = _handed_over(path)
+    if number is None:
+        return read_bytes(path)
+    with os.fdopen(os.dup(number), "rb") as stream:
+        data = stream.read(READ_LIMIT + 1)
+    if len(data) > READ_LIMIT:
+        raise PathRefused(f"Refusing to read {path}: it gives more than the {READ_LIMIT} bytes that are read at once")
+    return data
+
+
+def _handed_over(path: str) -> int | None:
+    """Return the number of the descriptor that ``path`` stands for, None if it is an ordinary path."""
+    if path == "/dev/stdin":
+        return 0
+    for folder in ("/dev/fd/", "/proc/self/fd/"):
+        number = path.removeprefix(folder)
+        if number != path and number.isdecimal():
+            return int(number)
+    return None

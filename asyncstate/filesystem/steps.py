@@ -52,6 +52,31 @@ def walk(path: str, *, follow: bool) -> Reached:
     return Reached(fd, steps.folder, steps.name, steps.path)
 
 
+def user_on_the_way(path: str) -> int | None:
+    """Return a user who, root apart, can change what an absolute path leads to, or where it leads; None for nobody.
+
+    Unlike `walk` this forgives nothing: a folder that all may put things in is one that all can change. OSError as from
+    the kernel, also if there is nothing.
+    """
+    steps = _Steps(path, follow=True)
+    try:
+        fd = steps.take()
+        if fd == -1:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        try:
+            found = os.fstat(fd)
+            if trust.is_shared(found):
+                return trust.NOBODY_KNOWN
+            own = trust.changer(fd, found)
+        finally:
+            os.close(fd)
+        if steps.doubts:
+            return steps.doubts[0].uid
+        return steps.changer if steps.changer is not None else own
+    finally:
+        steps.close()
+
+
 class _Steps:
     def __init__(self, path: str, *, follow: bool) -> None:
         self.path = path

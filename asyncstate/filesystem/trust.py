@@ -10,7 +10,7 @@ from functools import cache
 
 NOBODY_KNOWN = -1
 """Somebody can, but who cannot be said: all others, or the members of a group."""
-_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _ACCESS_LIST = "system.posix_acl_access"
 
 
@@ -37,7 +37,7 @@ def changer(descriptor: int, found: os.stat_result) -> int | None:
     """
     if not is_ours(found.st_uid):
         return found.st_uid
-    if not found.st_mode & _WRITABLE or is_shared(found):
+    if not found.st_mode & WRITABLE or is_shared(found):
         return None
     if found.st_mode & stat.S_IWOTH or _has_members(found.st_gid) or _has_access_list(descriptor):
         return NOBODY_KNOWN
@@ -46,7 +46,7 @@ def changer(descriptor: int, found: os.stat_result) -> int | None:
 
 def is_shared(found: os.stat_result) -> bool:
     """Tell whether a folder is one like ``/tmp``: all may put things in it, each takes away only his own."""
-    return bool(found.st_mode & _WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
+    return bool(found.st_mode & WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
 
 
 @cache

@@ -79,7 +79,7 @@ def _plugin(folder: PluginFolder, entry: os.DirEntry[str]) -> PluginFile | None:
     if entry.name.startswith(("_", ".")):
         return None
     stem, suffix = os.path.splitext(entry.name)
-    if suffix == ".py":
+    if suffix == ".py" and entry.is_file():  # a pipe would hold up whoever imports it
         return PluginFile(stem, entry.path, folder)
     if not suffix and entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
         return PluginFile(stem, entry.path, folder, is_package=True)
