@@ -220,8 +220,8 @@ def load_settings(
     A file may be a minion configuration (with its ``include`` and, if it is named ``minion``, ``minion.d/*.conf``) or a
     directory that holds one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not given".
     Raises ConfigError, naming the source and the option, for a file that cannot be read, a value of the wrong type, a
-    misspelt name of a variable or an override, and, as root, for a file that others can change; ``trust_writable`` among
-    the variables or overrides (a file cannot vouch for itself) allows that.
+    misspelt name of a variable or an override, and, as root, for a file that others can change; ``trust_writable``
+    among the variables or overrides (a file cannot vouch for itself) allows that.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}

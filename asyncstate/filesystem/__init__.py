@@ -61,7 +61,7 @@ from .query import (
     stat,
     walk,
 )
-from .reading import READ_LIMIT, open_read, open_write, read_bytes, read_input
+from .reading import READ_LIMIT, handed_over, open_read, open_write, read_bytes, read_input
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree
 
@@ -78,6 +78,7 @@ __all__ = [
     "exists",
     "give",
     "give_descriptor",
+    "handed_over",
     "is_directory",
     "is_file",
     "is_link",

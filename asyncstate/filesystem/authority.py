@@ -22,10 +22,10 @@ def who_can_change(path: str) -> str:
 
 
 def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return what others can change in a folder of code, each with who can: ``[("/srv/salt/_modules/x.py", "user bob")]``.
+    """Return the paths in a folder of code that others can change, each with who can: ``("/srv/x.py", "user bob")``.
 
-    Looked at are the folder, its subfolders, and the files with one of ``suffixes``. Where a folder can be changed, what
-    is in it is not listed. Empty if there is no such folder, and in a process that is not root.
+    Looked at are the folder, its subfolders, and the files with one of ``suffixes``. Of a folder that can be changed
+    the content is not listed. Empty if there is no such folder, and in a process that is not root.
     """
     if not trust.is_root() or not os.path.isdir(folder):
         return []
@@ -35,10 +35,10 @@ def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, st
             found.append((at, user))
             folders.clear()
             continue
-        links = [name for name in folders if os.path.islink(os.path.join(at, name))]
-        for name in (*files, *links):
-            if (name in links or name.endswith(suffixes)) and (user := _changer_of_entry(os.path.join(at, name))):
-                found.append((os.path.join(at, name), user))
+        code = [name for name in files if name.endswith(suffixes)]
+        code += [name for name in folders if os.path.islink(os.path.join(at, name))]
+        paths = [os.path.join(at, name) for name in code]
+        found += [(path, user) for path in paths if (user := _changer_of_entry(path))]
     return found
 
 

@@ -20,6 +20,7 @@ READ_LIMIT = 1 << 28
 """Bytes of the largest file that is read as a whole."""
 _CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -103,10 +104,10 @@ def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
 def read_input(path: str) -> bytes:
     """Return what an operator names on the command line: a regular file, or what our caller opened for us.
 
-    ``/dev/stdin`` and ``/dev/fd/63``, as the shell's ``<(command)`` has it, may be pipes: nobody else has put them there.
-    At most `READ_LIMIT` bytes. Errors are those of `read_bytes`.
+    ``/dev/stdin`` and ``/dev/fd/63``, as the shell's ``<(command)`` has it, may be pipes: nobody else has put them
+    there. At most `READ_LIMIT` bytes. Errors are those of `read_bytes`.
     """
-    number = _handed_over(path)
+    number = handed_over(path)
     if number is None:
         return read_bytes(path)
     with os.fdopen(os.dup(number), "rb") as stream:
@@ -116,10 +117,10 @@ def read_input(path: str) -> bytes:
     return data
 
 
-def _handed_over(path: str) -> int | None:
-    """Return the number of the descriptor that ``path`` stands for, None if it is an ordinary path."""
-    if path == "/dev/stdin":
-        return 0
+def handed_over(path: str) -> int | None:
+    """Return the descriptor of ours that ``/dev/stdin``, ``/dev/stdout`` or ``/dev/fd/63`` names; else None."""
+    if path in _STANDARD:
+        return _STANDARD.index(path)
     for folder in ("/dev/fd/", "/proc/self/fd/"):
         number = path.removeprefix(folder)
         if number != path and number.isdecimal():

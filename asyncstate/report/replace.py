@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
+import stat
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import PathRefused
+from asyncstate.filesystem import Access, handed_over, lstat, parent, replace_content, resolved, who_can_change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
 
 
 def replace_file(path: Path | str, data: bytes) -> None:
-    """Write ``data`` to ``path`` through a private file in the same directory and a rename; a symlink is replaced.
+    """Write ``data`` to ``path`` through a private file in the same directory and a rename.
 
-    An existing file keeps its mode, a new one is readable by its owner only: reports carry diffs. Raises OSError.
+    An existing file keeps its mode, a new one is readable by its owner only: reports carry diffs. A link is followed.
+    ``/dev/null``, ``/dev/stdout``, a terminal, a pipe get the data as it is. Raises OSError; PathRefused for a block
+    device, and for a link or a pipe that others can have put there.
     """
-    target = Path(path)
-    mode = target.lstat().st_mode & 0o777 if target.is_file() and not target.is_symlink() else 0o600
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    scratch = Path(name)
+    name = os.fspath(path)
+    number = handed_over(name)
+    if number is not None:
+        _write(os.dup(number), data)
+        return
+    target = resolved(name)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            os.fchmod(stream.fileno(), mode)
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        scratch.replace(target)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+        found = lstat(target).st_mode
+    except FileNotFoundError:
+        found = stat.S_IFREG
+    if stat.S_ISBLK(found):
+        raise PathRefused(f"Refusing to write {name}: it is a block device")
+    if any(is_kind(found) for is_kind in _STREAMS):
+        _write_through(target, data)
+    else:
+        replace_content(target, data, access=Access(mode=stat.S_IMODE(found) or 0o600))
+
+
+def _write_through(target: str, data: bytes) -> None:
+    if user := who_can_change(os.path.dirname(os.path.abspath(target))):
+        raise PathRefused(f"Refusing to write {target}: it is no regular file, and {user} can have put it there")
+    with parent(target) as place:
+        descriptor = place.open(os.O_WRONLY)
+    os.set_blocking(descriptor, True)
+    _write(descriptor, data)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
