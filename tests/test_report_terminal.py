@@ -44,6 +44,11 @@ def test_paint():
     assert COLOURED.paint(COLOURED.red, "") == ""
 
 
+def test_clean_spells_out_what_shows_text_in_another_order():
+    assert clean("sh\u202egpj.exe\u2069 a\u2028b\u061c") == "sh\\u202egpj.exe\\u2069 a\\u2028b\\u061c"
+    assert clean("👩\u200d🚒 ") == "👩\u200d🚒 "
+
+
 def test_clean_keeps_text_and_spells_out_control_characters():
     assert clean("žluťoučký\tkůň\n") == "žluťoučký\tkůň\n"
     assert clean("a\r\nb\x9b31m\x00") == "a\nb\\x9b31m\\x00"

@@ -6,7 +6,8 @@ import re
 from typing import NamedTuple
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What drives a terminal, ends a line unseen, or turns the order of letters around."""
 
 
 class Palette(NamedTuple):
@@ -30,10 +31,17 @@ COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\
 
 
 def clean(text: str) -> str:
-    """Drop escape sequences and spell out other control characters: what a command printed cannot drive a terminal."""
+    """Drop escape sequences and spell out other control characters.
+
+    What a command printed cannot drive a terminal, nor show text in another order than it has.
+    """
     if text.isprintable():
         return text
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ESCAPE.sub("", text.replace("\r\n", "\n")))
+    return _CONTROL.sub(_spelt, _ESCAPE.sub("", text.replace("\r\n", "\n")))
+
+
+def _spelt(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def one_line(text: str, longest: int = 120) -> str:
