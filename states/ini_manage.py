@@ -43,6 +43,8 @@ def options_present(
                   port: 8080
     """
     row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    if not os.path.isabs(name):
+        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     wanted = dict(_flat(sections or {}))
     current = __salt__["ini.get_ini"](**file)
@@ -73,6 +75,8 @@ def options_absent(
                   - port
     """
     row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    if not os.path.isabs(name):
+        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if __opts__["test"]:
         steps = []
@@ -102,6 +106,8 @@ def sections_present(
               - server
     """
     row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    if not os.path.isabs(name):
+        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if __opts__["test"]:
         known = __salt__["ini.get_ini"](**file)
@@ -127,6 +133,8 @@ def sections_absent(
               - server
     """
     row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
+    if not os.path.isabs(name):
+        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if __opts__["test"]:
         known = __salt__["ini.get_ini"](**file)

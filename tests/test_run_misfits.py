@@ -2,12 +2,13 @@
 
 # ruff: noqa: F722, F821 - annotations as texts, as bundled modules have them
 import asyncio
+import re
 
 import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import InvocationError
-from asyncstate.run.misfits import is_trip, misfits
+from asyncstate.run.misfits import in_words, is_trip, misfits
 
 
 def takes(  # noqa: PLR0917
@@ -115,4 +116,21 @@ def test_authors_of_states_get_their_traceback(row):
 @pytest.mark.feature("B2")
 def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
     comment = row("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {flags: LOCALE}]")["comment"]
-    assert comment.startswith("An exception occurred in this state: Traceback")
+    said = "file.replace: cannot use LOCALE flag with a str pattern"
+    assert comment == f"An exception occurred in this state: {said}"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/x"), "/x: No such file or directory"),
+        (OSError("no disk"), "no disk"),
+        (InvocationError("expected a text"), "expected a text"),
+        (ValueError("bad"), "bad"),
+        (re.error("nothing to repeat", "*", 0), "Invalid regular expression: nothing to repeat at position 0"),
+        (KeyError("a"), ""),
+        (TypeError("a"), ""),
+    ],
+)
+def test_what_went_wrong_outside_is_told_in_words_and_a_mistake_of_ours_is_not(error, said):
+    assert in_words(error) == said

@@ -30,7 +30,7 @@ from asyncstate.run.conditions import (
     not_allowed,
 )
 from asyncstate.run.gate import Verdict
-from asyncstate.run.misfits import is_trip, misfits
+from asyncstate.run.misfits import in_words, is_trip, misfits
 from asyncstate.run.retry import RetryPolicy
 from asyncstate.run.rows import (
     exception_row,
@@ -236,14 +236,17 @@ class Invoker:
         return row
 
     def _misfit_row(self, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
-        """Say which arguments a bundled state tripped over. Authors of other states get their traceback."""
+        """Say which arguments a bundled state tripped over, or what went wrong outside.
+
+        Authors of other states get their traceback, and so does who can report a mistake of ours.
+        """
         name = f"{low['state']}.{low['sfun'] if low['fun'] == 'mod_watch' and 'sfun' in low else low['fun']}"
         function = self._functions.get(name)
         if not isinstance(function, LoadedFunction) or not function.module.bundled:
             return None
         wrong = misfits(function.func, low) if is_trip(error) else ""
-        said = f"{name}: {wrong}. ({type(error).__name__}: {error})"
-        return failed_row(low["name"], f"An exception occurred in this state: {said}") if wrong else None
+        said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else in_words(error)
+        return failed_row(low["name"], f"An exception occurred in this state: {name}: {said}") if said else None
 
     async def _prepared_call(self, chunk: LowChunk, low: dict[str, Any], *, check: bool) -> Any:
         given = low["name"]

@@ -1,13 +1,15 @@
 """What is wrong with the arguments a state function tripped over, by what its signature says of them.
 
 They are looked at only after the fact: an ``int`` where a text is meant does no harm more often than not, and Salt
-takes it. Values are not shown, for any of them may be a password.
+takes it. Values are not shown, for any of them may be a password. What went wrong outside, with a file or a program, is
+told in the error's own words.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +34,15 @@ _NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a numbe
 def is_trip(error: BaseException) -> bool:
     """Tell whether code raises this where it is given something else than it takes, with no word of ours about it."""
     return isinstance(error, (TypeError, AttributeError, ValueError)) and not isinstance(error, AsyncStateError)
+
+
+def in_words(error: BaseException) -> str:
+    """Return what an error says of the world or of the data; "" for one that tells of a mistake in the code."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, re.error):
+        return f"Invalid regular expression: {error}"
+    return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError)) else ""
 
 
 def misfits(function: Callable[..., Any], given: Mapping[str, Any]) -> str:

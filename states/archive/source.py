@@ -72,7 +72,8 @@ class ArchiveSource:
             raise Refusal("Name of the directory path needs to be specified")
         if not os.path.isabs(self.name):
             raise Refusal(f"{self.name} is not an absolute path")
-        self.name = self.name.rstrip("/")
+        while self.name.endswith(("/", "/.")):
+            self.name = self.name.removesuffix(".").rstrip("/")
         if os.path.isfile(self.name):
             raise Refusal(f"{self.name} exists and is not a directory")
         self.name += "/"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
@@ -11,7 +10,17 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 from . import texts
-from .rows import Row, expand, failed, file_problem, is_dry_run, new_row, string_list, warn_needless_hash
+from .rows import (
+    Row,
+    expand,
+    failed,
+    file_problem,
+    is_dry_run,
+    misspelt,
+    new_row,
+    string_list,
+    warn_needless_hash,
+)
 from .sources import paired, rendered_texts
 from .transfer import touch
 
@@ -111,8 +120,9 @@ def _prepared(
     except CommandExecutionError as error:
         failed(ret, str(error))
         return None
-    if not os.path.isabs(name):
-        failed(ret, f"Specified file {name} is not an absolute path")
+    wrong = misspelt(name) or (f"Specified target {name} is a directory" if filesystem.is_directory(name) else "")
+    if wrong:
+        failed(ret, wrong)
         return None
     if text is None and not pairs:
         failed(ret, f"No text found to {function}. Nothing {function}ed")

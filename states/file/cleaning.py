@@ -10,7 +10,7 @@ from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
 from .patterns import is_included
-from .rows import is_dry_run
+from .rows import is_dry_run, plain
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
     kept = {root}
     for path in keep:
         if os.path.isabs(path):
-            path = os.path.abspath(path)
+            path = plain(os.path.abspath(path))
             while path not in kept and path != os.path.dirname(path):
                 kept.add(path)
                 path = os.path.dirname(path)
@@ -62,9 +62,10 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
     for folder, dirs, files in filesystem.walk(root):
         check_cancelled()
         dirs.sort()
+        known = plain(os.path.abspath(folder))
         for name in [*dirs, *sorted(files)]:
             path = os.path.join(folder, name)
-            if path in kept or not is_included(os.path.relpath(path, root), None, exclude_pat):
+            if os.path.join(known, name) in kept or not is_included(os.path.relpath(path, root), None, exclude_pat):
                 continue
             removed.append(path)
             if not is_dry_run():

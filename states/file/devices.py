@@ -7,7 +7,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 
-from .rows import Row, expand, failed, is_dry_run, new_row
+from .rows import Row, expand, failed, is_dry_run, misspelt, new_row
 
 _KINDS = {
     "c": ("Character device", "a character device", "file.is_chrdev"),
@@ -30,6 +30,9 @@ def mknod(
     ret = new_row(name, result=False)
     if not name:
         return failed(ret, "Must provide name to file.mknod")
+    problem = misspelt(name)
+    if problem:
+        return failed(ret, problem)
     if ntype not in _KINDS:
         return failed(
             ret,

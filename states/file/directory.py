@@ -12,7 +12,7 @@ from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .cleaning import clean_directory, required_files
 from .patterns import is_included
-from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
+from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, plain
 
 Listing = tuple[str, list[str], list[str]]
 
@@ -53,9 +53,7 @@ def directory(
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.directory")
-    if name[-1] == "/" and name != "/":
-        ret["name"] = name
-        name = name[:-1]
+    name = plain(name)
     if max_depth is not None and clean:
         return failed(ret, "Cannot specify both max_depth and clean")
     user = owner_of(kwargs, user)
@@ -123,6 +121,10 @@ def _clear_the_way(ret: Row, name: str, backupname: str | None, *, force: bool) 
     dry_run = is_dry_run()
     kind = "Symlink" if filesystem.is_link(name) else "File"
     if backupname is not None:
+        backupname = plain(backupname)
+        if not os.path.isabs(backupname):
+            failed(ret, f"Backupname must be an absolute path: {backupname}")
+            return True
         if filesystem.lexists(backupname):
             if not force:
                 failed(ret, f"File exists where the backup target {backupname} should go")

@@ -9,7 +9,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import AsyncStateError, RunCancelled
 
-from .rows import Row, default_owner, expand, failed, is_dry_run, new_row, normalize_mode, owner_of, preflight
+from .rows import Row, default_owner, expand, failed, is_dry_run, new_row, normalize_mode, owner_of, plain, preflight
 
 Verdict = tuple[bool | None, str, Row]
 
@@ -50,6 +50,7 @@ def symlink(
     problem = preflight(name, user, group)
     if problem:
         return failed(ret, problem)
+    name = plain(name)
     parent = os.path.dirname(name)
     if is_dry_run():
         ret["result"], ret["comment"], ret["changes"] = _symlink_verdict(name, target, force, user, group)
@@ -164,6 +165,7 @@ def _clear_the_way(
             else "File system entry"
         )
         return f"{kind} exists where the symlink {name} should be"
+    backupname = plain(backupname)
     if not os.path.isabs(backupname):
         if backupname != os.path.basename(backupname):
             return f"Backupname must be an absolute path or a file name: {backupname}"
@@ -204,6 +206,7 @@ def hardlink(
     problem = preflight(name, user, group, relative)
     if problem:
         return failed(ret, problem)
+    name = plain(name)
     if is_dry_run():
         ret["result"], ret["comment"], ret["changes"] = _hardlink_verdict(name, target, force)
         return ret

@@ -22,6 +22,7 @@ from .rows import (
     is_dry_run,
     is_remote,
     missing_accounts,
+    misspelt,
     normalize_mode,
     owner_of,
     warn_needless_hash,
@@ -285,8 +286,8 @@ def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *,
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
         return problem
-    if not os.path.isabs(name):
-        return f"Specified file {name} is not an absolute path"
+    if problem := misspelt(name):
+        return problem
     if not (filesystem.is_link(name) and not follow_symlinks) and filesystem.is_directory(name):
         return f"Specified target {name} is a directory"
     if context is not None and not isinstance(context, dict):

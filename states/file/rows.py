@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pwd
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 log = logging.getLogger(__name__)
+
+_NOTHING = re.compile(r"/(?:\.?/|\.$)*")
 
 Row = dict[str, Any]
 
@@ -31,6 +34,27 @@ def failed(ret: Row, comment: str) -> Row:
 def expand(path: str) -> str:
     """Replace a leading ``~``."""
     return os.path.expanduser(path) if path[:1] == "~" else path
+
+
+def misspelt(name: str) -> str:
+    """Return why nothing can be made at ``name``, "" if something can: a relative path, or a directory's where none is.
+
+    A path with a slash or a period at its end stands for a directory; the system makes nothing else under such a name.
+    """
+    if not os.path.isabs(name):
+        return f"Specified file {name} is not an absolute path"
+    if os.path.basename(name) in {"", ".", ".."} and not filesystem.is_directory(name):
+        return f"Specified file {name} is written as a directory, and there is none"
+    return ""
+
+
+def plain(path: str) -> str:
+    """Return a path without doubled slashes, ``/.`` and a slash at its end, all of which only hide that it is the same.
+
+    A link that it names is then no longer followed; ``..`` stays, for only the system knows where it leads.
+    """
+    short = _NOTHING.sub("/", path)
+    return short[:-1] if len(short) > 1 and short.endswith("/") else short
 
 
 def is_dry_run() -> bool:
@@ -87,9 +111,8 @@ def preflight(name: str, user: Any, group: Any, *more: str) -> str:
         problems.append(f"User {user} does not exist")
     if __salt__["file.group_to_gid"](group) == "":
         problems.append(f"Group {group} does not exist")
-    if not os.path.isabs(name):
-        problems.append(f"Specified file {name} is not an absolute path")
-    problems += [problem for problem in more if problem]
+    problems.append(misspelt(name))
+    problems = [problem for problem in (*problems, *more) if problem]
     return ". ".join(problems) + ("." if len(problems) > 1 else "")
 
 

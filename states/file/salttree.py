@@ -107,11 +107,12 @@ class TreeContent:
         if relative == "." or not is_included(relative, self.include_pat, self.exclude_pat):
             return ""
         place = os.path.join(self.name, relative)
-        folder = place
-        while folder != self.name:
-            if folder in self.files or folder in self.links:
+        part = relative  # going up in the tree, not on the disk, ends however self.name is spelt
+        while part:
+            taken = os.path.join(self.name, part)
+            if taken in self.files or taken in self.links:
                 return ""
-            folder = os.path.dirname(folder)
+            part = posixpath.dirname(part)
         return "" if place in self._ancestors and not is_directory else place
 
 

@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError
 
 from . import serializers
 from .managed import check_copy
-from .rows import Row, expand, failed, is_dry_run, new_row, normalize_mode
+from .rows import Row, expand, failed, is_dry_run, misspelt, new_row, normalize_mode
 
 
 def serialize(
@@ -44,6 +44,9 @@ def serialize(
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.serialize")
+    problem = misspelt(name)
+    if problem:
+        return failed(ret, problem)
     if not create and not filesystem.is_file(name):
         ret["comment"] = f"File {name} is not present and is not set for creation"
         return ret
@@ -147,6 +150,9 @@ def decode(
 ) -> Row:
     """Write what base64 text stands for; changes are the old and the new checksum."""
     ret = new_row(name, result=False)
+    problem = misspelt(name) or (f"Specified target {name} is a directory" if filesystem.is_directory(name) else "")
+    if problem:
+        return failed(ret, problem)
     if not (encoded_data or contents_pillar):
         return failed(ret, "Specify either the 'encoded_data' or 'contents_pillar' argument.")
     if encoded_data and contents_pillar:

@@ -130,6 +130,8 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
     name = expand(name)
     ret = new_row(name)
     recurse = recurse or ignore_errors
+    if not os.path.isabs(name):
+        return failed(ret, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
         ret["comment"] = f"Directory {name} is not present"
         return ret
@@ -164,6 +166,8 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.retention_schedule")
+    if not os.path.isabs(name):
+        return failed(ret, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
         return failed(ret, "Name provided to file.retention must be a directory")
     moments: dict[str, datetime] = {}

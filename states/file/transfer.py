@@ -16,9 +16,11 @@ from .rows import (
     failed,
     is_dry_run,
     missing_accounts,
+    misspelt,
     new_row,
     normalize_mode,
     owner_of,
+    plain,
 )
 
 
@@ -35,6 +37,7 @@ def absent(name: str, **kwargs: Any) -> Row:
     if not filesystem.lexists(name):
         ret["comment"] = f"File {name} is not present"
         return ret
+    name = plain(name)
     kind = "directory" if filesystem.is_plain_directory(name) else "file"
     if is_dry_run():
         ret["result"] = None
@@ -45,7 +48,7 @@ def absent(name: str, **kwargs: Any) -> Row:
         except CommandExecutionError as error:
             return failed(ret, str(error))
         ret["comment"] = f"Removed {kind} {name}"
-    ret["changes"]["removed"] = name
+    ret["changes"]["removed"] = ret["name"]
     return ret
 
 
@@ -79,8 +82,9 @@ def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = Fals
     ret: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if not name:
         return failed(ret, "Must provide name to file.touch")
-    if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+    problem = misspelt(name)
+    if problem:
+        return failed(ret, problem)
     extant = filesystem.exists(name)
     if is_dry_run():
         return _foretold_touch(ret, name, atime, mtime, extant=extant)
@@ -140,8 +144,10 @@ def copy_(
     ret["comment"] = f'Copied "{source}" to "{name}"'
     if not name:
         return failed(ret, "Must provide name to file.copy")
-    if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+    problem = misspelt(name)
+    if problem:
+        return failed(ret, problem)
+    name = plain(name)
     if not filesystem.exists(source):
         return failed(ret, f'Source file "{source}" is not present')
     if preserve:
@@ -250,11 +256,14 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     ret = new_row(name)
     if not name:
         return failed(ret, "Must provide name to file.rename")
-    if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+    problem = misspelt(name)
+    if problem:
+        return failed(ret, problem)
+    name = plain(name)
     if not filesystem.lexists(source):
         ret["comment"] = f'Source file "{source}" has already been moved out of place'
         return ret
+    source = plain(source)
     occupied = filesystem.lexists(name)
     if occupied and not force:
         ret["comment"] = f'The target file "{name}" exists and will not be overwritten'

@@ -13,7 +13,7 @@ from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink
 from .managed import managed
-from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of
+from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, plain
 from .salttree import TreeContent, existing_sources
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def recurse(
         return failed(ret, problem)
     if not os.path.isabs(name):
         return failed(ret, f"Specified file {name} is not an absolute path")
+    name = plain(name)
     try:
         sources = existing_sources(source)
     except CommandExecutionError as error:

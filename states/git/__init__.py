@@ -12,6 +12,7 @@ from typing import Any
 from asyncstate.dunders import __opts__, __salt__
 
 from .. import _homes  # noqa: TID252 - as `states` for type checkers
+from ..file.rows import plain as _plain  # noqa: TID252
 from .cloning import clone_latest as _clone_latest
 from .cloning import clone_once as _clone_once
 from .detached import Detachment as _Detachment
@@ -226,15 +227,18 @@ def present(
     kind = "bare repository" if bare else "repository"
 
     def work() -> None:
-        if os.path.isdir(name):
-            if _is_repository(name, bare, _Repository(name, user, password, None, output_encoding)):
+        if not os.path.isabs(name):
+            raise _fail(f"Target '{name}' is not an absolute path")
+        path = _plain(name)
+        if os.path.isdir(path):
+            if _is_repository(path, bare, _Repository(path, user, password, None, output_encoding)):
                 return
-            _clear_for_init(row, name, kind, force=force)
+            _clear_for_init(row, path, kind, force=force)
         if __opts__["test"]:
             row["changes"]["new"] = name
             raise _foretell(f"New {kind} would be created")
         __salt__["git.init"](
-            cwd=name,
+            cwd=path,
             bare=bare,
             template=template,
             separate_git_dir=separate_git_dir,
