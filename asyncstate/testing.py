@@ -13,23 +13,25 @@ Switch it on in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
 import os
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations of fixtures
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pytest
 
 from asyncstate.config import Settings
+from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.result import Row
 from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     _Footprint = dict[str, Any] | None
 
@@ -89,8 +91,7 @@ class States:
 
     def run(self, function: str, *, test: bool = False, **arguments: Any) -> Row:
         """Run one state function; return its row. Raises CompileError if there is no such function."""
-        row, _ = self._run(function, arguments, test=test)
-        return row
+        return self._run(function, arguments, test=test).row
 
     def prove(self, function: str, *, changes: bool = True, result: bool = True, **arguments: Any) -> Proof:
         """Apply a state to the end, and check what it promises. Raises BrokenContract.
@@ -101,17 +102,20 @@ class States:
         ``result=False`` for one that is to fail, whose dry run may say None or False.
         """
         before = _listing(self.root)
-        foretold, declared = self._run(function, arguments, test=True)
+        foretold = self._run(function, arguments, test=True)
         looked = _listing(self.root)
-        row, _ = self._run(function, arguments, test=False)
+        first = self._run(function, arguments, test=False)
         after = _listing(self.root)
-        again, _ = self._run(function, arguments, test=False)
+        second = self._run(function, arguments, test=False)
         ended = _listing(self.root)
-        settled, _ = self._run(function, arguments, test=True)
-        proof = Proof(foretold, row, again, settled)
+        settled = self._run(function, arguments, test=True)
+        declared = foretold.footprint
+        proof = Proof(foretold.row, first.row, second.row, settled.row)
+        returns = (foretold.returned, first.returned, second.returned, settled.returned)
         broken = [
             *(f"the dry run touched {path}" for path in _differences(before, looked)),
             *_of_rows(proof),
+            *_of_returns(zip(_WHEN, returns, strict=True)),
             *_of_results(proof, changes=changes, result=result),
             *(f"the second run touched {path}" for path in _differences(after, ended)),
             *(
@@ -121,18 +125,48 @@ class States:
             ),
         ]
         if broken:
-            told = json.dumps(msgspec.to_builtins(proof), indent=2, default=repr)
+            told = json_bytes(proof, indent=2).decode()
             raise BrokenContract(f"{function}:\n" + "".join(f"  - {what}\n" for what in broken) + told)
         return proof
 
-    def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> tuple[Row, _Footprint]:
+    def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
         with ThreadPoolExecutor(1) as apart:  # the test may be async itself, and a thread has but one running loop
             return apart.submit(asyncio.run, self._apply(function, arguments, test=test)).result()
 
-    async def _apply(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> tuple[Row, _Footprint]:
+    async def _apply(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
         async with StateRuntime(Settings(**self.settings)) as runtime:
+            returned = _record(runtime, function)
             report = await runtime.single(function, arguments, test=test)
-            return next(iter(report.rows.values())), _footprint(runtime, function, arguments)
+            row = next(iter(report.rows.values()))
+            return _Ran(row, _footprint(runtime, function, arguments), returned[-1] if returned else None)
+
+
+class _Ran(NamedTuple):
+    """One run of a state: its row, what it declares, and what the function returned before the engine took it over."""
+
+    row: Row
+    footprint: _Footprint
+    returned: Any
+
+
+def _record(runtime: StateRuntime, name: str) -> list[Any]:
+    """Keep what a state function returns in the list that is returned: rows show only what the engine made of it."""
+    returned: list[Any] = []
+    function = runtime.host.loaders["states"].find(name)
+    if function is None:
+        return returned
+    inner = function.func
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        returned.append(inner(*args, **kwargs))
+        return returned[-1]
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        returned.append(await inner(*args, **kwargs))
+        return returned[-1]
+
+    function.func = functools.wraps(inner)(awaited if function.is_async else called)
+    return returned
 
 
 def _footprint(runtime: StateRuntime, function: str, arguments: Mapping[str, Any]) -> _Footprint:
@@ -170,10 +204,14 @@ def _of_rows(proof: Proof) -> Iterator[str]:
             yield f"{when}: changes is no dictionary: {row['changes']!r}"
         if not isinstance(row["comment"], str) or not row["comment"]:
             yield f"{when}: the comment says nothing: {row['comment']!r}"
+
+
+def _of_returns(returns: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    for when, returned in returns:
         try:
-            json.dumps(row)
-        except (TypeError, ValueError) as error:
-            yield f"{when}: the row cannot be written as JSON: {error}"
+            json.dumps(returned)
+        except Exception as error:  # noqa: BLE001 - what a state returns may raise anything when it is looked at
+            yield f"{when}: what it returned cannot be written as JSON: {plain(error)}"
 
 
 def _of_results(proof: Proof, *, changes: bool, result: bool) -> Iterator[str]:
@@ -196,11 +234,11 @@ def _of_results(proof: Proof, *, changes: bool, result: bool) -> Iterator[str]:
         yield f"the dry run at the end: {proof.settled['result']!r} with changes {proof.settled['changes']!r}"
 
 
+_WHEN = ("the dry run", "the real run", "the second run", "the dry run at the end")
+
+
 def _named(proof: Proof) -> Iterator[tuple[str, Row]]:
-    yield "the dry run", proof.foretold
-    yield "the real run", proof.row
-    yield "the second run", proof.again
-    yield "the dry run at the end", proof.settled
+    return zip(_WHEN, (proof.foretold, proof.row, proof.again, proof.settled), strict=True)
 
 
 def _written(path: str, declared: Mapping[str, Any]) -> bool:

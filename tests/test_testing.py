@@ -82,6 +82,10 @@ BROKEN = [
         '"changes": {}, "comment": "In place"', '"changes": {}, "comment": "In place", "set": {1}',
         "cannot be written as JSON", id="no JSON",
     ),
+    pytest.param(
+        'ret | {"comment": "Written"}', 'ret | {"changes": {"a": object()}, "comment": "Written"}',
+        "the real run: what it returned cannot be written as JSON: Object of type object", id="an object",
+    ),
     pytest.param('"result": True, "changes": {}', '"result": False, "changes": {}', "the result is False, not True", id="fails"),
 ]  # fmt: skip
 
