@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.highstate import HighData
     from asyncstate.model.event import Event
-    from asyncstate.model.result import RunReport
+    from asyncstate.model.result import Row, RunReport
     from asyncstate.render.pipe import Rendered
     from asyncstate.run.engine import Engine
     from asyncstate.sources.fileclient import FileClient
@@ -454,6 +454,16 @@ class Run:
         if self._report is None:
             raise RuntimeError("the run is not over: leave its `async with` block, or iterate to the end")
         return self._report
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The rows of the states that have ended so far, by tag."""
+        return self._engine.rows
+
+    @property
+    def running(self) -> list[str]:
+        """The tags of the states that run now."""
+        return self._engine.running
 
     def stop(self, reason: str) -> None:
         """Start nothing more; what runs may finish. The report's ``cancelled`` will be ``reason``."""

@@ -152,12 +152,12 @@ def test_a_render_error_outside_a_compile_has_its_place(failing, capfd):
 
 
 def test_a_bug_is_one_line_and_how_to_report_it(failing, capfd):
-    assert failing(ZeroDivisionError("division by zero")) == 1
+    assert failing(ZeroDivisionError("division by zero")) == 70
     errors = capfd.readouterr().err
     assert errors.startswith("asyncstate: internal error: ZeroDivisionError: division by zero (")
     assert "--debug" in errors
     assert "Traceback" not in errors
-    assert failing(ZeroDivisionError("division by zero"), "--debug") == 1
+    assert failing(ZeroDivisionError("division by zero"), "--debug") == 70
     assert "Traceback" in capfd.readouterr().err
 
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 compile or usage error, 2 a state failed.
 
-    124 is a time-out, 130 and 143 an interruption. Help and version are answered without importing click.
+    70 is a bug, 74 an answer that could not be written, 124 a time-out, 130 and 143 an interruption. Help and version
+    are answered without importing click.
     """
+    _claim_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if "_ASYNCSTATE_COMPLETE" not in os.environ and (
         not arguments or arguments[0] in {"--version", "-V", "--help", "-h"}
@@ -25,6 +27,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return dispatch(arguments)
 
 
+def _claim_streams() -> None:
+    """Put something in the place of closed standard streams: the next file opened would be taken for one of them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
+
+
 def _introduce(arguments: list[str]) -> int:
     from asyncstate._version import __version__
     from asyncstate.cli.overview import overview
@@ -32,5 +45,17 @@ def _introduce(arguments: list[str]) -> int:
     wants_version = arguments[:1] in (["--version"], ["-V"])
     text = f"asyncstate {__version__}" if wants_version else overview()
     stream = sys.stdout if arguments else sys.stderr
-    stream.write(f"{text}\n")
+    lost = stream is None
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        from asyncstate.cli.console import drop_output
+
+        lost = not isinstance(error, BrokenPipeError)
+        drop_output(1 if arguments else 2)
+    if lost and arguments:
+        from asyncstate.cli.console import OUTPUT_LOST, Console
+
+        Console().complain("standard output could not be written")
+        return OUTPUT_LOST
     return 0 if arguments else 1

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
     from asyncstate.redact.secrets import Secrets
 
+OUTPUT_LOST = 74
+"""Exit code where all went well, and the answer, or a report, could not be written (EX_IOERR)."""
+
 
 class Console:
     """Standard output for the answer, standard error for everything else.
 
     ``out`` is the form of the answer (human, json, jsonl, yaml). ``answers_with_data`` marks commands whose standard
-    output is data also for people (a graph, a value): their error texts go to standard error.
+    output is data also for people (a graph, a value): their error texts go to standard error. ``answered`` tells
+    whether an answer was begun, so that nothing may follow it that is none; ``incomplete`` that a part of it, or a file
+    that was asked for, could not be written.
     """
 
     def __init__(self) -> None:
@@ -29,6 +34,9 @@ class Console:
         self.log_format = "text"
         self.debug = False
         self.answers_with_data = False
+        self.answered = False
+        self.incomplete = False
+        self._no_output = False
         self._secrets: Secrets | None = None
 
     @property
@@ -53,14 +61,14 @@ class Console:
         """Return the colours for ``stream`` (standard output if not given)."""
         return COLOURED if self._wants_colour(sys.stdout if stream is None else stream) else PLAIN
 
-    def _wants_colour(self, stream: TextIO) -> bool:
+    def _wants_colour(self, stream: TextIO | None) -> bool:
         if self.colour != "auto":
             return self.colour == "always"
         if os.environ.get("NO_COLOR"):
             return False
         if os.environ.get("FORCE_COLOR"):
             return True
-        return stream.isatty() and os.environ.get("TERM") != "dumb"
+        return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def lines(self, lines: Iterable[str], *, redacted: bool = False) -> None:
         """Write lines to standard output. What is ``redacted`` is not looked through for secrets again."""
@@ -69,18 +77,35 @@ class Console:
     def write(self, text: str | bytes, *, redacted: bool = False) -> None:
         """Write to standard output, text without secrets.
 
-        If its reader has gone away there is nobody to tell: the rest is dropped.
+        If its reader has gone away there is nobody to tell: the rest is dropped. Where it is closed or full,
+        `unwritten` says so, once.
         """
+        self.answered = True
         stream = sys.stdout
+        if stream is None and not self._no_output:
+            self._no_output = True
+            self.unwritten("standard output", "it is closed")
+        if stream is None or self._no_output:
+            return
         if isinstance(text, str) and not redacted:
             text = self._shown(text)
-        data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
         try:
+            data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
             stream.flush()
             stream.buffer.write(data)
             stream.buffer.flush()
         except BrokenPipeError:
+            self._no_output = True
             drop_output()
+        except OSError as error:
+            self._no_output = True
+            drop_output()
+            self.unwritten("standard output", error.strerror or str(error))
+
+    def unwritten(self, what: str, why: str) -> None:
+        """Say that a part of the answer could not be written. The exit code tells it, too, if all else is well."""
+        self.incomplete = True
+        self.complain(f"{what} could not be written: {why}")
 
     def data(self, value: Any, *, redacted: bool = False) -> None:
         """Write ``value`` as JSON or YAML, whichever was asked for (JSON for any other form), without secrets."""
@@ -96,10 +121,12 @@ class Console:
     def say(self, *lines: str) -> None:
         """Write lines to standard error, without secrets."""
         stream = sys.stderr
+        if stream is None:
+            return
         try:
             stream.write(self._shown("".join(f"{line}\n" for line in lines)))
             stream.flush()
-        except BrokenPipeError:
+        except OSError:  # nobody can be told
             drop_output(2)
 
     def complain(self, text: str, hint: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.console import Console
+from asyncstate.cli.console import OUTPUT_LOST, Console
 from asyncstate.cli.framework import Root, general_options
 from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+INTERNAL_ERROR = 70
+"""Exit code of a bug of this program (EX_SOFTWARE of sysexits.h)."""
 
 root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
@@ -25,6 +28,11 @@ def dispatch(arguments: list[str]) -> int:
     """Run one command and return its exit code. Every error becomes a message; only bugs show as such."""
     console = Console()
     console.debug = "--debug" in arguments
+    code = _dispatch(console, arguments)
+    return OUTPUT_LOST if console.incomplete and not code else code
+
+
+def _dispatch(console: Console, arguments: list[str]) -> int:
     try:
         code = root.main(arguments, prog_name="asyncstate", standalone_mode=False, obj=console)
     except click.ClickException as error:
@@ -52,8 +60,12 @@ def _usage(console: Console, error: click.ClickException) -> int:
 
 
 def _failure(console: Console, error: BaseException) -> int:
+    notes = [*getattr(error, "__notes__", ())]
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
+        notes += getattr(error, "__notes__", ())
+    if notes:  # of a run that was under way: whatever it is, the tree did compile
+        return _bug(console, error, notes)
     if isinstance(error, CompileError):
         _show_issues(console, error.issues)
     elif isinstance(error, RenderError):
@@ -63,36 +75,39 @@ def _failure(console: Console, error: BaseException) -> int:
     elif isinstance(error, OSError) and error.filename is not None:
         _show_error(console, f"{error.filename}: {error.strerror}")
     else:
-        _bug(console, error)
+        return _bug(console, error, notes)
     return 1
 
 
 def _show_issues(console: Console, issues: Iterable[Issue]) -> None:
     from asyncstate.report.issues import issue_lines
 
-    if console.out != "human":
+    if console.out != "human" and not console.answered:
         console.data([issue.message for issue in issues])
-    elif console.answers_with_data:
+    elif console.answers_with_data or console.answered:
         console.say(*issue_lines(issues, console.palette(sys.stderr)))
     else:
         console.lines(issue_lines(issues, console.palette()))
 
 
 def _show_error(console: Console, text: str) -> None:
-    if console.out == "human":
+    if console.out == "human" or console.answered:
         console.complain(text)
     else:
         console.data([text])
 
 
-def _bug(console: Console, error: BaseException) -> None:
+def _bug(console: Console, error: BaseException, notes: Iterable[str]) -> int:
+    from asyncstate.model.encode import plain
+
     if console.debug:
         console.say(*"".join(traceback.format_exception(error)).splitlines())
     place = traceback.extract_tb(error.__traceback__)[-1:]
     where = f" ({place[0].filename}:{place[0].lineno})" if place else ""
-    first = str(error).partition("\n")[0]
+    first = str(plain(error)).partition("\n")[0]
     report = "this" if console.debug else "the output of the same command with --debug"
     console.complain(
-        f"internal error: {type(error).__name__}: {first}{where}",
+        "\n".join([f"internal error: {type(error).__name__}: {first}{where}", *notes]),
         f"This is a bug in asyncstate. Please report it, with {report}.",
     )
+    return INTERNAL_ERROR

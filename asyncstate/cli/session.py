@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
-from asyncstate.errors import Issue
+from asyncstate.errors import AsyncStateError, Issue
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -65,6 +65,9 @@ class Session:
             return None
         from asyncstate.report.jsonl import JsonLines
 
+        if sys.stdout is None:
+            self.console.unwritten("standard output", "it is closed")
+            return None
         return JsonLines(sys.stdout.buffer)
 
     def apply(self, selection: Selection) -> int:
@@ -106,6 +109,7 @@ class Session:
             return run_on(self.settings.event_loop, self._run(planned))
 
     async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+        from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
         async with StateRuntime(self.settings, secrets=self.console.secrets) as runtime:
@@ -120,10 +124,19 @@ class Session:
                 observers=self._observers,
                 events=False,
             )
-            with self._display(), self._signals(run):
-                async with run:
-                    pass  # leaving the block waits for the end of the run
-        self.show(run.report, runtime.shown(plan) if run.report.failed else plan)
+            self.console.answered = self._lines is not None
+            try:
+                with self._display(), self._signals(run):
+                    async with run:
+                        pass  # leaving the block waits for the end of the run
+            except Exception as error:
+                error.add_note("\n".join(applied_lines(run.rows, run.running)))
+                raise
+        try:
+            self.show(run.report, runtime.shown(plan) if run.report.failed else plan)
+        except Exception as error:
+            error.add_note("\n".join(applied_lines(run.report.rows)))
+            raise
         return run.report.exit_code
 
     @contextmanager
@@ -180,7 +193,7 @@ class Session:
         before = len(plan.warnings) if plan is not None else 0
         self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:
-            console.complain(f"the events could not be written: {self._lines.error}")
+            console.unwritten("the events", self._lines.error)
         self._show_times()
         self._write_files(report)
 
@@ -214,17 +227,23 @@ class Session:
             show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport) -> None:
-        """Write what --junit and --report ask for. Raises OSError."""
-        from asyncstate.report.replace import replace_file
-
+        """Write what --junit and --report ask for."""
         if self.options.get("junit"):
             from asyncstate.report.junit import junit_xml
 
-            replace_file(self.options["junit"], junit_xml(report).encode())
+            self._write_file(self.options["junit"], junit_xml(report))
         if self.options.get("report") and self.profile is not None:
             from asyncstate.report.html import html_report
 
-            replace_file(self.options["report"], html_report(report, self.profile).encode())
+            self._write_file(self.options["report"], html_report(report, self.profile))
+
+    def _write_file(self, path: str, text: str) -> None:
+        from asyncstate.report.replace import replace_file
+
+        try:
+            replace_file(path, text.encode("utf-8", "backslashreplace"))
+        except (OSError, AsyncStateError) as error:
+            self.console.unwritten(path, error.strerror or str(error))
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Say how many states run free, where people read it and more than one state can run at once."""

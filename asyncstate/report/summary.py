@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, one_line, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from asyncstate.model.result import RunReport
+    from asyncstate.model.result import Row, RunReport
 
 _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
@@ -105,3 +105,17 @@ def describe_tag(tag: str) -> str:
     id_, name = parts[1], "_|-".join(parts[2:-1])
     shown = one_line(id_) if name == id_ else f"{one_line(id_)} ({one_line(name)})"
     return f"{parts[0]}.{parts[-1]}: {shown}"
+
+
+_NAMED = 20
+
+
+def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = ()) -> Iterator[str]:
+    """Say what a run that broke off had done: the states that changed something, and those it was at."""
+    changed = [tag for tag, row in rows.items() if row["changes"]]
+    yield f"{count(len(rows), 'state')} had ended, {len(changed)} with changes{':' if changed else '.'}"
+    yield from (f"  {describe_tag(tag)}" for tag in changed[:_NAMED])
+    if len(changed) > _NAMED:
+        yield f"  … and {len(changed) - _NAMED} more"
+    for tag in running:
+        yield f"It was at {describe_tag(tag)}: what that did is unknown."

@@ -121,6 +121,16 @@ class Engine:
         self._cancelled = ""
         self._scope = anyio.CancelScope()
 
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The rows of the states that have ended so far, by tag, as they are shown."""
+        return {self._shown.tag(tag): self._shown.row(tag, row) for tag, row in self._rows.items()}
+
+    @property
+    def running(self) -> list[str]:
+        """The tags of the states that run now, as they are shown."""
+        return [self._shown.tag(tag) for tag in self._since]
+
     def stop(self, reason: str) -> None:
         """Start nothing more; let what runs finish. The report says ``reason``."""
         self._cancelled = self._cancelled or reason
