@@ -1,4 +1,4 @@
-from asyncstate.redact.no_log import hush_arguments, hush_row
+from asyncstate.redact.no_log import hush_arguments, hush_high, hush_row
 from asyncstate.redact.redactor import MASK
 
 
@@ -44,4 +44,19 @@ def test_arguments_that_say_when_a_state_runs_stay():
         "unless": MASK,
         "no_log": True,
         "env": [{MASK: MASK}],
+    }
+
+
+def test_high_data_names_no_state_with_no_log():
+    high = {
+        "quiet": {"cmd": ["run", {"names": ["one", {"two": [{"env": "x"}]}]}, {"no_log": True}], "__sls__": "s"},
+        "named": {"cmd": ["run", {"name": "three"}, {"no_log": True}]},
+        "other": {"cmd": ["run", {"require": [{"cmd": "two"}, {"cmd": "three"}, "named"]}, {"cwd": "one"}]},
+        "__exclude__": ["x"],
+    }
+    assert hush_high(high) == {
+        "quiet": {"cmd": ["run", {"names": [MASK, {MASK: [{MASK: MASK}]}]}, {"no_log": True}], "__sls__": "s"},
+        "named": {"cmd": ["run", {"name": MASK}, {"no_log": True}]},
+        "other": {"cmd": ["run", {"require": [{"cmd": MASK}, {"cmd": MASK}, "named"]}, {"cwd": "one"}]},
+        "__exclude__": ["x"],
     }

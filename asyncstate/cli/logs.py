@@ -155,6 +155,7 @@ def start_logging(console: Console, configured: str = "") -> None:
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LogStream)]:
         root.removeHandler(old)
+        old.close()
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(level)

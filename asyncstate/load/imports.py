@@ -60,6 +60,7 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
 
 def _import_packaged(name: str) -> ModuleType:
     module = importlib.import_module(name)
+    PluginLogger.adopt(name)
     for dunder, value in INJECTED.items():
         module.__dict__.setdefault(dunder, value)
     return module

@@ -11,6 +11,7 @@ from asyncstate.redact.redactor import MASK
 PROFILE: Final = 15
 TRACE: Final = 5
 GARBAGE: Final = 1
+_OURS: Final = "asyncstate."
 
 
 class PluginLogger(logging.Logger):
@@ -18,10 +19,12 @@ class PluginLogger(logging.Logger):
 
     @staticmethod
     def adopt(name: str) -> None:
-        """Make the logger of that name, wherever it is asked for, one of these."""
-        logger = logging.getLogger(name)
-        if type(logger) is logging.Logger:
-            logger.__class__ = PluginLogger
+        """Make the loggers of a module, its package and what else of ours it has imported such ones, whoever asks."""
+        logging.getLogger(name)
+        below = _OURS if name.startswith(_OURS) else f"{name}."
+        for other, logger in list(logging.root.manager.loggerDict.items()):
+            if type(logger) is logging.Logger and (other == name or other.startswith(below)):
+                logger.__class__ = PluginLogger
 
     def handle(self, record: logging.LogRecord) -> None:
         """Pass a record on to whatever handlers there are, without secrets and what ``no_log`` hides."""

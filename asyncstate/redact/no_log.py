@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.model.requisite import INTERNAL_KEYWORDS
+from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
 from asyncstate.redact.redactor import MASK, SCHEMA, distinct
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ _WORDS: Final = frozenset(
 ) | {"Requisites with changes"}
 """Keys that states put into changes whatever they are about. Other keys (a package, a path) come from the arguments."""
 _ENGINES_OWN: Final = SCHEMA - {"name", "comment", "changes", "pchanges", "warnings", "sub_state_run"}
+_REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED)
 _TOLD: Final = INTERNAL_KEYWORDS - {
     *("onlyif", "unless", "creates", "check_cmd", "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
 }
@@ -41,17 +43,52 @@ def hush_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hush_high(high: Mapping[str, Any]) -> dict[str, Any]:
-    """Return high data in which the states with ``no_log`` have no names and arguments."""
-    return {
-        id_: {state: _hushed_body(body) for state, body in states.items()} if isinstance(states, Mapping) else states
-        for id_, states in high.items()
-    }
+    """Return high data in which states with ``no_log`` have no names and arguments, nor requisites that name them."""
+    declared = [states for states in high.values() if isinstance(states, Mapping)]
+    bodies = [body for states in declared for body in states.values() if _says_no_log(body)]
+    names = {name for body in bodies for item in body for name in _names(item)} - high.keys()
+    return {id_: _hushed_states(states, names) for id_, states in high.items()}
 
 
-def _hushed_body(body: Any) -> Any:
-    if not isinstance(body, list) or not any(isinstance(item, Mapping) and item.get("no_log") for item in body):
+def _says_no_log(body: Any) -> bool:
+    return isinstance(body, list) and any(isinstance(item, Mapping) and item.get("no_log") for item in body)
+
+
+def _names(item: Any) -> Iterator[str]:
+    """Yield the names that an argument of a state gives it."""
+    if isinstance(item, Mapping):
+        listed = item.get("names")
+        for name in [item.get("name"), *(listed if isinstance(listed, list) else [])]:
+            for one in name if isinstance(name, Mapping) else [name]:
+                if isinstance(one, str):
+                    yield one
+
+
+def _hushed_states(states: Any, names: AbstractSet[str]) -> Any:
+    if not isinstance(states, Mapping):
+        return states
+    return {state: _hushed_body(body, names) for state, body in states.items()}
+
+
+def _hushed_body(body: Any, names: AbstractSet[str]) -> Any:
+    if not isinstance(body, list):
         return body
-    return [hush_arguments(item) if isinstance(item, Mapping) else item for item in body]
+    hushed = _says_no_log(body)
+    shown = [hush_references(item, names) if isinstance(item, Mapping) else item for item in body]
+    return [hush_arguments(item) if hushed and isinstance(item, Mapping) else item for item in shown]
+
+
+def hush_references(args: Mapping[str, Any], names: AbstractSet[str]) -> dict[str, Any]:
+    """Return arguments of a state whose requisites do not name those of ``names``."""
+    return {key: _without(value, names) if names and key in _REFERENCES else value for key, value in args.items()}
+
+
+def _without(value: Any, names: AbstractSet[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, names) for item in value]
+    return MASK if isinstance(value, str) and value in names else value
 
 
 def _hushed(value: Any) -> Any:

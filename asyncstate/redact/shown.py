@@ -22,9 +22,8 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
 from asyncstate.model.tag import parse_tag, state_tag
-from asyncstate.redact.no_log import hush_arguments, hush_row
+from asyncstate.redact.no_log import hush_arguments, hush_references, hush_row
 from asyncstate.redact.redactor import MASK, Redactor
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row, RunReport
     from asyncstate.redact.secrets import Secrets
 
-_REFERENCES = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED)
 _E = TypeVar("_E", bound=Event)
 
 
@@ -210,21 +208,10 @@ class ShownPlan:
         return msgspec.structs.replace(node, label=label)
 
     def _with_arguments(self, chunk: LowChunk, hidden: set[str], redactor: Redactor) -> LowChunk:
-        args = redactor.value(chunk.args)
-        for key in _REFERENCES & args.keys() if hidden else ():
-            args[key] = _without(args[key], hidden)
+        args = hush_references(redactor.value(chunk.args), hidden)
         if chunk.tag in self._hushed:
             args = hush_arguments(args)
         return msgspec.structs.replace(self._chunks[chunk.tag], args=args)
-
-
-def _without(value: Any, hidden: set[str]) -> Any:
-    """Put a mask in place of each text in ``value`` that is one of ``hidden``: names that requisites refer to."""
-    if isinstance(value, dict):
-        return {key: _without(item, hidden) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without(item, hidden) for item in value]
-    return MASK if isinstance(value, str) and value in hidden else value
 
 
 def _numbered(tag: str, number: int) -> str:

@@ -1,0 +1,295 @@
+"""A tree full of secrets is applied, checked, shown and explained in every form: nothing that was written shows one."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+
+import pytest
+
+from asyncstate.cli import main
+from asyncstate.cli.logs import LogStream
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, decode_event
+
+PASSWORD = "hunter2-Tr0ub4dor&3"
+KEY = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bqWxYz\nc2VjcmV0IGxpbmUgdGhyZWU\n-----END KEY-----"
+LATE = "decrypted-while-it-ran-9"
+HUSHED = "told-to-nobody-7"
+IN_URL = "in-the-address-5"
+CANARIES = [PASSWORD, *KEY.splitlines()[1:3], LATE, HUSHED, IN_URL]
+
+GPG = """#!/bin/sh
+sed -e '/^-----/d' -e '/^$/d' | base64 -d
+"""
+
+PROBE = """
+import logging
+log = logging.getLogger(__name__)
+
+def fail(name, text):
+    log.warning("about to fail with %s", text)
+    raise ValueError(f"it is {text!r}")
+
+def tell(name, text):
+    log.debug("told %s", text)
+    log.error("told %r", {text: [text]}, stack_info=True)
+    low = {"name": text, "state": "probe", "__id__": text, "fun": "tell"}
+    sub = {"low": low, "result": True, "changes": {text: text}, "comment": text}
+    changes = {text: {"new": [text]}, "diff": f"+{text}"}
+    return {"name": name, "result": True, "changes": changes, "comment": [text], "warnings": [text], text: text,
+            "sub_state_run": [sub]}
+
+def mod_watch(name, **kwargs):
+    return {"name": name, "result": False, "changes": {}, "comment": str(kwargs)}
+"""
+
+WEB = """
+run {{ pillar['password'] }}:
+  cmd.run:
+    - name: echo "{{ pillar['password'] }}" >&2; exit 3
+    - env: [{PW: "{{ pillar['password'] }}"}]
+    - retry: {attempts: 2, interval: 0}
+    - fire_event: "done {{ pillar['password'] }}"
+named:
+  cmd.run:
+    - names:
+      - 'true "{{ pillar['password'] }}"'
+      - 'true "{{ pillar['password'] }}" '
+    - fire_event: true
+    - cwd: /
+requires:
+  test.nop:
+    - require: [{cmd: 'true "{{ pillar['password'] }}"'}]
+    - onlyif: 'test "{{ pillar['password'] }}"'
+held:
+  test.nop:
+    - require: [{cmd: "run {{ pillar['password'] }}"}]
+OUT/key:
+  file.managed:
+    - contents_pillar: key
+OUT/late:
+  file.managed:
+    - source: salt://late
+    - template: gpg
+OUT/late-{{ pillar['password'] }}:
+  file.absent: []
+OUT/open:
+  file.managed:
+    - contents: "{{ pillar['password'] }}"
+told:
+  probe.tell:
+    - text: "{{ pillar['password'] }}"
+raises:
+  probe.fail:
+    - text: "{{ pillar['password'] }}"
+    - bogus: "{{ pillar['password'] }}"
+raises-too:
+  probe.fail:
+    - text: "{{ pillar['password'] }}"
+reacts:
+  probe.tell:
+    - name: "{{ pillar['password'] }}"
+    - text: x
+    - listen: [{probe: told}]
+    - watch: [{probe: told}]
+"https://joe:in-the-address-5@example.invalid/x.git":
+  test.configurable_test_state:
+    - result: false
+    - comment: "cloned https://joe:in-the-address-5@example.invalid/x.git"
+quiet:
+  cmd.run:
+    - name: echo told-to-nobody-7; exit 1
+    - env: [{told-to-nobody-7: told-to-nobody-7}]
+    - unless: 'echo told-to-nobody-7 >&2; false'
+    - retry: {attempts: 2, interval: 0}
+    - fire_event: told-to-nobody-7
+    - no_log: true
+quiet-too:
+  probe.tell:
+    - name: told-to-nobody-7
+    - text: told-to-nobody-7
+    - no_log: true
+    - listen: [{probe: told}]
+quiet-failure:
+  probe.fail:
+    - text: told-to-nobody-7
+    - no_log: true
+quiet-mistake:
+  probe.fail:
+    - texts: told-to-nobody-7
+    - no_log: true
+refers:
+  test.nop:
+    - require: [{probe: told-to-nobody-7}]
+"""
+
+BROKEN = {
+    "missing": """
+a:
+  test.nop:
+    - require: [{test: "{{ pillar['password'] }}"}]
+"{{ pillar['password'] }}":
+  test.nope: []
+b {{ pillar['password'] }}: {test.nop: [], test.fail: [], "{{ pillar['password'] }}": []}
+""",
+    "scanner": "a:\n  file.managed:\n    - contents: |\n        x\n    y: {{ pillar['key'] }}\n",
+    "jinja": "{% set x = pillar['password'] %}\n{{ raise('it is ' ~ x) }}\n{{ x.nope.nope }}\n",
+    "undefined": "{{ pillar[pillar['password']] }}\n",
+    "module": "{{ salt['test.raise'](pillar['password']) }}\n{{ salt[pillar['password']]() }}\n",
+    "include": "include: ['{{ pillar['password'] }}']\n",
+}
+
+
+def cipher(text):
+    body = base64.b64encode(text.encode()).decode()
+    return f"-----BEGIN PGP MESSAGE-----\n\n{body}\n-----END PGP MESSAGE-----"
+
+
+def indented(text):
+    return "".join(f"\n    {line}" for line in text.splitlines())
+
+
+@pytest.fixture
+def asyncstate(tmp_path, monkeypatch, capfd):
+    """Run a command on the tree and check everything it wrote; return its exit code and standard output."""
+    programs, salt, pillar, out, written = (tmp_path / name for name in ("bin", "salt", "pillar", "out", "written"))
+    for folder in (programs, salt, salt / "_states", pillar, out, written):
+        folder.mkdir()
+    (programs / "gpg").write_text(GPG)
+    (programs / "gpg").chmod(0o755)
+    (salt / "_states" / "probe.py").write_text(PROBE)
+    (salt / "web.sls").write_text(WEB.replace("OUT", str(out)))
+    (salt / "late").write_text(f"a\n{cipher(LATE)}\nb\n")
+    (salt / "top.sls").write_text("base: {'*': [web]}\n")
+    for name, text in BROKEN.items():
+        (salt / f"{name}.sls").write_text(text)
+    (pillar / "top.sls").write_text("base: {'*': [keys]}\n")
+    (pillar / "keys.sls").write_text(
+        f"#!yaml|gpg\npassword: |{indented(cipher(PASSWORD))}\nkey: |{indented(cipher(KEY))}\n"
+    )
+    (out / "key").write_text(KEY.replace("WxYz", "aBcD") + "\n")
+    (out / "late").write_text("before\n")
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    log = written / "log"
+
+    def run(*words, but=""):
+        trees = ("--file-root", str(salt), "--pillar-root", str(pillar))
+        code = main([*map(str, words), *trees, "-l", "debug", "--log-file", str(log)])
+        output, errors = capfd.readouterr()
+        texts = {"standard output": output, "standard error": errors}
+        texts |= {file.name: file.read_text(errors="replace") for file in written.iterdir()}
+        shown = [
+            f"{name}: {line[:400]}"
+            for name, text in texts.items()
+            for line in text.splitlines()
+            if any(canary in line for canary in CANARIES if canary != but)
+        ]
+        assert shown == [], words
+        return code, output, errors
+
+    run.written = written
+    run.out = out
+    yield run
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
+        if isinstance(handler, LogStream):
+            handler.close()
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize("form", ["human", "json", "yaml", "jsonl"])
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_run_shows_no_secret(asyncstate, form, concurrency):
+    files = ("--report", asyncstate.written / "report.html", "--junit", asyncstate.written / "junit.xml")
+    more = ("--profile", "--explain", "--progress", "plain", "--concurrency", concurrency)
+    code, output, errors = asyncstate("apply", "--out", form, *files, *more)
+    assert code == 2, errors
+    assert "**********" in output
+    assert (asyncstate.out / "key").read_text() == f"{KEY}\n"
+    assert LATE in (asyncstate.out / "late").read_text()
+    assert (asyncstate.written / "log").stat().st_size
+    if form == "json":
+        rows = json.loads(output)
+        assert rows["cmd_|-quiet_|-**********_|-run"]["comment"] == "**********"
+        assert {tag.partition("_|-")[2].partition("_|-")[0] for tag in rows} >= {"run **********", "named", "quiet"}
+        assert sum(row["__id__"] == "named" for row in rows.values()) == 2
+    if form == "jsonl":
+        events = [decode_event(line) for line in output.splitlines()]
+        started = [event.tag for event in events if isinstance(event, ChunkStarted)]
+        finished = [event.tag for event in events if isinstance(event, ChunkFinished)]
+        assert len(started) == len(set(started)) == len(finished)
+        assert set(started) == set(finished)
+        assert isinstance(events[-1], RunFinished)
+
+
+def test_events_and_report_have_the_same_tags(asyncstate):
+    _, rows, _ = asyncstate("apply", "--test", "--out", "json")
+    _, lines, _ = asyncstate("apply", "--test", "--out", "jsonl")
+    events = [decode_event(line) for line in lines.splitlines()]
+    told = {event.tag for event in events if isinstance(event, ChunkFinished)}
+    assert told <= set(json.loads(rows))
+    assert len(set(json.loads(rows)) - told) <= 4  # sub-states and listeners' mistakes have no events
+
+
+FORMS = ("human", "json", "yaml")
+SHOWN = [
+    *(("show", what, "--out", form) for what in ("lowstate", "highstate", "aggregate", "top") for form in FORMS),
+    ("show", "sls", "web"),
+    *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "svg", "json")),
+    *(("show", "impact", "named", "--out", form) for form in FORMS),
+    ("show", "impact", "quiet"),
+    *(("explain", wanted, "--out", form) for form in FORMS for wanted in ("named", "quiet", "quiet-too", "requires")),
+    ("explain", PASSWORD),
+    ("explain", "nothing like it"),
+    *(("lint", "--out", form) for form in FORMS),
+    *(("check", "--out", form) for form in FORMS),
+    ("call", "pillar.items"),
+    ("call", "pillar.get", "key", "--out", "json"),
+    ("call", "cmd.run", "gpg --version < /dev/null; echo $PATH"),
+    ("call", "pillar.get", "key", "nope=1"),
+    ("doc", "probe"),
+    ("doc", "--why"),
+    ("smi", "check"),
+    ("apply", "--mock"),
+    ("apply", "--id", "named", "--test"),
+    ("single", "cmd.run", "echo x", "no_log=true", f"stdin={HUSHED}"),
+]
+
+
+@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
+def test_no_command_shows_a_secret(asyncstate, words):
+    asyncstate(*words)
+
+
+def test_a_patch_shows_what_is_written_in_the_file_and_no_more(asyncstate):
+    _, output, _ = asyncstate("lint", "--fix-diff", but=HUSHED)
+    assert f" - name: {HUSHED}" in output
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize(
+    "words",
+    [("apply",), ("apply", "--out", "json"), ("check",), ("show", "highstate"), ("show", "lowstate"), ("lint",)],
+    ids=" ".join,
+)
+def test_no_compile_error_shows_a_secret(asyncstate, name, words):
+    code, _, errors = asyncstate(*words, name, "--debug")
+    assert code in {0, 1}, errors
+
+
+def test_handlers_of_a_program_that_uses_it_see_no_secret(asyncstate, caplog):
+    for words in (("apply",), ("check", "missing"), ("show", "lowstate")):
+        asyncstate(*words)
+    assert len(caplog.records) > 20
+    assert [canary for canary in CANARIES if canary in caplog.text] == []
+
+
+def test_call_shows_secrets_to_those_who_ask(asyncstate):
+    _, output, _ = asyncstate("call", "pillar.get", "password", "--show-secrets", "--out", "json", but=PASSWORD)
+    assert json.loads(output) == PASSWORD
