@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 
 from asyncstate.errors import ConfigError, PathRefused
+from asyncstate.model.rules import RULES
+from asyncstate.nearest import nearest
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +116,7 @@ class Settings(msgspec.Struct, kw_only=True):
     concurrency: _AtLeastZero = 0
     implicit_order: Literal["none", "footprint", "strict"] = "footprint"
     strict_arguments: bool = False
+    ignore_rules: list[str] = []
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     timeout: float | None = None
@@ -157,6 +160,12 @@ class Settings(msgspec.Struct, kw_only=True):
         """
         for option, field in _FIELDS.items():
             _convert(option, getattr(self, option), field.type, self.origins.get(option, ""))
+        for rule in self.ignore_rules:
+            if rule not in RULES:
+                near = nearest(rule, RULES)
+                hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(RULES)}."
+                place = _place(self.origins.get("ignore_rules", ""))
+                raise ConfigError(f"{place}ignore_rules: there is no rule {rule!r}. {hint}")
         for option in _ROOT_OPTIONS:
             origin = self.origins.get(option, "")
             if option == "pillar_roots" and _origin_file(origin):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from asyncstate.cli import main
+from asyncstate.model.rules import RULES
 
 TREE = {
     "salt/top.sls": "base:\n  '*': [web]\n",
@@ -110,3 +111,28 @@ def test_check_and_a_run_for_people_say_how_many_states_run_free(run):
     assert said in run("apply", "--test").stderr
     assert run("apply", "--test", "--out", "json").stderr == ""
     assert "unknown effects" not in run("check", "tidy").stdout
+
+
+def test_rules_can_be_listed_selected_and_ignored(run):
+    assert [line.split()[0] for line in run("lint", "--rules").stdout.splitlines()] == list(RULES)
+    assert json.loads(run("lint", "--rules", "--out", "json").stdout) == RULES
+    every = [("footprint-order", 5), ("definition-order", 9), ("unknown-effects", 9)]
+    assert rules(run("lint", "web", "--out", "json", "--select", "footprint-order, unknown-effects")) == every[::2]
+    assert rules(run("lint", "web", "--out", "json", "--ignore", "footprint-order", "--ignore", "tree")) == every[1:]
+    assert rules(run("lint", "web", "--out", "json", "--select", "tree", "--ignore", "tree")) == []
+    done = run("lint", "--select", "footprint-ordre")
+    assert done.returncode == 1
+    assert "Did you mean 'footprint-order'?" in done.stderr
+
+
+def test_a_setting_and_comments_silence_rules_for_every_command(run, tmp_path, monkeypatch):
+    sls = tmp_path / "salt/wrong.sls"
+    sls.write_text("a:\n  test.nop:\n    - requires: [b]\n# asyncstate: ignore[unknown-function]\nb: test.npo\n")
+    assert run("check", "wrong").returncode == 1
+    assert rules(run("lint", "wrong", "--out", "json")) == [("requisite-word", 3)]
+    monkeypatch.setenv("ASYNCSTATE_IGNORE_RULES", "requisite-word")
+    assert run("check", "wrong").returncode == 0
+    assert rules(run("lint", "wrong", "--out", "json")) == []
+    assert run("apply", "wrong", "--test").stderr == ""
+    monkeypatch.setenv("ASYNCSTATE_IGNORE_RULES", "[requisite-wrod]")
+    assert "Did you mean 'requisite-word'?" in run("check", "wrong").stderr

@@ -3,7 +3,8 @@ from hypothesis import given
 from strategies import high_data
 from trees import FakeStates, compiler, plan
 
-from asyncstate.report.lint import RULES, lint, lint_data, lint_lines, unknown_lines
+from asyncstate.model.rules import RULES
+from asyncstate.report.lint import lint, lint_data, lint_lines, one_for_each_place, unknown_lines
 
 
 def _path(low):
@@ -139,3 +140,25 @@ def test_what_is_proposed_never_makes_a_cycle(high):
             (arguments,) = (value for value in high[chunk.id].values() if isinstance(value, list))
             arguments.append({"require": [{missing.state: missing.id}]})
     compiler({}, states=states, implicit_order="footprint").plan_high(high)
+
+
+def test_a_state_that_does_nothing_needs_no_order():
+    assert pairs("t: test.nop\nc: cmd.run\n") == [("unknown-effects", "c", "")]
+    assert pairs("c: cmd.run\nt: test.nop\ne: cmd.run\n") == [
+        ("unknown-effects", "c", ""),
+        ("definition-order", "e", "c"),
+        ("unknown-effects", "e", ""),
+    ]
+
+
+def test_entries_of_one_list_need_no_order():
+    assert pairs("a: pkg.installed\nb: pkg.installed\n") == []
+    assert pairs("a: pkg.installed\nb: {pkg.removed: [{name: a}]}\n") == [("footprint-order", "b", "a")]
+
+
+def test_what_a_loop_declares_is_one_finding():
+    tree = FOLDER + "{% for n in 'abc' %}\nf{{ n }}:\n  file.managed:\n    - name: /x/{{ n }}\n{% endfor %}\n"
+    compiled, findings = lines_of(tree)
+    [finding] = one_for_each_place(findings)
+    assert (len(findings), finding.more) == (3, 2)
+    assert "(and 2 more declared in this line)" in next(iter(lint_lines(compiled, [finding])))

@@ -10,13 +10,28 @@ import click
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
+from asyncstate.model.rules import RULES, Silenced
+from asyncstate.nearest import nearest
 from asyncstate.redact.redactor import MASK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.lint import Finding
+    from asyncstate.runtime import StateRuntime
+
+
+def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
+    """Read rules, separated by commas or given one by one. Raises BadParameter that names the nearest."""
+    rules = {rule.strip() for value in values for rule in value.split(",")} - {""}
+    for rule in sorted(rules - RULES.keys()):
+        near = nearest(rule, RULES)
+        hint = f"Did you mean {near!r}?" if near else "See: asyncstate lint --rules"
+        raise click.BadParameter(f"there is no rule {rule!r}. {hint}")
+    return frozenset(rules)
 
 
 @click.command(
@@ -26,6 +41,7 @@ if TYPE_CHECKING:
         ("asyncstate lint --file-root ./salt", "The highstate of a checkout."),
         ("asyncstate lint web --fix-diff | patch -p1 -d /", "Write the missing requisites into the files."),
         ("asyncstate lint --strict --out json", "For a commit hook: exit code 2 if there is anything to say."),
+        ("asyncstate lint --ignore unknown-effects,unused-pillar", "All but two rules."),
     ),
 )
 @click.argument("sls", nargs=-1, shell_complete=complete_sls)
@@ -34,6 +50,25 @@ if TYPE_CHECKING:
 @what_if_options
 @option("--strict", section="Output", is_flag=True, help="Exit with 2 if there are findings.")
 @option(
+    "--select",
+    "select_rules",
+    section="Output",
+    metavar="RULES",
+    multiple=True,
+    callback=_rules,
+    help="Apply these rules only; repeatable.",
+)
+@option(
+    "--ignore",
+    "ignore_rules",
+    section="Output",
+    metavar="RULES",
+    multiple=True,
+    callback=_rules,
+    help="Apply all rules but these; repeatable.",
+)
+@option("--rules", section="Output", is_flag=True, help="List the rules, and do nothing else.")
+@option(
     "--fix-diff",
     section="Output",
     is_flag=True,
@@ -41,15 +76,30 @@ if TYPE_CHECKING:
 )
 @data_option("human", "json", "yaml")
 @click.pass_obj
-def command(console: Console, /, sls: tuple[str, ...], strict: bool, fix_diff: bool, **options: Any) -> int:
+def command(
+    console: Console,
+    /,
+    sls: tuple[str, ...],
+    *,
+    strict: bool,
+    fix_diff: bool,
+    select_rules: frozenset[str],
+    ignore_rules: frozenset[str],
+    rules: bool,
+    **options: Any,
+) -> int:
     """Find states whose order nobody wrote down, and probable mistakes.
 
     These are states that keep their order only because they touch the same thing or stand in that order in a file,
-    states with unknown effects, references to nothing, and pillar keys that no SLS file looks at. Nothing is run. Exit
-    code 0: it compiles (with --strict: and there are no findings), 1: it does not compile, 2: findings, with --strict.
+    states with unknown effects, what check finds, and pillar keys that no SLS file looks at. Nothing is run. A comment
+    "# asyncstate: ignore[RULE]" at a line of an SLS file, or above it, silences a rule there. Exit code 0: it compiles
+    (with --strict: and there are no findings), 1: it does not compile, 2: findings, with --strict.
     """
+    if rules:
+        _list_rules(console)
+        return 0
     settings, selection = select(console, sls, options)
-    from asyncstate.report.lint import lint, lint_data, lint_lines
+    from asyncstate.report.lint import lint, lint_data, lint_lines, one_for_each_place
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -61,14 +111,33 @@ def command(console: Console, /, sls: tuple[str, ...], strict: bool, fix_diff: b
         # A part of a tree looks at a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
         unused = pillar.unused() if whole else []
-    findings = lint(plan, _places(settings, unused))
-    if fix_diff:
-        _fix(console, plan, findings)
-    elif console.out == "human":
-        console.lines(lint_lines(plan, findings, console.palette()))
+        unwanted = ignore_rules | set(settings.ignore_rules)
+        wanted = (select_rules or RULES.keys()) - unwanted
+        findings = list(_wanted(lint(plan, _places(settings, unused)), wanted))
+        if fix_diff:
+            _fix(console, runtime, plan, findings)
+            return 2 if strict and findings else 0
+    shown = one_for_each_place(findings)
+    if console.out == "human":
+        console.lines(lint_lines(plan, shown, console.palette()))
     else:
-        console.data(lint_data(plan, findings))
+        console.data(lint_data(plan, shown))
     return 2 if strict and findings else 0
+
+
+def _list_rules(console: Console) -> None:
+    if console.out == "human":
+        width = max(map(len, RULES))
+        console.lines(f"{rule:{width}}  {what}" for rule, what in RULES.items())
+    else:
+        console.data(RULES)
+
+
+def _wanted(findings: Iterable[Finding], rules: Iterable[str]) -> Iterator[Finding]:
+    silenced = Silenced(lambda path: Path(path).read_text(encoding="utf-8"))
+    for finding in findings:
+        if finding.rule in rules and not silenced.holds(finding.rule, finding.file, finding.line):
+            yield finding
 
 
 def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
@@ -87,9 +156,10 @@ def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _fix(console: Console, plan: Plan, findings: list[Finding]) -> None:
+def _fix(console: Console, runtime: StateRuntime, plan: Plan, findings: list[Finding]) -> None:
     from asyncstate.report.requisite_patch import requisite_patch
 
+    del runtime
     nameable = [finding for finding in findings if finding.missing < 0 or MASK not in plan.chunks[finding.missing].id]
     diff, left = requisite_patch(plan, nameable, lambda path: Path(path).read_text(encoding="utf-8"))
     left += [finding for finding in findings if finding not in nameable]

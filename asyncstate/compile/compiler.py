@@ -30,6 +30,7 @@ from asyncstate.errors import Issue
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
+from asyncstate.model.rules import ANY, Silenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,6 +214,7 @@ class Compiler:
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
         unknown = self._order_by_footprints(builder, findings)
+        self._silence(findings)
         return builder.finish(
             listening=listening,
             rows={**low.disabled, **listening.rows},
@@ -247,8 +249,20 @@ class Compiler:
         sources = SaltSources(self._file_client)
         check_arguments(drafts, self._functions, findings, used_by=sources.text_of, strict=strict, whole=whole)
         sources.check(drafts, findings)
+        self._silence(findings)
         if strict:
             findings.refuse_mistakes()
+
+    def _silence(self, findings: Findings) -> None:
+        """Leave out the warnings that the options, or comments in the tree, silence."""
+        ignored = frozenset(self._opts.get("ignore_rules") or ())
+        silenced = Silenced(lambda path: self._file_client.read(path).decode(errors="replace"))
+
+        def unwanted(issue: Issue) -> bool:
+            return (issue.rule or ANY) in ignored or silenced.holds(issue.rule, issue.file, issue.line)
+
+        if findings.warnings:
+            findings.silence(unwanted)
 
     def _wire(self, drafts: list[Draft], high: HighData) -> Wiring:
         wiring = Wiring(drafts)

@@ -100,6 +100,10 @@ class Findings:
         if self.errors:
             raise (CycleError if self.cyclic else CompileError)([*self.errors, *mistakes(self.warnings)])
 
+    def silence(self, silenced: Callable[[Issue], bool]) -> None:
+        """Drop the warnings that somebody does not want to hear."""
+        self.warnings = [issue for issue in self.warnings if not silenced(issue)]
+
     def refuse_mistakes(self) -> None:
         """Make every mistake an error."""
         self.errors += mistakes(self.warnings)

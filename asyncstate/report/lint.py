@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.rules import ANY
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
 
@@ -21,19 +22,21 @@ if TYPE_CHECKING:
 
 FOOTPRINT = "footprint"
 
-RULES = {
-    "footprint-order": "only what both touch keeps these two in order",
-    "definition-order": "nothing keeps this state behind the one above it, and what it does is not known",
-    "unknown-effects": "nobody has declared what this state touches",
-    "self": "a state refers to itself",
-    "tree": "the compiler takes it otherwise than it was probably meant",
-    "unused-pillar": "no SLS file looks at this pillar key",
-}
-"""What each rule finds."""
+_ENTRIES = frozenset(
+    """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
+    ssh_known_hosts sysctl user""".split()
+)
+"""Modules each of whose states looks after one entry of something that all of them share."""
+
+_NEEDS_NO_DAEMON = frozenset({"file", "ini", "pkg", "archive", "git"})
+"""States that do what they do whether a daemon runs or not."""
 
 
 class Finding(NamedTuple):
-    """One finding. ``chunk`` should require ``missing``; both are -1 where a requisite is no answer."""
+    """One finding. ``chunk`` should require ``missing``; both are -1 where a requisite is no answer.
+
+    ``more`` findings of the same rule have the same place: a loop, or ``names``.
+    """
 
     rule: str
     message: str
@@ -42,11 +45,12 @@ class Finding(NamedTuple):
     hint: str = ""
     chunk: int = -1
     missing: int = -1
+    more: int = 0
 
 
 def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None) -> list[Finding]:
     """Return all findings by place; ``unused_pillar``: pillar keys nothing looked at, with file and line ("", 0)."""
-    found = [Finding("tree", issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
+    found = [Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
     found += _order_findings(plan)
     found += [
         _at(
@@ -65,12 +69,23 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
     ]
 
 
+def one_for_each_place(findings: Iterable[Finding]) -> list[Finding]:
+    """Keep the first of the findings that have rule, file and line in common, and count the others."""
+    first: dict[tuple[str, str, int, int], Finding] = {}
+    for number, finding in enumerate(findings):
+        key = (finding.rule, finding.file, finding.line, 0 if finding.line and finding.rule != ANY else number)
+        known = first.get(key)
+        first[key] = finding if known is None else known._replace(more=known.more + 1)
+    return list(first.values())
+
+
 def lint_lines(plan: Plan, findings: list[Finding], palette: Palette = PLAIN) -> Iterator[str]:
     """Yield ``file:line: rule: message`` for each finding, and a count."""
     for finding in findings:
         place = f"{finding.file}:{finding.line}: " if finding.line else f"{finding.file}: " if finding.file else ""
         rule = palette.paint(palette.yellow, finding.rule)
-        yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}"
+        others = f" (and {finding.more} more declared in this line)" if finding.more else ""
+        yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}{others}"
         yield from (f"    {line}" for line in clean(finding.hint).splitlines())
     states, number = count(len(plan.chunks), "state"), count(len(findings), "finding")
     yield f"{number} in {states}." if findings else f"Nothing to say about {states}."
@@ -98,6 +113,7 @@ def lint_data(plan: Plan, findings: Iterable[Finding]) -> list[dict[str, Any]]:
             "hint": finding.hint,
             "state": plan.chunks[finding.chunk].tag if finding.chunk >= 0 else "",
             "requires": plan.chunks[finding.missing].tag if finding.missing >= 0 else "",
+            "more": finding.more,
         }
         for finding in findings
     ]
@@ -142,8 +158,10 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
                 mask |= before[other] | 1 << other
         if node < len(chunks):
             for other in sorted(relying, reverse=True):
-                if not mask >> other & 1:
-                    mask |= before[other] | 1 << other
+                if mask >> other & 1:
+                    continue
+                mask |= before[other] | 1 << other
+                if _matters(chunks[node], chunks[other]):
                     what = f"it stays behind {describe_tag(chunks[other].tag)} only because both touch the same thing"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])
             other = above.get(node, -1)
@@ -174,11 +192,26 @@ class _Writable:
         return _at(chunk, rule, what, missing=missing, hint=hint)
 
 
+def _matters(chunk: LowChunk, other: LowChunk) -> bool:
+    """Tell whether anybody would write that one state comes behind another with which it shares something.
+
+    Not of two entries of one list, such as two packages; and not of what a formula does behind the start of its daemon,
+    without needing it.
+    """
+    if "test" in {chunk.state, other.state}:
+        return False
+    if chunk.state == other.state and chunk.state in _ENTRIES:
+        return chunk.name == other.name
+    return not (other.state in {"service", "module"} and chunk.state in _NEEDS_NO_DAEMON)
+
+
 def _above(plan: Plan) -> dict[int, int]:
-    """Return for each state the one before it in the serial order that the same SLS declares."""
+    """Return for each state the one before it in the serial order that the same SLS declares and that does anything."""
     last: dict[tuple[str, str], int] = {}
     above: dict[int, int] = {}
     for chunk in plan.chunks:
+        if chunk.state == "test":
+            continue
         key = (chunk.env, chunk.sls)
         if key in last:
             above[chunk.index] = last[key]

@@ -1,0 +1,99 @@
+"""The rules that `check` and `lint` apply, and the comments that silence them.
+
+``# asyncstate: ignore[rule, …]`` silences rules for the line it stands in or above: an argument, a state with all its
+arguments, an ID with all its states. ``ignore-file[…]`` does so for the whole file. Without brackets all are meant.
+Jinja comments do as well.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RULES = {
+    "unknown-function": "a state function that is not there",
+    "unknown-argument": "an argument that the function does not take",
+    "missing-argument": "a required argument that is not given",
+    "probable-argument": "what is nearly an argument, where the function takes any keyword",
+    "requisite-word": "what is nearly a requisite and lists states",
+    "missing-source": "a salt:// source that is in no file root",
+    "tree": "what compiles otherwise than it was probably meant: a reference to nothing, an order that is none, …",
+    "footprint-order": "only what both touch keeps these two states in order",
+    "definition-order": "nothing keeps this state behind the one above it, and what it does is not known",
+    "unknown-effects": "nobody has declared what this state touches",
+    "self": "a state refers to itself",
+    "unused-pillar": "no SLS file looks at this pillar key",
+}
+"""Every rule, and what it finds."""
+
+ANY = "tree"
+"""The rule of a finding that has no rule of its own."""
+
+_COMMENT = re.compile(r"#\s*asyncstate:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[^\]]*)\])?")
+_STATEMENT = re.compile(r"\s*\{[%#]")
+
+
+class Silenced:
+    """Knows what the comments of files silence. ``read(path)`` returns the text of one."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+        self._files: dict[str, _Comments | None] = {}
+
+    def holds(self, rule: str, file: str, line: int) -> bool:
+        """Tell whether a finding at this place is silenced."""
+        if not file:
+            return False
+        if file not in self._files:
+            self._files[file] = self._comments(file)
+        comments = self._files[file]
+        return comments is not None and comments.silence(rule or ANY, line)
+
+    def _comments(self, file: str) -> _Comments | None:
+        try:
+            text = self._read(file)
+        except (OSError, UnicodeDecodeError, AsyncStateError):
+            return None
+        return _Comments(text.splitlines()) if "asyncstate:" in text else None
+
+
+class _Comments:
+    """The silencing comments of one file."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._everywhere: set[str] = set()
+        self._at: dict[int, set[str]] = {}
+        for number, text in enumerate(lines, 1):
+            for found in _COMMENT.finditer(text):
+                rules = {rule.strip() for rule in (found["rules"] or "").split(",")} - {""} or set(RULES)
+                (self._everywhere if found["file"] else self._at.setdefault(number, set())).update(rules)
+
+    def silence(self, rule: str, line: int) -> bool:
+        return rule in self._everywhere or any(rule in self._at.get(place, ()) for place in self._places(line))
+
+    def _places(self, line: int) -> Iterator[int]:
+        """Yield the lines whose comments count for one: it, what it stands below, and the comments above each."""
+        indent = 1 << 30
+        for number in range(min(line, len(self._lines)), 0, -1):
+            text = self._lines[number - 1]
+            own = len(text) - len(text.lstrip())
+            if not text.strip() or _is_comment(text) or _STATEMENT.match(text) or own >= indent:
+                continue
+            indent = own
+            yield number
+            above = number - 1
+            while above and _is_comment(self._lines[above - 1]):
+                yield above
+                above -= 1
+            if not own:
+                return
+
+
+def _is_comment(text: str) -> bool:
+    return text.lstrip().startswith(("#", "{#"))
