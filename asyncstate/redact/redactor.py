@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.forms import TELLING, forms
+
+if TYPE_CHECKING:
+    from asyncstate.errors import AsyncStateError, Issue
 
 MASK: Final = "**********"
 """What stands where a secret was."""
@@ -154,7 +156,7 @@ class Redactor:
 
     def issue(self, issue: Issue) -> Issue:
         """Return an issue that shows no secret."""
-        return Issue(self.text(issue.message), self.text(issue.file), issue.line, self.text(issue.hint))
+        return issue._replace(message=self.text(issue.message), file=self.text(issue.file), hint=self.text(issue.hint))
 
     def error(self, error: AsyncStateError) -> None:
         """Hide secrets in the texts of an error of ours; what caused it is no longer shown with it."""
