@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __pillar__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -52,10 +53,11 @@ def create(
         command = [program, *_virtualenv_options(program, python, user, arguments)]
     command += ["--clear"] if clear else []
     command += ["--system-site-packages"] if system_site_packages else []
-    was_there = os.path.lexists(path)
+    was_there = filesystem.lexists(path)
+    filesystem.require_unshared(path, "virtualenv", user, make=True)
     result: dict[str, Any] = __salt__["cmd.run_all"]([*command, path], runas=user, python_shell=False)
     if result["retcode"]:
-        if not was_there and os.path.isdir(path):
+        if not was_there and filesystem.is_directory(path):
             _remove(path, user)
         return result
     if pip and not os.path.exists(os.path.join(path, "bin", "pip")):
@@ -71,7 +73,7 @@ def _remove(path: str, user: str | None) -> None:
     if user:
         __salt__["cmd.run_all"](["rm", "-rf", "--", path], runas=user, python_shell=False)
     else:
-        shutil.rmtree(path, ignore_errors=True)
+        filesystem.remove_tree(path)
 
 
 def virtualenv_ver(venv_bin: str, user: str | None = None, **kwargs: Any) -> tuple[int, ...]:

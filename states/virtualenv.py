@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
 
@@ -99,6 +100,7 @@ def managed(
         **{key: value for key, value in kwargs.items() if not key.startswith("__")},
     }
     try:
+        filesystem.require_unshared(name, "virtualenv", user)
         files = _cached(requirements)
         if __opts__["test"]:
             return _foretold(row, files, pip_pkgs, clear=clear, user=user)

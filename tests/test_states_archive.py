@@ -306,6 +306,38 @@ def test_options_go_to_tar(plugins, tmp_path, package):
 
 
 @needs_root
+@pytest.mark.parametrize("kind", [tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_options_make_no_devices(plugins, tmp_path, kind):
+    with tarfile.open(tmp_path / "evil.tar", "w") as archive:
+        add(archive, "d/one", b"1")
+        add(archive, "d/node", kind=kind, mode=0o666)
+    row = plugins.state(
+        "archive.extracted", name=str(tmp_path / "d"), source=str(tmp_path / "evil.tar"), options="--no-same-owner"
+    )
+    assert row["result"] is False
+    assert "no regular file" in row["comment"]
+    assert not (tmp_path / "d" / "d" / "node").exists()
+
+
+def test_set_id_bits_need_to_be_asked_for(plugins, tmp_path):
+    with tarfile.open(tmp_path / "evil.tar", "w") as archive:
+        add(archive, "d/one", b"1", mode=0o4755)
+    arguments = {"name": str(tmp_path / "d"), "source": str(tmp_path / "evil.tar"), "overwrite": True}
+    modes = []
+    for options in (None, "--no-same-owner", "--no-same-owner --same-permissions", "--no-same-owner -p"):
+        assert plugins.state("archive.extracted", options=options, **arguments)["result"] is True
+        modes.append((tmp_path / "d" / "d" / "one").stat().st_mode & 0o7777)
+    assert modes == [0o755, 0o755, 0o4755, 0o4755]
+
+
+@pytest.mark.parametrize("options", ["-C /tmp", "--directory=/tmp", "-P", "--absolute-names", "--to-command=sh"])
+def test_options_lead_nowhere_else(plugins, tmp_path, package, options):
+    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(package), options=options)
+    assert row["result"] is False
+    assert "would unpack elsewhere" in row["comment"]
+
+
+@needs_root
 def test_owner(plugins, tmp_path, package):
     arguments = {"name": str(tmp_path / "d"), "source": str(package), "user": "nobody", "group": "nogroup"}
     row = plugins.state("archive.extracted", **arguments)

@@ -31,6 +31,7 @@ or no openat2 (before Linux 5.6, or forbidden in a container), the path is walke
 from __future__ import annotations
 
 from .authority import who_can_change, writable_below
+from .beneath import Beneath
 from .change import (
     KEEP,
     Access,
@@ -47,6 +48,7 @@ from .change import (
     symlink,
 )
 from .place import Place, absolute, open_folder, parent, pinned, resolved
+from .programs import require_unshared
 from .query import (
     exists,
     is_directory,
@@ -69,6 +71,7 @@ __all__ = [
     "KEEP",
     "READ_LIMIT",
     "Access",
+    "Beneath",
     "Place",
     "Replacement",
     "absolute",
@@ -105,6 +108,7 @@ __all__ = [
     "rename",
     "replace_content",
     "replace_text",
+    "require_unshared",
     "resolved",
     "rmdir",
     "same_file",

@@ -11,7 +11,11 @@ _NUMBER = 437
 """The same on every architecture but alpha and mips."""
 _OTHER_NUMBERS = ("alpha", "mips")
 _AT_FDCWD = -100
+_RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
+_RESOLVE_BENEATH = 0x08
+_TRIES = 100
+"""So often a look-up may be disturbed by renamed directories before it is an error."""
 _MISSING = {errno.ENOSYS, errno.EPERM, errno.E2BIG, errno.EINVAL}
 """What a kernel, or the filter of a container, says that has no such call."""
 
@@ -21,8 +25,8 @@ class _How(ctypes.Structure):
 
 
 @cache
-def _how(flags: int) -> _How:
-    return _How(flags | os.O_CLOEXEC, 0, _RESOLVE_NO_SYMLINKS)
+def _how(flags: int, resolve: int) -> _How:
+    return _How(flags | os.O_CLOEXEC, 0, resolve)
 
 
 @cache
@@ -49,11 +53,24 @@ def open_without_links(path: str, flags: int) -> int:
 
     With ``O_PATH | O_NOFOLLOW`` the last part may be one: it is opened itself.
     """
+    return _open(_AT_FDCWD, path, _how(flags, _RESOLVE_NO_SYMLINKS))
+
+
+def open_beneath(folder: int, path: str, flags: int) -> int:
+    """Open a relative path; OSError, with EXDEV if it would leave ``folder``, be it by a link or by ``..``."""
+    for _ in range(_TRIES):
+        try:
+            return _open(folder, path, _how(flags, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS))
+        except BlockingIOError as error:
+            failed = error
+    raise failed
+
+
+def _open(folder: int, path: str, how: _How) -> int:
     raw = os.fsencode(path)
     if b"\0" in raw:
         raise ValueError("embedded null byte")
-    how = _how(flags)
-    descriptor: int = _syscall()(_NUMBER, _AT_FDCWD, raw, ctypes.byref(how), ctypes.sizeof(how))
+    descriptor: int = _syscall()(_NUMBER, folder, raw, ctypes.byref(how), ctypes.sizeof(how))
     if descriptor < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)

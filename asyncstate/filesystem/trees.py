@@ -84,15 +84,20 @@ def _lift(folder: int, top: int) -> bool:
     return lifted
 
 
-def copy_tree(source: str, target: str) -> None:
+def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id: bool | None = None) -> None:
     """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
 
-    What is in ``target`` already stays unless ``source`` has something of that name. PathRefused for pipes, devices and
-    sockets, and for hard links that somebody else than their owner can have made.
+    What is in ``target`` already stays unless ``source`` has something of that name. Set-id bits are kept on files of
+    this process's user; on all or on none if ``keep_set_id`` says so. ``keep_owner`` is for a tree nobody else could
+    change. PathRefused for pipes, devices and sockets, and for hard links somebody else can have made.
     """
+    is_new = not query.is_directory(target)
     change.makedirs(target)
     with _opened(source) as here, _opened(target) as there:
-        _copy_folder(here, there, source)
+        copy = _Copy(keep_owner=keep_owner, keep_set_id=keep_set_id)
+        copy.content(here, there, source)
+        if is_new:
+            copy.finish(here, there)
 
 
 @contextmanager
@@ -108,77 +113,100 @@ def _opened(path: str) -> Iterator[int]:
         os.close(readable)
 
 
-def _copy_folder(source: int, target: int, path: str) -> None:
-    found = os.fstat(source)
-    for name in os.listdir(source):
-        where = os.path.join(path, name)
-        try:
-            one = os.stat(name, dir_fd=source, follow_symlinks=False)
-            if stat.S_ISLNK(one.st_mode):
-                _clear(name, target)
-                os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
-            elif stat.S_ISDIR(one.st_mode):
-                _copy_inner(name, source, target, where)
-            else:
-                _copy_one(name, source, found, target, where)
-        except OSError as error:
-            error.filename = where
-            raise
-    _finish(source, target, found)
-
-
-def _copy_inner(name: str, source: int, target: int, where: str) -> None:
-    inner = os.open(name, _FOLDER, dir_fd=source)
+@contextmanager
+def _inner(name: str, folder: int) -> Iterator[int]:
+    descriptor = os.open(name, _FOLDER, dir_fd=folder)
     try:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=target)
-        copied = os.open(name, _FOLDER, dir_fd=target)
-        try:
-            _copy_folder(inner, copied, where)
-        finally:
-            os.close(copied)
-    finally:
-        os.close(inner)
-
-
-def _copy_one(name: str, source: int, folder: os.stat_result, target: int, where: str) -> None:
-    descriptor = os.open(name, _READ, dir_fd=source)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise PathRefused(f"Refusing to copy {where}: it is no regular file, directory or link")
-        if found.st_nlink > 1 and trust.is_root():
-            who = trust.NOBODY_KNOWN if trust.is_shared(folder) else trust.changer(source, folder)
-            if who is not None and who != found.st_uid:
-                raise PathRefused(
-                    f"Refusing to copy {where}: it is a hard link to a file of {trust.name_of(found.st_uid)} that "
-                    f"{trust.name_of(who)} can have put there"
-                )
-        _clear(name, target)
-        copied = os.open(name, _WRITE, 0o600, dir_fd=target)
-        try:
-            while chunk := os.read(descriptor, _CHUNK):
-                view = memoryview(chunk)
-                while view:
-                    view = view[os.write(copied, view) :]
-            _finish(descriptor, copied, found)
-        finally:
-            os.close(copied)
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+class _Copy:
+    def __init__(self, *, keep_owner: bool, keep_set_id: bool | None) -> None:
+        self.keep_owner = keep_owner
+        self.keep_set_id = keep_set_id
+
+    def content(self, source: int, target: int, path: str) -> None:
+        """Copy all that is in a directory."""
+        for name in os.listdir(source):
+            where = os.path.join(path, name)
+            try:
+                mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
+                if stat.S_ISLNK(mode):
+                    self._link(name, source, target)
+                elif stat.S_ISDIR(mode):
+                    with suppress(FileExistsError):
+                        os.mkdir(name, 0o700, dir_fd=target)
+                    with _inner(name, source) as here, _inner(name, target) as there:
+                        self.content(here, there, where)
+                        self.finish(here, there)
+                else:
+                    _require_regular(mode, where)
+                    self._file(name, source, target, where)
+            except OSError as error:
+                if error.filename in (None, name):
+                    error.filename = where
+                raise
+
+    def _link(self, name: str, source: int, target: int) -> None:
+        found = os.stat(name, dir_fd=source, follow_symlinks=False)
+        _clear(name, target)
+        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
+        if self.keep_owner:
+            os.chown(name, found.st_uid, found.st_gid, dir_fd=target, follow_symlinks=False)
+
+    def _file(self, name: str, source: int, target: int, where: str) -> None:
+        descriptor = os.open(name, _READ, dir_fd=source)
+        try:
+            _require_copyable(descriptor, source, where)
+            _clear(name, target)
+            copied = os.open(name, _WRITE, 0o600, dir_fd=target)
+            try:
+                while chunk := os.read(descriptor, _CHUNK):
+                    view = memoryview(chunk)
+                    while view:
+                        view = view[os.write(copied, view) :]
+                self.finish(descriptor, copied)
+            finally:
+                os.close(copied)
+        finally:
+            os.close(descriptor)
+
+    def finish(self, source: int, target: int) -> None:
+        """Give a copy owner, attributes, mode and times."""
+        found = os.fstat(source)
+        if self.keep_owner:
+            os.fchown(target, found.st_uid, found.st_gid)
+        copy_attributes(f"/proc/self/fd/{source}", target)
+        mode = stat.S_IMODE(found.st_mode)
+        keep = found.st_uid == os.geteuid() if self.keep_set_id is None else self.keep_set_id
+        os.fchmod(target, mode if keep or stat.S_ISDIR(found.st_mode) else mode & ~_SET_ID)
+        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def _require_copyable(descriptor: int, folder: int, where: str) -> None:
+    found = os.fstat(descriptor)
+    _require_regular(found.st_mode, where)
+    if found.st_nlink <= 1 or not trust.is_root():
+        return
+    place_of_it = os.fstat(folder)
+    who = trust.NOBODY_KNOWN if trust.is_shared(place_of_it) else trust.changer(folder, place_of_it)
+    if who is not None and who != found.st_uid:
+        raise PathRefused(
+            f"Refusing to copy {where}: it is a hard link to a file of {trust.name_of(found.st_uid)} that "
+            f"{trust.name_of(who)} can have put there"
+        )
+
+
+def _require_regular(mode: int, where: str) -> None:
+    if not stat.S_ISREG(mode):
+        raise PathRefused(f"Refusing to copy {where}: it is no regular file, directory or link")
 
 
 def _clear(name: str, folder: int) -> None:
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
-
-
-def _finish(source: int, target: int, found: os.stat_result) -> None:
-    """Give a copy attributes, mode and times. Set-id bits of another user's file would now be ours."""
-    copy_attributes(f"/proc/self/fd/{source}", target)
-    mode = stat.S_IMODE(found.st_mode)
-    os.fchmod(target, mode if found.st_uid == os.geteuid() else mode & ~_SET_ID)
-    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def move(source: str, target: str) -> None:

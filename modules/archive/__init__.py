@@ -5,12 +5,12 @@ Nothing is ever unpacked outside the destination: an absolute path, a ``..`` or 
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 from typing import Any
 from urllib.parse import urlsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -59,7 +59,7 @@ def list_(
     else:
         raise CommandExecutionError(f"Unsupported archive format '{kind}'")
     if clean and cached != name and not name.startswith("salt://"):
-        os.remove(cached)
+        filesystem.remove(cached)
     dirs, files, links = (_stripped(paths, strip) for paths in members)
     if not verbose:
         return sorted(dirs + files + links)

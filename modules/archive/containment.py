@@ -1,81 +1,70 @@
 """Keeping what is unpacked inside its target.
 
-Python's own filter (PEP 706) does it where there is one. Python 3.11 before 3.11.4 has none, and that is what Debian 12
-ships: there the same rules are kept by hand.
+What an archive says is checked by the rules of Python's own filter (PEP 706), which Python 3.11 before 3.11.4 has not:
+that is what Debian 12 ships. Then it is made below a directory that is held open, so that what stands in the target
+already, or is put there meanwhile, leads nowhere else.
 """
 
 from __future__ import annotations
 
-import copy
 import os
-import tarfile
+import stat
+from typing import TYPE_CHECKING
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
+from asyncstate.filesystem import Access, Beneath
+
+if TYPE_CHECKING:
+    import tarfile
 
 _NOT_FOR_OTHERS = 0o022 | 0o7000
 """Write permission of others, and the set-id and sticky bits."""
 _OWNER_RW, _OWNER_X, _ALL_X = 0o600, 0o100, 0o111
 
 
-def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, dest: str) -> None:
-    """Unpack one member below ``dest``, owned by this process's user.
+def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Beneath) -> None:
+    """Unpack one member below ``top``, owned by this process's user.
 
-    CommandExecutionError for a member that would leave ``dest``, by its name or by what it links to, and for a device.
+    CommandExecutionError for a member that would leave ``top``, by its name or by what it links to, and for a device.
     """
-    if not hasattr(tarfile, "data_filter"):
-        extract_by_hand(archive, member, dest)
-        return
-    try:
-        archive.extract(member, dest, filter="data")
-    except tarfile.FilterError as error:
-        raise CommandExecutionError(str(error)) from error
-
-
-def extract_by_hand(archive: tarfile.TarFile, member: tarfile.TarInfo, dest: str) -> None:
-    """Do what `extract_member` does, without Python's filter."""
     name = member.name.lstrip("/")
-    target = os.path.join(dest, name)
-    _require_inside(target, dest, f"{member.name!r} would be extracted to")
+    _require_inside(os.path.join(top.path, name), top.path, f"{member.name!r} would be extracted to")
     if member.isdir():
-        os.makedirs(target, exist_ok=True)  # with the permissions of this process: an archive's may lock it out
-        return
-    if member.islnk() or member.issym():
-        _require_link_inside(member, target, dest)
-    elif not member.isreg():
+        top.mkdir(name)  # with the permissions of this process: an archive's may lock it out
+    elif member.issym():
+        _require_link_inside(member, name, top.path)
+        top.symlink(member.linkname, name)
+    elif member.islnk():
+        _require_link_inside(member, name, top.path)
+        top.link(member.linkname, name)
+    elif member.isreg():
+        content = archive.extractfile(member)
+        if content is None:
+            raise CommandExecutionError(f"{member.name!r} has no content")
+        mode = (member.mode & ~_NOT_FOR_OTHERS | _OWNER_RW) & ~(0 if member.mode & _OWNER_X else _ALL_X)
+        top.write(name, content, stat.S_IMODE(mode), member.mtime)
+    else:
         raise CommandExecutionError(f"{member.name!r} is a special file")
-    tame = copy.copy(member)
-    tame.name = name
-    tame.uid, tame.gid = os.geteuid(), os.getegid()
-    if member.isreg() or member.islnk():
-        tame.mode = (member.mode & ~_NOT_FOR_OTHERS | _OWNER_RW) & ~(0 if member.mode & _OWNER_X else _ALL_X)
-    archive.extract(tame, dest, numeric_owner=True)
 
 
-def set_directory_modes(dest: str, modes: dict[str, int]) -> None:
-    """Give directories below ``dest`` the modes an archive has for them, but for what only their owner may grant.
+def set_directory_modes(top: Beneath, modes: dict[str, int]) -> None:
+    """Give directories below ``top`` the modes an archive has for them, but for what only their owner may grant.
 
-    To be done last: a directory may be closed to this process itself. One that is a link, or behind one, is left alone.
+    To be done last: a directory may be closed to this process itself. One that is a link is left alone.
     """
-    root = os.path.realpath(dest)
     for name in sorted(modes, reverse=True):
-        path = os.path.normpath(os.path.join(root, name.lstrip("/")))
-        is_inside = os.path.commonpath([path, root]) == root != path
-        if not is_inside or os.path.realpath(path) != path or not os.path.isdir(path):
-            continue
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            os.fchmod(descriptor, modes[name] & 0o777 & ~_NOT_FOR_OTHERS | _OWNER_RW | _OWNER_X)
-        finally:
-            os.close(descriptor)
+        if os.path.normpath(name) != "." and top.is_plain_directory(name):
+            top.give(name, Access(mode=modes[name] & 0o777 & ~_NOT_FOR_OTHERS | _OWNER_RW | _OWNER_X))
 
 
-def _require_link_inside(member: tarfile.TarInfo, target: str, dest: str) -> None:
+def _require_link_inside(member: tarfile.TarInfo, name: str, dest: str) -> None:
     if os.path.isabs(member.linkname):
         raise CommandExecutionError(f"{member.name!r} is a link to an absolute path")
-    start = dest if member.islnk() else os.path.dirname(target)
+    start = dest if member.islnk() else os.path.join(dest, os.path.dirname(name))
     aim = os.path.join(start, member.linkname)
     _require_inside(aim, dest, f"{member.name!r} would link to")
-    if member.islnk() and not os.path.exists(aim):
+    if member.islnk() and not filesystem.lexists(aim):
         raise CommandExecutionError(f"{member.name!r} is a link to {member.linkname!r}, which is not there")
 
 

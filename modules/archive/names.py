@@ -6,6 +6,7 @@ import glob
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -25,7 +26,7 @@ def guess_format(name: str) -> str | None:
 def local_copy(name: str, saltenv: str, source_hash: str | None = None, use_etag: bool = False) -> str:
     """Return the local path of an archive, fetched if need be. CommandExecutionError if there is none."""
     if os.path.isabs(name):
-        if os.path.isfile(name):
+        if filesystem.is_file(name):
             return name
         raise CommandExecutionError(f"Failed to cache {name}")
     cached = __salt__["cp.cache_file"](name, saltenv, source_hash=source_hash, use_etag=use_etag)

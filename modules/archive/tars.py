@@ -12,6 +12,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
@@ -30,14 +31,15 @@ _DECOMPRESSORS = (("xz", "xz --decompress --stdout"), ("zstd", "zstd --decompres
 @contextmanager
 def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[tarfile.TarFile]:
     """Open a tar, whatever its compression: what Python can't decompress, xz and zstd (or ``decompress``) do."""
-    try:
-        archive = tarfile.open(cached, "r")  # noqa: SIM115 - closed below
-    except tarfile.ReadError:
-        with _decompressed(name, cached, decompress) as path, tarfile.open(path, "r") as plain:
-            yield plain
-        return
-    with archive:
-        yield archive
+    with filesystem.open_read(cached) as stream:
+        try:
+            archive = tarfile.open(fileobj=stream, mode="r")  # noqa: SIM115 - closed below
+        except tarfile.ReadError:
+            with _decompressed(name, cached, decompress) as path, tarfile.open(path, "r") as plain:
+                yield plain
+            return
+        with archive:
+            yield archive
 
 
 @contextmanager
@@ -58,7 +60,7 @@ def _decompressed(name: str, cached: str, decompress: str | None) -> Iterator[st
             "CLI options to decompress the archive. See the documentation for details."
         )
     finally:
-        os.remove(path)
+        filesystem.remove(path)
 
 
 def members(name: str, cached: str, options: str | None) -> Members:
@@ -80,24 +82,33 @@ def members(name: str, cached: str, options: str | None) -> Members:
     return dirs, files, links
 
 
-def extract_tar(name: str, dest: str) -> list[str]:
+def _extracted(archive: tarfile.TarFile, name: str, dest: str, owner: filesystem.Access) -> list[str]:
+    names, modes = [], {}
+    with filesystem.Beneath(dest) as top:
+        for member in archive:
+            check_cancelled()
+            try:
+                extract_member(archive, member, top)
+            except CommandExecutionError as error:
+                raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
+            if member.islnk():
+                top.give(member.name, owner)
+            names.append(member.name)
+            if member.isdir():
+                modes[member.name] = member.mode
+        set_directory_modes(top, modes)
+    return names
+
+
+def extract_tar(name: str, dest: str, uid: int = -1, gid: int = -1) -> list[str]:
     """Unpack a tar of any compression into ``dest`` and return the names in it; owners become this process's user.
+
+    Files with several names are given to ``uid`` and ``gid`` at once: later nobody could tell them from planted ones.
 
     CommandExecutionError names the member that would leave ``dest``: nothing after it is unpacked.
     """
     try:
         with open_tar(name, name) as archive:
-            names, modes = [], {}
-            for member in archive:
-                check_cancelled()
-                try:
-                    extract_member(archive, member, dest)
-                except CommandExecutionError as error:
-                    raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
-                names.append(member.name)
-                if member.isdir():
-                    modes[member.name] = member.mode
-            set_directory_modes(dest, modes)
-            return names
+            return _extracted(archive, name, dest, filesystem.Access(uid, gid))
     except _BROKEN as error:
         raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__, check_cancelled, current
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -23,7 +25,7 @@ def members(name: str, cached: str) -> Members:
     dirs: set[str] = set()
     files, links = [], []
     try:
-        with zipfile.ZipFile(cached) as archive:
+        with filesystem.open_read(cached) as stream, zipfile.ZipFile(stream) as archive:
             for member in archive.infolist():
                 path = member.filename
                 if stat.S_ISLNK(member.external_attr >> 16):
@@ -61,14 +63,18 @@ def unzip(
     secret = None if password is None else str(password).encode()
     names = []
     try:
-        with zipfile.ZipFile(zip_file) as archive:
+        with (
+            filesystem.open_read(zip_file) as stream,
+            zipfile.ZipFile(stream) as archive,
+            filesystem.Beneath(dest) as top,
+        ):
             for member in archive.infolist():
                 if member.filename in left_out:
                     continue
                 check_cancelled()
-                path = _unpack(archive, member, dest, secret, extract_perms=extract_perms)
+                path = _unpack(archive, member, top, secret, extract_perms=extract_perms)
                 if uid != -1:
-                    os.lchown(path, uid, gid)
+                    top.give(path, filesystem.Access(uid, gid))
                 names.append(member.filename)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise CommandExecutionError(f"Exception encountered unpacking zipfile: {error}") from error
@@ -76,26 +82,33 @@ def unzip(
 
 
 def _unpack(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: str, secret: bytes | None, *, extract_perms: bool
+    archive: zipfile.ZipFile,
+    member: zipfile.ZipInfo,
+    top: filesystem.Beneath,
+    secret: bytes | None,
+    *,
+    extract_perms: bool,
 ) -> str:
-    root = os.path.realpath(dest)
-    path = os.path.join(root, member.filename.rstrip("/"))
+    """Unpack one member and return the name it has below ``top``."""
+    root = os.path.realpath(top.path)
+    name = member.filename.rstrip("/")
+    path = os.path.join(root, name)
     _stay_inside(root, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), member.filename)
     mode = member.external_attr >> 16
     if stat.S_ISLNK(mode):
         target = archive.read(member, secret).decode()
         _stay_inside(root, os.path.realpath(os.path.join(os.path.dirname(path), target)), member.filename)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if os.path.lexists(path):
-            os.remove(path)
-        os.symlink(target, path)
-        return path
-    if os.path.islink(path):
-        os.remove(path)
-    archive.extract(member, root, secret)
-    if extract_perms and mode & 0o777:
-        os.chmod(path, mode & 0o777)
-    return path
+        top.symlink(target, name)
+        return name
+    bits = mode & 0o777 if extract_perms else 0
+    if member.is_dir():
+        top.mkdir(name)
+        if bits:
+            top.give(name, filesystem.Access(mode=bits))
+    else:
+        with archive.open(member, pwd=secret) as content:
+            top.write(name, content, bits or None)
+    return name
 
 
 def _stay_inside(root: str, path: str, member: str) -> None:
@@ -140,28 +153,43 @@ def zip_(
     uid, gid = _account(runas)
     names: list[str] = []
     try:
-        with zipfile.ZipFile(zip_file, "w", zipfile.ZIP_DEFLATED, zip64) as archive:
-            for source in found:
-                for path in _below(os.path.join(cwd or "/", source)):
-                    base = cwd if cwd and path.startswith(cwd) else "/"
-                    name = os.path.relpath(path, base)
-                    archive.write(path, name)
-                    names.append(f"{name}/" if os.path.isdir(path) else name)
+        with filesystem.Replacement(zip_file, 0o666) as new:
+            with (
+                open(new.fd, "wb", closefd=False) as stream,
+                zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, zip64) as archive,
+            ):
+                for source in found:
+                    for path in _below(os.path.join(cwd or "/", source)):
+                        base = cwd if cwd and path.startswith(cwd) else "/"
+                        names.append(_pack(archive, path, os.path.relpath(path, base)))
+            new.give(filesystem.Access(uid, gid))
+            new.commit(sync=filesystem.lexists(zip_file))
     except (OSError, zipfile.LargeZipFile, ValueError) as error:
         raise CommandExecutionError(f"Exception encountered creating zipfile: {error}") from error
-    if uid != -1:
-        os.chown(zip_file, uid, gid)
     return names
+
+
+def _pack(archive: zipfile.ZipFile, path: str, name: str) -> str:
+    """Put a file or a directory into a zip and return the name it has there."""
+    if filesystem.is_directory(path):
+        archive.writestr(zipfile.ZipInfo.from_file(path, f"{name}/"), b"")
+        return f"{name}/"
+    with filesystem.open_read(path) as content:
+        member = zipfile.ZipInfo.from_file(f"/proc/self/fd/{content.fileno()}", name)
+        member.compress_type = zipfile.ZIP_DEFLATED
+        with archive.open(member, "w") as packed:
+            shutil.copyfileobj(content, packed)
+    return name
 
 
 def _below(path: str) -> Iterator[str]:
     """Yield a path, and everything below it if it is a directory."""
-    if not os.path.exists(path):
+    if not filesystem.exists(path):
         return
-    if not os.path.isdir(path):
+    if not filesystem.is_directory(path):
         yield path
         return
-    for folder, _, files in os.walk(path):
+    for folder, _, files in filesystem.walk(path):
         check_cancelled()
         yield folder
         for name in files:
@@ -174,10 +202,10 @@ def is_encrypted(
     """Tell whether a zip needs a password. CommandExecutionError if it is none."""
     cached = local_copy(name, saltenv, source_hash, use_etag)
     try:
-        with zipfile.ZipFile(cached) as archive:
+        with filesystem.open_read(cached) as stream, zipfile.ZipFile(stream) as archive:
             encrypted = any(member.flag_bits & 1 for member in archive.infolist())
     except zipfile.BadZipFile as error:
         raise CommandExecutionError(f"{name} is not a ZIP file") from error
     if clean and cached != name and not name.startswith("salt://"):
-        os.remove(cached)
+        filesystem.remove(cached)
     return encrypted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import InvocationError
 
 from .programs import expanded, run, split_options, with_credentials
@@ -31,9 +31,10 @@ def clone(
         raise InvocationError("Missing 'url' argument")
     arguments = ["clone", *split_options(opts), "--", with_credentials(url, https_user, https_pass)]
     if name is not None:
-        os.makedirs(where, exist_ok=True)
+        filesystem.makedirs(where)
         run([*arguments, name], where, user=user, **options)
     else:
+        filesystem.require_unshared(where, "git", user, make=True)
         run([*arguments, where], "/", user=user, **options)
     return True
 
@@ -58,7 +59,9 @@ def init(
         if isinstance(shared, int) and not isinstance(shared, bool):
             shared = f"0{shared}"
         arguments.append(f"--shared={shared if isinstance(shared, str) else str(shared).lower()}")
-    return str(run([*arguments, *split_options(opts), expanded(cwd, user)], user=user, **options)["stdout"])
+    where = expanded(cwd, user)
+    filesystem.require_unshared(where, "git", user, make=True)
+    return str(run([*arguments, *split_options(opts), where], user=user, **options)["stdout"])
 
 
 def checkout(

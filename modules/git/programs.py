@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlparse, urlunparse
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -89,6 +90,8 @@ def run(
     ``identity`` is a private key for ssh, or several of them, tried one after the other; ``salt://`` keys are copied to
     a private file for the time of the command. ``git_opts`` stand before the subcommand.
     """
+    if cwd:
+        filesystem.require_unshared(cwd, "git", user)
     command = ["git", *split_options(git_opts), *arguments]
     options = {
         "cwd": cwd,
@@ -141,7 +144,7 @@ def _run_with_keys(
 def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
     """Give the path of a private key, None if there is none."""
     if not key.startswith("salt://"):
-        yield key if os.path.isfile(key) else None
+        yield key if filesystem.is_file(key) else None
         return
     cached = __salt__["cp.cache_file"](key, saltenv)
     if not cached:
@@ -149,10 +152,10 @@ def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
         return
     descriptor, path = tempfile.mkstemp(prefix="asyncstate-git-")
     try:
-        with os.fdopen(descriptor, "wb") as copy, open(cached, "rb") as original:
+        with os.fdopen(descriptor, "wb") as copy, filesystem.open_read(cached) as original:
             copy.write(original.read())
         if user:
             os.chown(path, int(__salt__["file.user_to_uid"](user)), -1)
         yield path
     finally:
-        os.unlink(path)
+        filesystem.remove(path)

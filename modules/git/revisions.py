@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .programs import comma_separated, expanded, run, split_options, with_credentials
@@ -181,7 +182,7 @@ def status(cwd: str, user: str | None = None, **options: Any) -> dict[str, list[
 def is_worktree(cwd: str, user: str | None = None, **options: Any) -> bool:
     """Tell whether ``cwd`` is in a worktree that was added to a repository somewhere else."""
     where = expanded(cwd, user)
-    if not os.path.isdir(where):
+    if not filesystem.is_directory(where):
         return False
     try:
         top = run(["rev-parse", "--show-toplevel"], where, user=user, ignore_retcode=True, **options)["stdout"]

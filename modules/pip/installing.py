@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -163,12 +163,12 @@ def _check(options: dict[str, Any]) -> None:
         if options.get(name) and not _URL.match(str(options[name])):
             raise CommandExecutionError(f"'{redacted(str(options[name]))}' is not a valid URL")
     for link in _listed(options.get("find_links")):
-        if not (_URL.match(link) or os.path.exists(link)):
+        if not (_URL.match(link) or filesystem.exists(link)):
             raise CommandExecutionError(f"'{redacted(link)}' is not a valid URL or path")
     timeout = options.get("timeout")
     if timeout and (isinstance(timeout, float) or not str(timeout).isdigit()):
         raise CommandExecutionError(f"'{timeout}' is not a valid timeout, must be an integer")
-    if options.get("log") and os.path.isdir(options["log"]):
+    if options.get("log") and filesystem.is_directory(options["log"]):
         raise CommandExecutionError(f"'{options['log']}' is a directory. Use --log path_to_file")
 
 

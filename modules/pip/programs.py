@@ -9,6 +9,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -47,6 +48,8 @@ def run_pip(
     **options: Any,
 ) -> dict[str, Any]:
     """Run pip and return what ``cmd.run_all`` does. It asks nothing: there is nobody to answer."""
+    if bin_env:
+        filesystem.require_unshared(bin_env, "pip", user)
     env = {"PIP_NO_INPUT": "1", **_variables(env_vars)}
     if bin_env and os.path.isdir(bin_env):
         env["VIRTUAL_ENV"] = bin_env

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import InvocationError
 
@@ -92,8 +93,7 @@ def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iter
 def lines_of(path: str) -> list[str]:
     """Return the requirements a file lists itself, without comments and options."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read().replace("\\\n", "")
+        text = filesystem.read_bytes(path).decode().replace("\\\n", "")
     except OSError as error:
         raise InvocationError(f"Could not open requirements file: {error}") from error
     lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
@@ -109,7 +109,7 @@ def _copied(path: str, folder: str, owner: int) -> str:
     waiting = [path]
     while waiting:
         source = waiting.pop()
-        if source in copies or not os.path.isfile(source):
+        if source in copies or not filesystem.is_file(source):
             continue
         copies[source] = copy = os.path.join(folder, os.path.basename(source))
         shutil.copyfile(source, copy)
@@ -133,7 +133,7 @@ def _of_url(text: str) -> Requirement:
 
 def _of_file(text: str) -> Requirement:
     path = re.sub(r"\[[^\]]*\]$", "", text)
-    if path.lower().endswith(_ARCHIVES) or os.path.isdir(path):
+    if path.lower().endswith(_ARCHIVES) or filesystem.is_directory(path):
         return _of_archive(path)
     raise InvocationError(
         f"pip raised an exception while parsing '{text}': Invalid requirement: {text!r}: Expected package name at the "

@@ -6,12 +6,20 @@ import os
 import shlex
 import shutil
 import stat
-from typing import Any
+import tempfile
+from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__, __states__, check_cancelled
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 from .source import ArchiveSource, Refusal, redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KEEPING_MODES = ("--same-permissions", "--preserve-permissions")
+_ELSEWHERE = ("--directory", "--absolute-names", "--to-command")
 
 
 class Extraction(ArchiveSource):
@@ -116,7 +124,7 @@ class Extraction(ArchiveSource):
         ):
             for path in paths:
                 try:
-                    if not is_right(os.lstat(os.path.join(self.name, path).rstrip("/")).st_mode):
+                    if not is_right(filesystem.lstat(os.path.join(self.name, path).rstrip("/")).st_mode):
                         wrong.append(path)
                 except FileNotFoundError:
                     missing = True
@@ -138,7 +146,7 @@ class Extraction(ArchiveSource):
 
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
         """Remove what must go before unpacking."""
-        if clean_parent and os.path.lexists(self.name.rstrip("/")):
+        if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
             self.ret["changes"].setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
         if clean:
@@ -150,7 +158,7 @@ class Extraction(ArchiveSource):
     def unpack(self, *, extract_perms: bool) -> None:
         """Unpack. A destination made for it is removed again if nothing could be unpacked."""
         check_cancelled()
-        if not os.path.isdir(self.name):
+        if not filesystem.is_directory(self.name):
             made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
             if not made["result"]:
                 raise Refusal(made["comment"])
@@ -159,14 +167,16 @@ class Extraction(ArchiveSource):
             if self.format == "zip":
                 self.files = self._unzip(extract_perms=extract_perms)
             elif self.format == "rar":
-                self.files = __salt__["archive.unrar"](self.cached, self.name, trim_output=self.trim_output)
+                self.files = self._staged(
+                    lambda folder: __salt__["archive.unrar"](self.cached, folder, trim_output=self.trim_output)
+                )
             elif self.options:
-                self.files = self._run_tar()
+                self.files = self._staged(self._run_tar)
             else:
-                self.files = __salt__["archive.extract_tar"](self.cached, self.name)
+                self.files = __salt__["archive.extract_tar"](self.cached, self.name, uid=self.uid, gid=self.gid)
         except AsyncStateError:
-            if self.made_directory and not os.listdir(self.name):
-                os.rmdir(self.name)
+            if self.made_directory and not filesystem.listdir(self.name):
+                filesystem.rmdir(self.name)
             raise
         if self.format == "tar" and self.trim_output:
             self.files = self.files[: self.trim_output]
@@ -174,21 +184,35 @@ class Extraction(ArchiveSource):
     def _unzip(self, *, extract_perms: bool) -> list[str]:
         common = {"options": self.options or None, "trim_output": self.trim_output, "password": self.password}
         if self.use_unzip:
-            done: list[str] = __salt__["archive.cmd_unzip"](self.cached, self.name, **common)
+            done: list[str] = self._staged(lambda folder: __salt__["archive.cmd_unzip"](self.cached, folder, **common))
         else:
             done = __salt__["archive.unzip"](self.cached, self.name, extract_perms=extract_perms, **common)
         return done
 
-    def _run_tar(self) -> list[str]:
+    def _staged(self, run: Callable[[str], list[str]]) -> list[str]:
+        """Let a program unpack into a private directory, look at what came out, and copy that to its place.
+
+        A program acts by paths, which others may exchange meanwhile; and it makes whatever an archive says. Devices and
+        pipes are refused; set-id bits are dropped, unless the options ask for the permissions of the archive.
+        """
+        with tempfile.TemporaryDirectory(prefix="asyncstate-archive-") as folder:
+            files = [line.replace(folder, self.name.rstrip("/")) for line in run(folder)]
+            asked = any(word in _KEEPING_MODES or _is_short(word, "p") for word in shlex.split(self.options or ""))
+            filesystem.copy_tree(folder, self.name, keep_owner=True, keep_set_id=asked)
+        return files
+
+    def _run_tar(self, folder: str) -> list[str]:
         if not shutil.which("tar"):
             raise Refusal("tar command not available, it might not be installed on minion")
         short, long = "xv", []
         for position, word in enumerate(w for w in shlex.split(self.options) if w not in {"v", "-v", "--verbose"}):
             if word.startswith("-") or position > 0:
+                if word.startswith(_ELSEWHERE) or _is_short(word, "CP"):
+                    raise Refusal(f"The option {word} of tar would unpack elsewhere than below {self.name}")
                 long.append(word)
             else:
                 short += word.replace("x", "").replace("f", "")
-        answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=self.name, python_shell=False)
+        answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=folder, python_shell=False)
         if answer["retcode"] != 0:
             self.ret["changes"] = answer
             raise Refusal("")
@@ -201,13 +225,13 @@ class Extraction(ArchiveSource):
         if not kinds:
             return
         if self.own_only:
-            dirs, others = ([self.own_only], []) if os.path.isdir(self.own_only) else ([], [self.own_only])
+            dirs, others = ([self.own_only], []) if filesystem.is_directory(self.own_only) else ([], [self.own_only])
         else:
             dirs = self.contents["top_level_dirs"]
             others = self.contents["top_level_files"] + self.contents["top_level_links"]
         for path in dirs:
             full = os.path.join(self.name, path)
-            if not os.path.isdir(full):
+            if not filesystem.is_directory(full):
                 if not __opts__["test"]:
                     self.problems["missing"].append(full)
                 continue
@@ -221,7 +245,7 @@ class Extraction(ArchiveSource):
 
     def _own_one(self, path: str) -> None:
         try:
-            found = os.lstat(path)
+            found = filesystem.lstat(path)
         except OSError:
             if not __opts__["test"]:
                 self.problems["missing"].append(path)
@@ -231,7 +255,7 @@ class Extraction(ArchiveSource):
             return
         if not __opts__["test"]:
             try:
-                os.lchown(path, self.uid, self.gid)
+                filesystem.give(path, filesystem.Access(self.uid, self.gid), follow=False)
             except OSError:
                 self.problems["failed"].append(path)
                 return
@@ -272,6 +296,11 @@ class Extraction(ArchiveSource):
             row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
             if not row["result"]:
                 self.ret.setdefault("warnings", []).append(row["comment"])
+
+
+def _is_short(word: str, letters: str) -> bool:
+    """Tell whether a word is a group of one-letter options with one of ``letters`` among them."""
+    return word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in letters)
 
 
 def _is_file(mode: int) -> bool:

@@ -8,6 +8,7 @@ import re
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__, __states__
 
 Row = dict[str, Any]
@@ -74,7 +75,7 @@ class ArchiveSource:
             raise Refusal(f"{self.name} is not an absolute path")
         while self.name.endswith(("/", "/.")):
             self.name = self.name.removesuffix(".").rstrip("/")
-        if os.path.isfile(self.name):
+        if filesystem.is_file(self.name):
             raise Refusal(f"{self.name} exists and is not a directory")
         self.name += "/"
         if self.if_missing is not None and not os.path.isabs(str(self.if_missing)):
@@ -84,7 +85,7 @@ class ArchiveSource:
                 raise Refusal("Value for 'enforce_ownership_on' is not an absolute path")
             if os.path.relpath(self.own_only, self.name).startswith(".."):
                 raise Refusal(f"Value for 'enforce_ownership_on' must be within {self.name}")
-        if self.if_missing is not None and os.path.exists(self.if_missing):
+        if self.if_missing is not None and filesystem.exists(self.if_missing):
             raise Refusal(f"Path {self.if_missing} exists", result=True)
 
     def check_accounts(self) -> None:
@@ -113,7 +114,7 @@ class ArchiveSource:
         self.source = (
             os.path.realpath(os.path.expanduser(parts.path if parts.scheme else chosen)) if self.is_local else chosen
         )
-        if self.is_local and not os.path.isfile(self.source):
+        if self.is_local and not filesystem.is_file(self.source):
             raise Refusal(f"Source file '{self.source}' does not exist")
 
     def choose_format(self, given: str | None, options: Any, password: Any, use_cmd_unzip: bool | None) -> None:
@@ -217,7 +218,7 @@ class ArchiveSource:
         if __opts__["test"] or self.is_known():
             return
         path = self._sum_file()
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        filesystem.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         __salt__["file.manage_file"](
             path, "", None, None, {}, None, None, "0600", None, str(__env__), "", contents=f"{self._wanted_sum()}\n"
         )

@@ -6,9 +6,9 @@ A password in a URL, or ``https_pass``, shows up neither in rows nor in the log.
 from __future__ import annotations
 
 import os
-import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 from .. import _homes  # noqa: TID252 - as `states` for type checkers
@@ -230,8 +230,9 @@ def present(
         if not os.path.isabs(name):
             raise _fail(f"Target '{name}' is not an absolute path")
         path = _plain(name)
-        if os.path.isdir(path):
-            if _is_repository(path, bare, _Repository(path, user, password, None, output_encoding)):
+        repository = _Repository(path, user, password, None, output_encoding)
+        if filesystem.is_directory(path):
+            if _is_repository(path, bare, repository):
                 return
             _clear_for_init(row, path, kind, force=force)
         if __opts__["test"]:
@@ -283,7 +284,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
-    return os.path.isfile(os.path.join(path, "HEAD")) if bare else repository.exists()
+    return filesystem.is_file(os.path.join(path, "HEAD")) if bare else repository.exists()
 
 
 def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:
@@ -295,11 +296,11 @@ def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:
                 f"{kind} would be initialized in its place."
             )
         try:
-            os.unlink(path) if os.path.islink(path) else shutil.rmtree(path)
+            filesystem.remove(path) if filesystem.is_link(path) else filesystem.remove_tree(path)
         except OSError as error:
             raise _Outcome(f"Unable to remove {path}: {error}", result=False) from error
         row["changes"]["forced init"] = True
-    elif os.listdir(path):
+    elif filesystem.listdir(path):
         raise _fail(
             f"Target '{path}' exists, is non-empty, and is not a git repository. Set the 'force' option to True to "
             "remove this directory's contents and proceed with initializing a repository"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
@@ -23,10 +23,10 @@ _NO_REMOTE_HEAD = (
 
 def make_room(row: Row, name: str, target: str, *, force: bool, foretold: dict[str, Any]) -> None:
     """Empty the target folder of a clone if that is allowed; ``foretold`` are the changes of a dry run."""
-    if not os.path.isdir(target):
+    if not filesystem.is_directory(target):
         return
     if not force:
-        if os.listdir(target):
+        if filesystem.listdir(target):
             raise fail(
                 f"Target '{target}' exists, is non-empty and is not a git repository. Set the 'force_clone' option to "
                 "True to remove this directory's contents and proceed with cloning the remote repository"
@@ -127,7 +127,7 @@ def clone_once(
     row: Row, repository: Repository, name: str, branch: str | None, credentials: dict[str, str | None]
 ) -> None:
     """Do the work of ``git.cloned``: clone if nothing is there, else check the branch out."""
-    if os.path.exists(repository.target):
+    if filesystem.exists(repository.target):
         try:
             repository.do("status")
         except CommandExecutionError as error:

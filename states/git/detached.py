@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
@@ -42,7 +42,7 @@ class Detachment:
     def make(self) -> None:
         """Do the work and write the row; `Outcome` where it ends early."""
         target = self.repository.target
-        if os.path.isfile(target):
+        if filesystem.is_file(target):
             raise fail(f"Target '{target}' exists and is a regular file, cannot proceed")
         old, here = None, False
         if self.repository.exists():

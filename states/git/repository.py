@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -20,6 +21,7 @@ class Repository:
         identity: list[str] | None = None,
         output_encoding: str | None = None,
     ) -> None:
+        filesystem.require_unshared(target, "git", user)
         self.target = target
         self.as_user = {"user": user, "password": password, "output_encoding": output_encoding}
         self.over_ssh = {**self.as_user, "identity": identity, "saltenv": str(__env__)}
@@ -34,7 +36,7 @@ class Repository:
 
     def exists(self, folder: str = ".git") -> bool:
         """Tell whether the target is a repository (``folder`` of it says so) or a worktree of one."""
-        return os.path.isdir(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
+        return filesystem.is_directory(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
 
     def commit(self, rev: str) -> str | None:
         """Return the commit ``rev`` names here, None if it names none."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -61,7 +62,7 @@ class Request:
         for argument in ("branch", "user", "password", "https_user", "https_pass"):
             setattr(self, argument, text_or_none(getattr(self, argument)))
         self.identity = key_paths(self.identity, "identity")
-        if os.path.isfile(self.target):
+        if filesystem.is_file(self.target):
             raise fail(f"Target '{self.target}' exists and is a regular file, cannot proceed")
         self.address = address(self.name, self.https_user, self.https_pass)
         self.bare = self.bare or self.mirror

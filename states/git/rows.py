@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, RunCancelled
 
@@ -113,13 +113,13 @@ def key_paths(identity: Any, word: str) -> list[str] | None:
 def clear_folder(path: str) -> None:
     """Remove what is in a folder, but not the folder; links are removed, not followed."""
     complaints = []
-    for name in os.listdir(path):
+    for name in filesystem.listdir(path):
         inside = os.path.join(path, name)
         try:
-            if os.path.isdir(inside) and not os.path.islink(inside):
-                shutil.rmtree(inside)
+            if filesystem.is_plain_directory(inside):
+                filesystem.remove_tree(inside)
             else:
-                os.unlink(inside)
+                filesystem.remove(inside)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -1,0 +1,155 @@
+"""Making files below a directory that is held open, and nowhere else: what an archive says may be anything."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Self
+
+from asyncstate.errors import PathRefused
+
+from . import openat2, place
+from .change import Access, give_descriptor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY
+_CHUNK = 1 << 20
+
+
+class Beneath:
+    """A directory things are made in, by names relative to it: ``with Beneath(path) as top: top.mkdir("a/b")``.
+
+    Links below it are followed as long as they stay below it; PathRefused for one that leads out. Where the kernel has
+    no openat2 none is followed. What stands at a name already is replaced, a directory apart.
+    """
+
+    __slots__ = ("_top", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._top = place.open_folder(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._top)
+
+    def mkdir(self, name: str) -> None:
+        """Make a directory, and those above it that are missing."""
+        os.close(self._folder([part for part in name.split("/") if part not in ("", ".")]))
+
+    def write(self, name: str, stream: IO[bytes], mode: int | None, modified: float | None = None) -> None:
+        """Make a file that holds what ``stream`` gives. Without ``mode`` the umask says which it gets."""
+        with self._at(name) as (folder, last):
+            _clear(last, folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(last, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
+            try:
+                while chunk := stream.read(_CHUNK):
+                    view = memoryview(chunk)
+                    while view:
+                        view = view[os.write(descriptor, view) :]
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
+                if modified is not None:
+                    os.utime(descriptor, (modified, modified))
+            finally:
+                os.close(descriptor)
+
+    def symlink(self, text: str, name: str) -> None:
+        """Make a symbolic link that holds ``text``."""
+        with self._at(name) as (folder, last):
+            _clear(last, folder)
+            os.symlink(text, last, dir_fd=folder)
+
+    def link(self, source: str, name: str) -> None:
+        """Give what stands at ``source`` another name."""
+        with self._at(source) as (one, first), self._at(name) as (other, last):
+            _clear(last, other)
+            os.link(first, last, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
+
+    def give(self, name: str, access: Access) -> None:
+        """Set owner and mode of what stands at ``name``, of a link itself."""
+        with self._at(name) as (folder, last):
+            descriptor = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                give_descriptor(descriptor, access)
+            finally:
+                os.close(descriptor)
+
+    def is_plain_directory(self, name: str) -> bool:
+        """Tell whether ``name`` is a directory itself, with no link on the way."""
+        with suppress(OSError, PathRefused), self._at(name) as (folder, last):
+            return stat.S_ISDIR(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
+        return False
+
+    @contextmanager
+    def _at(self, name: str) -> Iterator[tuple[int, str]]:
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts or parts[-1] == "..":
+            raise PathRefused(f"{name!r} is no name below {self.path}")
+        folder = self._folder(parts[:-1])
+        try:
+            yield folder, parts[-1]
+        except OSError as error:
+            error.filename = os.path.join(self.path, name)
+            raise
+        finally:
+            os.close(folder)
+
+    def _folder(self, parts: list[str]) -> int:
+        """Open a directory, made if it is missing."""
+        if not parts:
+            return os.dup(self._top)
+        with suppress(FileNotFoundError):
+            return self._open(parts)
+        for count in range(1, len(parts)):
+            self._made(parts[:count])
+        self._made(parts)
+        return self._open(parts)
+
+    def _made(self, parts: list[str]) -> None:
+        above = self._open(parts[:-1]) if len(parts) > 1 else os.dup(self._top)
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(parts[-1], dir_fd=above)
+        finally:
+            os.close(above)
+
+    def _open(self, parts: list[str]) -> int:
+        name = "/".join(parts)
+        try:
+            if openat2.is_available():
+                return openat2.open_beneath(self._top, name, _FOLDER)
+            return self._by_parts(parts)
+        except OSError as error:
+            error.filename = os.path.join(self.path, name)
+            if error.errno in (errno.EXDEV, errno.ELOOP):
+                raise PathRefused(f"Refusing to unpack into {error.filename}: a link there leads elsewhere") from error
+            raise
+
+    def _by_parts(self, parts: list[str]) -> int:
+        folder = os.dup(self._top)
+        for part in parts:
+            if part == "..":
+                os.close(folder)
+                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+            try:
+                inner = os.open(part, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = inner
+        return folder
+
+
+def _clear(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
