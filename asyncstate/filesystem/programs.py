@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from asyncstate.errors import PathRefused
 
-from . import change, place, steps, trust
+from . import change, place, query, steps, trust
 
 
 def require_unshared(path: str, program: str, user: str | None = None, *, make: bool = False) -> None:
@@ -32,22 +31,12 @@ def require_unshared(path: str, program: str, user: str | None = None, *, make: 
 def _who_changes(path: str) -> tuple[int | None, bool]:
     """Return who can change what is at ``path`` or above; and whether it is missing from a folder all may write to."""
     try:
-        reached = steps.walk(path, follow=True)
+        return steps.user_on_the_way(path), False
     except FileNotFoundError:
-        who, _ = _who_changes(os.path.dirname(path))
-        return who, False
+        above = os.path.dirname(path)
     try:
-        if reached.changer is not None:
-            return reached.changer, False
-        if reached.fd == -1:
-            return None, trust.is_shared(os.fstat(reached.folder))
-        found = os.fstat(reached.fd)
-        if not stat.S_ISDIR(found.st_mode):
-            return (None if trust.is_ours(found.st_uid) else found.st_uid), False
-        if trust.is_shared(found):
-            return trust.NOBODY_KNOWN, False
-        return trust.changer(reached.fd, found), False
-    finally:
-        os.close(reached.folder)
-        if reached.fd != -1:
-            os.close(reached.fd)
+        if trust.is_shared(query.stat(above)):
+            return steps.user_on_the_way(os.path.dirname(above)), True
+    except FileNotFoundError:
+        pass
+    return _who_changes(above)[0], False

@@ -22,14 +22,12 @@ class Reached(NamedTuple):
 
     ``fd`` is what it names, -1 if there is nothing (yet); ``folder`` the folder that is in, under ``name``. Both are
     ``O_PATH`` descriptors the caller closes. ``path`` is the path given, but for links at its end, which are followed.
-    ``changer`` is who, root apart, can exchange what is there; see `trust.changer`.
     """
 
     fd: int
     folder: int
     name: str
     path: str
-    changer: int | None
 
 
 class _Doubt(NamedTuple):
@@ -51,7 +49,7 @@ def walk(path: str, *, follow: bool) -> Reached:
     except BaseException:
         steps.close()
         raise
-    return Reached(fd, steps.folder, steps.name, steps.path, steps.changer)
+    return Reached(fd, steps.folder, steps.name, steps.path)
 
 
 def user_on_the_way(path: str) -> int | None:
