@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.errors import RunCancelled
 
 if TYPE_CHECKING:
+    import asyncio
     import threading
     from collections.abc import Callable
 
@@ -33,14 +34,16 @@ class CancelToken:
 
     ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled. Every method may
     be called from any thread; what is registered is called exactly once. ``parent`` is the token of the call that this
-    one is a part of.
+    one is a part of. ``overdue`` are the threads of the whole call that run on although their awaiting task was
+    cancelled: a future each, done when the thread has returned.
     """
 
-    __slots__ = ("__weakref__", "_callbacks", "parent", "reason")
+    __slots__ = ("__weakref__", "_callbacks", "overdue", "parent", "reason")
 
     def __init__(self, parent: CancelToken | None = None) -> None:
         self.reason = ""
         self.parent = parent
+        self.overdue: list[asyncio.Future[None]] = [] if parent is None else parent.overdue
         self._callbacks: dict[object, Callable[[], object]] = {}
 
     def cancel(self, reason: str) -> None:

@@ -330,8 +330,9 @@ class StateRuntime:
         """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
 
         ``mock`` calls no state function: every state that would be called has a row that says so.
-        ``observers`` are called with each event as it happens, on the event loop. With ``events`` the run can also be
-        iterated over; a program that does not iterate saves the work by switching them off.
+        ``observers`` are called with each event as it happens, on the event loop; one that raises is called no
+        more. With ``events`` the run can also be iterated over; a program that does not iterate saves the work by
+        switching them off.
         """
         from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415 - programs that only compile never run
 
@@ -466,7 +467,7 @@ class Run:
         return self._engine.running
 
     def stop(self, reason: str) -> None:
-        """Start nothing more; what runs may finish. The report's ``cancelled`` will be ``reason``."""
+        """Start nothing more; what runs may finish. The report's ``cancelled`` is ``reason`` and its exit code 125."""
         self._engine.stop(reason)
 
     def cancel(self, reason: str) -> None:

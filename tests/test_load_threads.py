@@ -233,3 +233,41 @@ async def test_a_failure_that_nobody_waits_for_is_in_the_debug_log(workers, capl
 async def test_many_calls_at_once_all_arrive(workers):
     results = await asyncio.gather(*(workers.run(max, number, 0) for number in range(500)))
     assert results == list(range(500))
+
+
+async def test_whoever_gave_up_on_a_call_can_learn_when_its_thread_has_returned(workers):
+    chunk = CancelToken()
+    dunders.current.set(context(cancel=chunk))
+    release = threading.Event()
+
+    async def nested():
+        await workers.run(release.wait, 40)
+
+    task = asyncio.create_task(nested())
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    (overdue,) = chunk.overdue
+    assert not overdue.done()
+    release.set()
+    await asyncio.wait_for(overdue, 40)
+
+
+async def test_a_call_that_was_awaited_to_its_end_is_not_overdue(workers):
+    chunk = CancelToken()
+    dunders.current.set(context(cancel=chunk))
+    await workers.run(int)
+    assert chunk.overdue == []
+
+
+async def test_a_thread_that_cannot_be_started_is_an_error_with_words(workers, monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(LoaderError, match="no further thread can be started; run fewer states at once"):
+        await workers.run(int)
+    monkeypatch.undo()
+    assert await workers.run(int) == 0
+    assert workers.started == 1

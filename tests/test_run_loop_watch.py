@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
+import asyncio
 import threading
 import time
+import types
 
 import pytest
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.event import RunFinished
 from asyncstate.run.engine import Engine
-from asyncstate.run.loop_watch import LoopWatch, plugin_frame
+from asyncstate.run.loop_watch import LoopWatch
 
 SEEN_AT_THE_LATEST = 30
 MODULE = """
@@ -22,7 +23,7 @@ import time
 async def blocks(name, until):
     deadline = time.monotonic() + 30
     while not until() and time.monotonic() < deadline:
-        time.sleep(0.001)  # the line that is named
+        time.sleep(0.001)
     return {"name": name, "result": True, "changes": {}, "comment": ""}
 
 async def awaits(name, until):
@@ -38,7 +39,7 @@ def in_a_thread(name, until):
 
 @pytest.fixture
 def apply(tmp_path):
-    """Apply a state of a tree that ends when the run has named something; return the report and its events."""
+    """Apply a state of a tree that ends when the watch has seen enough; return the report and its events."""
 
     async def apply(function, until=None):
         (tmp_path / "_states").mkdir()
@@ -49,7 +50,7 @@ def apply(tmp_path):
             plan = await runtime.host.workers.run(runtime.single_plan, f"slow.{function}", {"name": "x"})
             events = []
             run = runtime.run(plan, observers=[events.append])
-            plan.chunks[0].args["until"] = until or (lambda: bool(run._engine._watch.issues))
+            plan.chunks[0].args["until"] = until or (lambda: run._engine._watch.ticks > 10)
             async with run:
                 pass
         return run.report, events
@@ -62,11 +63,8 @@ async def test_a_state_that_blocks_the_loop_is_named_with_file_and_line(apply, t
     report, events = await apply("blocks")
     (issue,) = report.warnings
     assert issue.file == str(tmp_path / "_states" / "slow.py")
-    assert MODULE.splitlines()[issue.line - 1].split("  #")[0].strip() in {
-        "time.sleep(0.001)",
-        "while not until() and time.monotonic() < deadline:",
-    }
-    assert issue.message.startswith("blocks held up the event loop for 0.")
+    assert MODULE.splitlines()[issue.line - 1].startswith("async def blocks")
+    assert issue.message.startswith("slow.blocks held up the event loop for 0.")
     assert "asyncio.to_thread" in issue.hint
     (row,) = report.rows.values()
     assert "held up" not in str(row)
@@ -101,101 +99,106 @@ async def test_whoever_brings_a_clock_is_not_watched():
     assert threading.active_count() <= before
 
 
-class Loop:
-    """A loop that turns when it is told to."""
-
-    def __init__(self, *, turns=False, closed=False):
-        self.turns, self.closed = turns, closed
-        self.asked = 0
-
-    def call_soon_threadsafe(self, callback):
-        self.asked += 1
-        if self.closed:
-            raise RuntimeError("Event loop is closed")
-        if self.turns:
-            callback()
-
-
-def compiled(name, source, file):
-    """A function of an imaginary file."""
-    namespace = {}
-    exec(compile(source, file, "exec"), namespace)
-    return namespace[name]
-
-
-ENTRANCE = sys.modules[Engine.__module__].__file__.replace("engine.py", "invoke.py")
-call = compiled("call", "def call(f):\n    return f()\n", ENTRANCE)
-
-
-def until(condition):
-    deadline = time.monotonic() + SEEN_AT_THE_LATEST
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.001)
-
-
 @pytest.fixture
-def blocked():
-    """Have a call of a plugin on the stack until a condition holds; return what the watch says."""
-
-    def blocked(loop, condition):
-        watch = LoopWatch(loop, interval=0.001, limit=0.005)
-        function = compiled("f", "def f():\n    condition()\n", "/srv/salt/_states/mine.py")
-        function.__globals__["condition"] = lambda: until(lambda: condition(watch))
-        with watch:
-            call(function)
-        return watch.issues
-
-    return blocked
+def watch():
+    """A watch whose ticks the test makes."""
+    return LoopWatch(interval=0.01, limit=0.05)
 
 
-def test_no_sign_of_the_loop_is_a_finding(blocked):
-    (issue,) = blocked(Loop(), lambda watch: watch.issues)
-    assert issue.file.endswith((".py",))
-    assert issue.line > 0
+def function(func):
+    return LoadedFunction("mine.go", func, LoadedModule("mine", "mine.py", None))
 
 
-def test_a_loop_that_turns_is_asked_and_nobody_is_named(blocked):
-    loop = Loop(turns=True)
-    assert blocked(loop, lambda _watch: loop.asked > 20) == ()
+@types.coroutine
+def give(value):
+    return (yield value)
 
 
-def test_the_watch_ends_with_the_loop_and_with_the_run(blocked):
-    loop = Loop(closed=True)
-    watching = {thread for thread in threading.enumerate() if thread.name == "asyncstate-loop-watch"}
-    assert blocked(loop, lambda _watch: loop.asked) == ()
-    own = {thread for thread in threading.enumerate() if thread.name == "asyncstate-loop-watch"} - watching
-    for thread in own:
-        thread.join(SEEN_AT_THE_LATEST)
-    assert not any(thread.is_alive() for thread in own)
-    assert loop.asked == 1
+def test_each_step_counts_for_itself(watch):
+    async def go(name):
+        watch.ticks += 4
+        await give("one")
+        watch.ticks += 4
+        return await give("two")
+
+    steps = watch.steps(function(go), go("x"))
+    assert [steps.send(None), steps.send(1)] == ["one", "two"]
+    with pytest.raises(StopIteration) as end:
+        steps.send("value")
+    assert end.value.value == "value"
+    assert watch.issues == ()
 
 
-def here():
-    return plugin_frame(sys._getframe())
+def test_the_longest_step_is_told_and_where_the_function_stands(watch):
+    async def go(name):
+        watch.ticks += 5
+        await give("one")
+        watch.ticks += 9
+        raise ValueError(name)
+
+    steps = watch.steps(function(go), go("x"))
+    steps.send(None)
+    (issue,) = watch.issues
+    assert issue.message == "mine.go held up the event loop for 0.05 seconds or more"
+    with pytest.raises(ValueError, match="x"):
+        steps.send(None)
+    (issue,) = watch.issues
+    assert issue.message == "mine.go held up the event loop for 0.09 seconds or more"
+    assert (issue.file, issue.line) == (__file__, go.__code__.co_firstlineno)
 
 
-def test_whose_fault_it_is():
-    plugin = "/srv/salt/_states/mine.py"
-    library = contextlib.__file__
-    bundled = ENTRANCE.replace("run/invoke.py", "states/file.py")
-    core = ENTRANCE.replace("run/invoke.py", "load/bridge.py")
+def test_what_is_raised_into_a_call_arrives_in_it(watch):
+    seen = []
 
-    def named(*files):
-        """Call through functions of these files, outermost first; return the file that is named."""
-        found = []
-        function = lambda: found.append(plugin_frame(sys._getframe(1)))  # noqa: E731
-        for file in reversed(files):
-            caller = compiled("call", "def call(f):\n    return lambda: f()\n", file)
-            function = caller(function)
-        function()
-        return found[0] and found[0].f_code.co_filename
+    async def go(name):
+        try:
+            await give("one")
+        except asyncio.CancelledError as error:
+            seen.append(error)
+            await give("clean")
+            raise
 
-    assert named(ENTRANCE, plugin) == plugin
-    assert named(ENTRANCE, bundled) == bundled
-    assert named(ENTRANCE, plugin, library, library) == plugin
-    assert named(ENTRANCE, plugin, core, "/srv/salt/_modules/other.py") == "/srv/salt/_modules/other.py"
-    assert named(ENTRANCE, plugin, core) == plugin
-    assert named(ENTRANCE, library) == library
-    assert named(ENTRANCE, core) is None
-    assert named(plugin) is None
-    assert here() is None
+    steps = watch.steps(function(go), go("x"))
+    steps.send(None)
+    assert steps.throw(asyncio.CancelledError()) == "clean"
+    with pytest.raises(asyncio.CancelledError):
+        steps.send(None)
+    assert len(seen) == 1
+
+
+def test_a_call_that_is_given_up_is_closed(watch):
+    closed = []
+
+    async def go(name):
+        try:
+            await give("one")
+        finally:
+            closed.append(name)
+
+    steps = watch.steps(function(go), go("x"))
+    steps.send(None)
+    steps.close()
+    assert closed == ["x"]
+
+
+def test_the_thread_ends_with_the_run():
+    watch = LoopWatch(interval=0.001)
+    known = set(threading.enumerate())
+    with watch:
+        (thread,) = set(threading.enumerate()) - known
+        deadline = time.monotonic() + SEEN_AT_THE_LATEST
+        while watch.ticks < 2 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert watch.ticks >= 2
+    thread.join(SEEN_AT_THE_LATEST)
+    assert not thread.is_alive()
+
+
+def test_where_no_thread_can_be_started_nobody_watches(monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with LoopWatch() as watch:
+        assert watch.ticks == 0
+    assert watch.issues == ()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 compile or usage error, 2 a state failed.
 
-    70 is a bug, 74 an answer that could not be written, 124 a time-out, 130 and 143 an interruption. Help and version
-    are answered without importing click.
+    70 is a bug, 74 an answer that could not be written, 124 a time-out, 125 a cancellation by a program, 130 and 143 an
+    interruption. Help and version are answered without importing click.
     """
     _claim_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)

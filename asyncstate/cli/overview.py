@@ -36,7 +36,7 @@ _EXAMPLES = (
 _CLOSING = (
     "",
     "Exit codes: 0 all right, 1 does not compile or wrong usage, 2 a state failed,",
-    "            124 out of time, 130 or 143 interrupted.",
+    "            124 out of time, 125 cancelled by a program, 130 or 143 interrupted.",
     "asyncstate --version prints the version.",
 )
 

@@ -50,7 +50,8 @@ class WorkerThreads:
         """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
 
         When the awaiting task is cancelled, so is the cancel token that the call sees: its subprocesses are killed and
-        its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that.
+        its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that; whoever must know when
+        the thread has returned finds it in the token's ``overdue``. Raises LoaderError if no thread can be started.
         """
         return await self.run_in(current.get(None), func, *args)
 
@@ -67,15 +68,18 @@ class WorkerThreads:
             self._submit((self._outlet(loop), future, context, func, args, kwargs))
             return await future
         # A token of its own: giving up on this call must not cancel the rest of the chunk.
-        token = CancelToken(call.cancel)
-        context.run(current.set, call.cancelled_by(token))
         parent = call.cancel
+        token = CancelToken(parent)
+        context.run(current.set, call.cancelled_by(token))
         release = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
         began = ticks()
-        worker = self._submit((self._outlet(loop), future, context, func, args, kwargs))
+        outlet = self._outlet(loop)
         try:
+            worker = self._submit((outlet, future, context, func, args, kwargs))
             return await future
         except asyncio.CancelledError as cancelled:
+            if future.cancelled():
+                token.overdue.append(outlet.expect(future))
             token.cancel(str(cancelled) or "cancelled")
             if worker.future is future and worker.native_id is not None:
                 reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.future is future)])
@@ -93,9 +97,13 @@ class WorkerThreads:
         try:
             worker = self._idle.pop()
         except IndexError:
+            worker = _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started + 1}", job)
+            try:
+                worker.start()
+            except (RuntimeError, MemoryError) as error:
+                what = "no further thread can be started; run fewer states at once or raise the limits of this process"
+                raise LoaderError(f"{what} ({error})") from error
             self._started += 1
-            worker = _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started}", job)
-            worker.start()
         else:
             worker.job = job
             worker.ready.release()
@@ -159,7 +167,14 @@ class _Outlet:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
+        self._expected: dict[asyncio.Future[Any], asyncio.Future[None]] = {}
         self._awake = False
+
+    def expect(self, future: asyncio.Future[Any]) -> asyncio.Future[None]:
+        """Return what is done when the thread of a future that was cancelled has returned."""
+        expected: asyncio.Future[None] = self._loop.create_future()
+        self._expected[future] = expected
+        return expected
 
     def deliver(self, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
         """Hand over one result, from a worker thread. Dropped when the loop is closed: nobody waits any more."""
@@ -178,6 +193,9 @@ class _Outlet:
         while self._finished:
             future, result, error = self._finished.popleft()
             if future.done():
+                expected = self._expected.pop(future, None)
+                if expected is not None and not expected.done():
+                    expected.set_result(None)
                 if error is not None and not isinstance(error, RunCancelled):
                     log.debug("a function that nobody waits for any more failed", exc_info=error)
             elif error is not None:

@@ -75,13 +75,15 @@ class ChunkOutput(Event, frozen=True, tag="chunk_output", kw_only=True):
 class ChunkFinished(Event, frozen=True, tag="chunk_finished", kw_only=True):
     """The chunk ended with this row (without ``__run_num__``, which follows the serial order and comes at the end).
 
-    ``why`` is the verdict of its requisites: met, change, fail, onchanges, onfail, pre, skip_req, skip_watch.
+    ``why`` is the verdict of its requisites: met, change, fail, onchanges, onfail, pre, skip_req, skip_watch, listen.
+    ``sub_rows`` are the rows of its sub-states by tag.
     """
 
     tag: str
     row: dict[str, Any]
     why: str
     check: bool = False
+    sub_rows: dict[str, dict[str, Any]] = {}
 
 
 class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):

@@ -68,7 +68,16 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 all right, 2 a state failed, 130/143 interrupted or terminated, 124 out of time."""
+        """0 all right, 2 a state failed, 130/143 interrupted or terminated, 124 out of time, 125 else cancelled."""
         if self.cancelled:
-            return {"SIGINT": 130, "SIGTERM": 143}.get(self.cancelled, 124)
+            by_program = 124 if self.cancelled.startswith(_OUT_OF_TIME) else 125
+            return {"SIGINT": 130, "SIGTERM": 143}.get(self.cancelled, by_program)
         return 2 if self.failed else 0
+
+
+_OUT_OF_TIME = "out of time after "
+
+
+def out_of_time(seconds: float) -> str:
+    """Return the reason of a cancellation because a run took longer than it was given."""
+    return f"{_OUT_OF_TIME}{seconds:g} seconds"

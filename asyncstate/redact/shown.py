@@ -140,7 +140,8 @@ class ShownPlan:
                 hushed = event.tag in self._hushed and not event.seconds
                 return {"tag": self.tag(event.tag), "text": MASK if hushed else redactor.text(event.text)}
             case ChunkFinished():
-                return {"tag": self.tag(event.tag), "row": self.row(event.tag, event.row)}
+                subs = {self.tag(tag): self.row(tag, row) for tag, row in event.sub_rows.items()}
+                return {"tag": self.tag(event.tag), "row": self.row(event.tag, event.row), "sub_rows": subs}
             case StateEvent():
                 return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
             case RunStarted():

@@ -110,8 +110,17 @@ class Machine:
         self.stopped = self.stopped or reason
         self._closed = True
 
-    def fail_hard(self) -> None:
-        """Start no further chunk, because one failed. Listeners are called all the same."""
+    def fail_hard(self, node: int) -> None:
+        """Take note that a node failed: if it was to fail hard, no further chunk starts.
+
+        Listeners are called all the same, up to one that fails hard itself.
+        """
+        what = self.plan.nodes[node]
+        if what.chunk not in self._failhard:
+            return
+        if what.kind is NodeKind.LISTENER:
+            self.stop(_FAILHARD)
+            return
         self.stopped = self.stopped or _FAILHARD
         self._ready.clear()
         self._parked.clear()
@@ -139,19 +148,12 @@ class Machine:
             self._alone = False
         if self._lanes:
             self._leave_lanes(node)
-        if outcome.result is False and self._is_hard(node):
-            if self.plan.nodes[node].kind is NodeKind.LISTENER:
-                self.stop(_FAILHARD)
-            else:
-                self.fail_hard()
+        if outcome.result is False and self._failhard and self.plan.nodes[node].kind is not NodeKind.CHECK:
+            self.fail_hard(node)
         released: list[int] = []
         self._complete(node, outcome, released)
         self._call_listener()
         return released
-
-    def _is_hard(self, node: int) -> bool:
-        what = self.plan.nodes[node]
-        return what.chunk in self._failhard and what.kind is not NodeKind.CHECK
 
     def _call_listener(self) -> None:
         """Once nothing else runs or will, make the next listener ready that is to be called."""

@@ -215,11 +215,11 @@ def number_rows(
             ordered[tag] = row
             ordered.update(subs.get(tag, {}))
     ordered.update(known)
-    for number, row in enumerate(ordered.values()):
-        row["__run_num__"] = number
+    numbered = {tag: {**row, "__run_num__": number} for number, (tag, row) in enumerate(ordered.items())}
+    for row in numbered.values():
         for key, value in _UNTIMED.items():
             row.setdefault(key, value)
-    return ordered
+    return numbered
 
 
 _UNTIMED = {"__id__": None, "__sls__": None, "start_time": "00:00:00.000000", "duration": 0.0}

@@ -1,0 +1,114 @@
+"""The events of one run on their way to its observers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.event import ChunkReady, Event
+from asyncstate.model.plan import NodeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.run.machine import Machine
+
+_TIMELESS = (NodeKind.SET, NodeKind.STAGE)
+
+
+class Announcer:
+    """Calls ``observers`` with each event as ``shown``, in order, before anything else happens.
+
+    An observer that raises gets no further events; ``notices`` says so, and the run goes on.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        observers: Sequence[Callable[[Event], None]],
+        shown: ShownPlan,
+        clock: Callable[[], float],
+        began: float,
+    ) -> None:
+        self.run_id = run_id
+        self.shown = shown
+        self.notices: list[str] = []
+        self.began = began
+        self._observers = list(observers)
+        self._clock = clock
+        self._sequence = 0
+        self._groups: dict[int, str] = {}
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody is there to be told."""
+        return bool(self._observers)
+
+    def emit(self, kind: type[Event], **fields: Any) -> None:
+        """Make an event and send it."""
+        event = kind(
+            run_id=self.run_id,
+            seq=self._sequence,
+            time=round(self._clock() - self.began, 6),
+            **fields,
+        )
+        event = self.shown.event(event)
+        self._sequence += 1
+        broken = []
+        for observer in self._observers:
+            try:
+                observer(event)
+            except BaseException as error:  # noqa: BLE001 - whatever a program's observer does, states go on
+                broken.append(observer)
+                self.notices.append(
+                    f"The observer {_name(observer)} raised {type(error).__name__} at event {event.seq} "
+                    f"({kind.__name__}) and gets no further events{_words(error)}"
+                )
+        if broken:
+            self._observers = [known for known in self._observers if not any(known is each for each in broken)]
+
+    def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
+        """Say what has become ready, after what and why. A group has no row: its members follow what released it."""
+        plan = machine.plan
+        after, reasons = tag, _reasons(machine, node, released)
+        if plan.nodes[node].kind is NodeKind.GROUP:
+            after = self._groups.pop(node, "")
+        for other in released:
+            what = plan.nodes[other]
+            if what.kind is NodeKind.GROUP:
+                self._groups[other] = after
+            else:
+                check = what.kind is NodeKind.CHECK
+                self.emit(ChunkReady, tag=plan.chunks[what.chunk].tag, after=after, because=reasons[other], check=check)
+
+
+def _reasons(machine: Machine, node: int, released: list[int]) -> dict[int, tuple[str, ...]]:
+    """Return the sources of the edges that released nodes, from ``node`` itself or what was passed through."""
+    dag, nodes = machine.plan.dag, machine.plan.nodes
+    found: dict[int, tuple[str, ...]] = dict.fromkeys(released, ())
+    passed = {node: None}
+    for at in (queue := [node]):
+        for successor in dag.successors(at):
+            if successor in found:
+                known = found[successor]
+                found[successor] = known + tuple(why for why in dag.sources(at, successor) if why not in known)
+            elif (
+                nodes[successor].kind in _TIMELESS
+                and successor not in passed
+                and machine.outcome(successor) is not None
+            ):
+                passed[successor] = None
+                queue.append(successor)
+    return found
+
+
+def _name(observer: Any) -> str:
+    name = getattr(observer, "__qualname__", None)
+    return name if type(name) is str else type(observer).__qualname__
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return f": {error}"
+    except BaseException:  # noqa: BLE001 - an exception whose text raises has none
+        return ""

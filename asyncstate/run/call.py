@@ -1,0 +1,373 @@
+"""One call of a state function, from low data to a row: arguments, conditions, the function, check_cmd, time limit.
+
+This is where the engine meets plugins. Whatever one does, returns or raises, each call ends in one well-formed row, and
+nothing that a plugin does to the task it runs in, or to the data it is given, reaches another call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from asyncstate.dunders import CallContext, CancelToken, current
+from asyncstate.errors import ArgumentError, FunctionNotFound
+from asyncstate.load.call import MissingParameters, bind
+from asyncstate.load.plugin import LoadedFunction
+from asyncstate.model.plan import NodeKind
+from asyncstate.run.conditions import check_commands, check_conditions, globally_allowed, has_conditions, not_allowed
+from asyncstate.run.misfits import in_words, is_trip, misfits
+from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, unverified_row
+from asyncstate.run.slots import fill_slots, has_slot
+from asyncstate.run.time_limit import TimeLimit
+from asyncstate.run.umask import thread_umask
+from asyncstate.run.views import LowStateView, RunningView
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from asyncstate.load.host import PluginHost
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.loop_watch import LoopWatch
+    from asyncstate.run.machine import Work
+
+_REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
+_MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
+
+
+class Supervisor(Protocol):
+    """Who has the calls made: the crew."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether the run was cancelled: only then a cancellation of the task is meant."""
+
+    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
+        """Sleep between two attempts."""
+
+    def leave_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
+        """Let out the row of a call that nobody waits for any longer."""
+
+
+class Caller:
+    """Calls state functions and hooks for one run. ``running`` and ``lowstate`` are what they see of it.
+
+    With ``mock`` every state function is replaced by one that does nothing; conditions are asked, as in Salt.
+    ``overdue`` are threads of calls that were cut off, with the chunks they are of: done when they have returned.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        host: PluginHost,
+        supervisor: Supervisor,
+        rows: Mapping[str, Row],
+        *,
+        test: bool,
+        mock: bool = False,
+        watch: LoopWatch | None = None,
+    ) -> None:
+        self.host = host
+        self.test = test
+        self.running = RunningView(rows)
+        self.overdue: list[tuple[LowChunk, asyncio.Future[None]]] = []
+        self._supervisor = supervisor
+        self._mock = mock
+        self._watch = watch
+        self._lowstate = LowStateView(plan.chunks)
+        self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
+
+    # looking up
+
+    async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
+        """Look a function up once a run, in a thread: the first look-up imports the module."""
+        found = self._functions.get(name)
+        if found is None:
+            try:
+                found = await self.host.workers.run(self.host.loaders["states"].get, name)
+            except FunctionNotFound as error:
+                found = error
+            self._functions[name] = found
+        return found
+
+    async def has(self, state: str, fun: str) -> bool:
+        """Whether a state module has a function."""
+        return not isinstance(await self.find(f"{state}.{fun}"), FunctionNotFound)
+
+    # calling
+
+    async def call(self, work: Work, chunk: LowChunk, low: dict[str, Any], *, early: bool = False) -> Row:
+        """Call the function that ``low`` names, once. ``low`` is this call's own, and afterwards nobody's.
+
+        ``early`` says that the row may leave before the call has returned, if it takes too long.
+        """
+        began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
+        name, fun = low["name"], low["fun"]
+        try:
+            returned = await self._prepared(work, chunk, low, early=early)
+        except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
+            self.raised(error, chunk)
+            returned = self._misfit_row(chunk, low, error) or exception_row(name, error)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            await self._forget_cancellation(task)
+        row = normalise(returned, name)
+        row["start_time"] = began.time().isoformat()
+        row["duration"] = round((perf_counter() - clock) * 1000, 3)
+        row.setdefault("__id__", chunk.id)
+        row.setdefault("__sls__", chunk.sls or None)
+        if work.kind is not NodeKind.CHECK:
+            try:
+                await self._refresh(chunk, fun, name, row)
+            except BaseException as error:  # noqa: BLE001 - a pillar that no longer renders is this state's failure
+                self.raised(error)
+                row["result"] = False
+                said = exception_row(name, error)["comment"]
+                row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
+        return row
+
+    async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
+        """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
+        current.set(self.context(chunk, chunk.as_low(), {}, check=False))
+        if function.is_async:
+            return await self._contained(chunk, self._on_loop(function, function.func, args, {}))
+        return await self._contained(chunk, self.host.workers.run(function.func, *args))
+
+    async def conditions_hold(self, chunk: LowChunk) -> bool:
+        """Whether a chunk would run, by its own conditions. One whose conditions go wrong would not."""
+        low = chunk.as_low()
+        if not has_conditions(low) or await self.has(chunk.state, "mod_run_check"):
+            return True
+        current.set(self.context(chunk, low, {}, check=False))
+        try:
+            answer = await self._contained(chunk, self.host.workers.run(check_conditions, low, self.host.salt))
+        except BaseException as error:  # noqa: BLE001 - the chunk's own row will say what is wrong
+            self.raised(error)
+            return False
+        return answer is None
+
+    def raised(self, error: BaseException, chunk: LowChunk | None = None) -> None:
+        """Raise what ends this task again. One that a plugin raises by itself is a failure like any other."""
+        if isinstance(error, (asyncio.CancelledError, GeneratorExit)) and self._supervisor.cut:
+            context = current.get(None)
+            if chunk is not None and context is not None and context.cancel is not None:
+                context.cancel.cancel(str(error))  # with what the call does now goes what it left running before
+                self.overdue += [(chunk, call) for call in context.cancel.overdue]
+            raise error
+
+    async def _contained(self, chunk: LowChunk, pending: Awaitable[Any]) -> Any:
+        """Await what calls a plugin. That it cancels the task it runs in harms nobody else."""
+        try:
+            return await pending
+        except BaseException as error:
+            self.raised(error, chunk)
+            raise
+        finally:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                await self._forget_cancellation(task)
+
+    async def _forget_cancellation(self, task: asyncio.Task[Any]) -> None:
+        """Take out of a task the cancellation that a plugin asked for, in case it is still to come.
+
+        That of the run stays: it comes again at the next thing awaited, or has made the plugin return.
+        """
+        if self._supervisor.cut:
+            return
+        while task.uncancel():
+            pass
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if self._supervisor.cut:
+                raise
+
+    def _misfit_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
+        """Say which arguments a bundled state tripped over, or what went wrong outside.
+
+        Authors of other states get their traceback, and so does who can report a mistake of ours.
+        """
+        name = f"{chunk.state}.{low['sfun'] if low.get('fun') == 'mod_watch' and 'sfun' in low else low.get('fun')}"
+        function = self._functions.get(name)
+        if not isinstance(function, LoadedFunction) or not function.module.bundled:
+            return None
+        wrong = misfits(function.func, low) if is_trip(error) else ""
+        said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else in_words(error)
+        return failed_row(chunk.name, f"An exception occurred in this state: {name}: {said}") if said else None
+
+    async def _prepared(self, work: Work, chunk: LowChunk, low: dict[str, Any], *, early: bool) -> Any:
+        given = low["name"]
+        if given and not isinstance(given, str):
+            what = f"is not formed as a string, but is a {type(given).__name__}"
+            return unverified_row(given, f"ID '{given}' in SLS '{low.get('__sls__')}' {what}\n")
+        umask = None
+        if "umask" in low:
+            text = low.pop("umask")
+            try:
+                umask = int(str(text), 8)
+            except ValueError:
+                return unverified_row(given, f"Invalid umask: {text}\n")
+        name = f"{chunk.state}.{low['fun']}"
+        function = self._functions.get(name) or await self.find(name)
+        if isinstance(function, FunctionNotFound):
+            row = unverified_row(given, _not_found(name, chunk, function))
+            return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
+        seconds = _own_timeout(low, function)
+        try:
+            # What is written for a state need not be for its mod_watch, too.
+            args, kwargs = bind(function, low, lenient=low["fun"] == "mod_watch")
+        except ArgumentError as error:
+            make = unverified_row if isinstance(error, MissingParameters) else failed_row
+            return make(given, _misfit(error))
+        context = self.context(chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
+        context.umask = umask
+        current.set(context)
+        if seconds is None:
+            return _anonymous(await self._execute(function, args, kwargs, low))
+
+        def late() -> None:
+            if early:
+                self._supervisor.leave_early(work, chunk, failed_row(given, f"{too_long} {_NOT_WAITED_FOR}"))
+
+        too_long = f"The state did not end within {seconds:g} seconds"
+        token = context.cancel or CancelToken()
+        async with TimeLimit(seconds, token, cut=lambda: self._supervisor.cut, late=late) as limit:
+            returned = _anonymous(await self._execute(function, args, kwargs, low))
+        if not limit.expired:
+            return returned
+        if limit.told:
+            return failed_row(given, f"{too_long}. It was told to stop, and ended after {limit.seconds:.1f} seconds.")
+        return failed_row(given, f"{too_long} and was stopped.")
+
+    async def _execute(
+        self, function: LoadedFunction, args: list[Any], kwargs: dict[str, Any], low: dict[str, Any]
+    ) -> Any:
+        """Conditions, the function, check_cmd: on the loop if the function is async, else together in one thread."""
+        salt = self.host.salt
+        conditions = has_conditions(low) and not await self.has(low["state"], "mod_run_check")
+        checks = "check_cmd" in low and await self._generic_check(function, low["state"])
+        if has_slot(args) or has_slot(kwargs.values()):
+            args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
+        func, is_async = function.func, function.is_async
+        rules = self.host.opts.get("global_state_conditions")
+        if rules and not globally_allowed(low, rules, self.host.match):
+            func, is_async, args, kwargs = not_allowed, False, [low["name"]], {}
+        if self._mock:
+            func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
+        if not is_async:
+
+            def in_thread() -> Any:
+                returned = check_conditions(low, salt) if conditions else None
+                if returned is None:
+                    with thread_umask(current.get().umask):
+                        returned = func(*args, **kwargs)
+                return {**returned, **check_commands(low, salt)} if checks else returned
+
+            return await self.host.workers.run(in_thread)
+        returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
+        if returned is None:
+            returned = await self._on_loop(function, func, args, kwargs)
+        return {**returned, **await self.host.workers.run(check_commands, low, salt)} if checks else returned
+
+    def _on_loop(self, function: LoadedFunction, func: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
+        pending: Awaitable[Any] = func(*args, **kwargs)
+        return pending if self._watch is None else self._watch.steps(function, pending)
+
+    async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
+        """Salt's rule: a module with ``mod_run_check_cmd`` checks for itself where the function takes ``check_cmd``."""
+        return not function.signature.accepts("check_cmd") or not await self.has(state, "mod_run_check_cmd")
+
+    def context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
+        """Return what one call sees, with a cancel token of its own."""
+        env = str(low.get("__env__") or "base")
+        if not self.host.opts.get("lock_saltenv"):
+            if "saltenv" in low:
+                env = str(low["saltenv"])
+            elif isinstance(kwargs.get("env"), str):
+                env = kwargs["env"]
+        context = self.host.context(
+            low=low,
+            running=self.running,
+            lowstate=self._lowstate,
+            env=env,
+            sls=chunk.sls,
+            test=self.test or check,
+            cancel=CancelToken(),
+        )
+        context.runas = low.get("runas")
+        return context
+
+    # afterwards
+
+    async def _refresh(self, chunk: LowChunk, fun: str, name: Any, row: Row) -> None:
+        """Let the loader look for new modules where Salt would: asked for, or after changes that may bring some."""
+        args = chunk.args
+        if args.get("reload_grains") or args.get("reload_pillar"):
+            grains, pillar = bool(args.get("reload_grains")), bool(args.get("reload_pillar"))
+            await self.host.workers.run(partial(self.host.refresh, grains=grains, pillar=pillar))
+        if not row["changes"]:
+            if args.get("force_reload_modules"):
+                self._reload()
+        elif args.get("reload_modules") or chunk.state in _REFRESHING_MODULES or _brings_modules(chunk, fun, name):
+            self._reload()
+
+    def _reload(self) -> None:
+        self.host.reload()
+        self._functions.clear()
+
+
+_NOT_WAITED_FOR = (
+    "and is not waited for any longer. It was told to stop, and still runs; "
+    "what must not overlap with it does not start before it has ended."
+)
+
+
+def _brings_modules(chunk: LowChunk, fun: str, name: Any) -> bool:
+    if chunk.state != "file" or not isinstance(name, str):
+        return False
+    return (
+        fun == "recurse"
+        or (fun == "managed" and name.endswith(_MODULE_SUFFIXES))
+        or (fun == "symlink" and "bin" in name)
+    )
+
+
+def _not_found(name: str, chunk: LowChunk, error: FunctionNotFound) -> str:
+    if not chunk.sls:
+        return f"Specified state '{name}' was not found\n"
+    return f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {error.reason}\n"
+
+
+def _misfit(error: ArgumentError) -> str:
+    hint = getattr(error, "hint", "")
+    if isinstance(error, MissingParameters):
+        return f"{error}\n"
+    return f"{error}: {hint}" if hint else str(error)
+
+
+def _anonymous(returned: Any) -> Any:
+    """Take out ID and SLS: a function has no say in them, and a row it got from another state may carry them."""
+    if isinstance(returned, dict) and not returned.keys().isdisjoint(("__id__", "__sls__")):
+        return {key: value for key, value in returned.items() if key not in ("__id__", "__sls__")}
+    return returned
+
+
+def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
+    """Return the ``timeout`` the engine keeps, where the function has no such argument, and take it out of low data.
+
+    A function with ``**kwargs`` receives it all the same.
+    """
+    signature = function.signature
+    if "timeout" not in low or signature.accepts("timeout"):
+        return None
+    try:
+        seconds = float(low["timeout"])
+    except (TypeError, ValueError):
+        return None
+    if not signature.has_kwargs:
+        del low["timeout"]
+    return seconds

@@ -1,0 +1,365 @@
+"""The workers of one run: each takes what is ready, runs it in place and takes the next; no task is made per state.
+
+Concurrency is the number of chunks that run, never a number of threads, so calls that need further threads cannot
+starve each other. A chunk keeps its slot, its lanes and its node until all that it started has really returned; its
+row may leave before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+import anyio
+
+from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import Outcome
+from asyncstate.run.invoke import Invoker
+from asyncstate.run.rows import exception_row, failed_row
+from asyncstate.run.time_limit import GRACE
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from asyncstate.load.host import PluginHost
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.result import Row
+    from asyncstate.run.announce import Announcer
+    from asyncstate.run.ledger import Ledger
+    from asyncstate.run.loop_watch import LoopWatch
+    from asyncstate.run.machine import Machine, Work
+    from asyncstate.run.options import RunOptions
+
+_TURN = 0.005
+"""Seconds a worker may go on without giving others (events, signals, other workers) their turn."""
+_LONG = 10.0
+"""Seconds after which a chunk that still runs is named, and named again."""
+_FORMED = Outcome(result=True, changed=False)
+
+
+class Crew:
+    """Works off a machine. ``early`` has the rank of the check of each chunk that was held back there already."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        host: PluginHost,
+        options: RunOptions,
+        ledger: Ledger,
+        announcer: Announcer,
+        *,
+        sleep: Callable[[float], Awaitable[None]],
+        clock: Callable[[], float],
+        watch: LoopWatch | None = None,
+    ) -> None:
+        self.plan = machine.plan
+        self.early: dict[int, int] = {}
+        self._machine = machine
+        self._concurrency = options.concurrency
+        self._ledger = ledger
+        self._announcer = announcer
+        self._sleep = sleep
+        self._clock = clock
+        self._invoker = Invoker(
+            self, machine.plan, host, ledger.rows, test=options.test, mock=options.mock, watch=watch
+        )
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._busy = 0
+        self._workers = 0
+        self._idle: list[asyncio.Event] = []
+        self._resuming: deque[asyncio.Event] = deque()
+        self._running: dict[int, tuple[Work, LowChunk, float]] = {}
+        self._left: dict[int, Outcome] = {}
+        self._left_behind: list[str] = []
+        self._turn = 0.0
+        self._over = asyncio.Event()
+        self._reason = ""
+        self._failure: BaseException | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Whether what runs has been cut off."""
+        return bool(self._reason)
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The rows of the chunks that have ended so far, by tag, as they are shown."""
+        shown = self._announcer.shown
+        return {shown.tag(tag): shown.row(tag, row) for tag, row in self._ledger.rows.items()}
+
+    @property
+    def running(self) -> list[str]:
+        """The tags of the chunks that run now, as they are shown."""
+        return [self._announcer.shown.tag(chunk.tag) for _, chunk, _ in self._running.values()]
+
+    @property
+    def notices(self) -> list[str]:
+        """What the report should say beside the rows."""
+        return [*self._invoker.aggregation.notices, *self._left_behind]
+
+    def wake(self) -> None:
+        """Let the workers see that the machine was stopped."""
+        self._wake(len(self._idle))
+
+    def cut_off(self, reason: str) -> None:
+        """Cancel what runs."""
+        if self._reason:
+            return
+        self._reason = reason or "cancelled"
+        for task in list(self._tasks):
+            task.cancel(self._reason)
+        self._over.set()
+
+    async def work(self) -> None:
+        """Return when everything has ended, or was cut off and had its time to end. Cancelling cuts off, too."""
+        if self._machine.finished:
+            return
+        reminder = _Reminder(self._name_long_running, _LONG / 2) if self._announcer.heard else None
+        self._hire()
+        try:
+            await self._over.wait()
+        except asyncio.CancelledError:
+            self._machine.stop("cancelled")
+            self.cut_off("the program that ran it gave up")
+            with anyio.CancelScope(shield=True):
+                await self._wind_up()
+            raise
+        finally:
+            if reminder is not None:
+                reminder.stop()
+        if self.cut:
+            await self._wind_up()
+        if self._failure is not None:
+            raise self._failure
+
+    # workers
+
+    def _hire(self, own: int = 0) -> None:
+        """Have as many workers at it as there is work and room for; the caller takes ``own`` pieces itself."""
+        wanted = min(self._machine.ready - own, self._concurrency - self._busy)
+        if wanted <= 0:
+            return
+        woken = min(wanted, len(self._idle))
+        self._wake(woken)
+        for _ in range(min(wanted - woken, self._concurrency - self._workers)):
+            self._workers += 1
+            task = asyncio.get_running_loop().create_task(self._worker())
+            self._tasks.add(task)
+            task.add_done_callback(self._went)
+
+    def _went(self, task: asyncio.Task[None]) -> None:
+        """Take note that a worker is done; the last one ends the run, and so does one that an error of ours ended."""
+        self._tasks.discard(task)
+        self._workers -= 1
+        if not task.cancelled() and task.exception() is not None and not self.cut:
+            self._failure = task.exception()
+            self._machine.stop("internal error")
+            self.cut_off("internal error")
+        if not self._tasks:
+            if self._machine.finished or self.cut:
+                self._over.set()
+            else:  # somebody cancelled the worker, which nobody may
+                self._hire()
+
+    def _wake(self, count: int) -> None:
+        for _ in range(count):
+            self._idle.pop().set()
+
+    async def _worker(self) -> None:
+        machine = self._machine
+        while True:
+            work = machine.take() if self._busy < self._concurrency else None
+            if work is not None:
+                self._busy += 1
+                try:
+                    await self._perform(work)
+                finally:
+                    self._leave_slot()
+                if self._clock() - self._turn > _TURN:
+                    await asyncio.sleep(0)
+                    self._turn = self._clock()
+            elif machine.finished:
+                self._wake(len(self._idle))
+                return
+            else:
+                await self._stand_by()
+
+    async def _stand_by(self) -> None:
+        event = asyncio.Event()
+        self._idle.append(event)
+        try:
+            await event.wait()
+        finally:
+            if event in self._idle:
+                self._idle.remove(event)
+
+    def _leave_slot(self) -> None:
+        """Give the slot to a chunk that slept between attempts, or free it."""
+        if self._resuming:
+            self._resuming.popleft().set()
+        else:
+            self._busy -= 1
+
+    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
+        """Sleep between two attempts. With more than one slot, others may use this one meanwhile."""
+        if self._announcer.heard:
+            self._announcer.emit(
+                ChunkRetried,
+                tag=chunk.tag,
+                attempt=attempt,
+                result=row["result"],
+                comment=str(row["comment"]),
+                interval=seconds,
+            )
+        if self._concurrency == 1:
+            await self._sleep(seconds)
+            return
+        self._workers -= 1
+        self._leave_slot()
+        self._hire()
+        try:
+            await self._sleep(seconds)
+        finally:
+            self._workers += 1
+            if self._busy < self._concurrency:
+                self._busy += 1
+            else:
+                event = asyncio.Event()
+                self._resuming.append(event)
+                await event.wait()
+
+    # one piece of work
+
+    async def _perform(self, work: Work) -> None:
+        if work.kind is NodeKind.GROUP:
+            await self._invoker.aggregate(work.members)
+            self._settle(work.node, _FORMED, "")
+            return
+        chunk = self.plan.chunk_of(work.node)
+        tag = chunk.tag
+        if self._announcer.heard:
+            self._announcer.emit(
+                ChunkStarted,
+                tag=tag,
+                function=chunk.function,
+                id=chunk.id,
+                name=chunk.name,
+                sls=chunk.sls,
+                check=work.kind is NodeKind.CHECK,
+            )
+        began = self._clock()
+        self._running[work.node] = (work, chunk, began)
+        try:
+            row = await self._invoker.run_chunk(work, chunk)
+        except (asyncio.CancelledError, GeneratorExit):
+            row = self._cut_off_row(chunk, began)
+            if self.cut:
+                self._leave(work, chunk, row)
+                raise
+        except BaseException as error:  # noqa: BLE001 - each chunk ends in a row
+            row = self._timed(exception_row(chunk.name, error), chunk, began)
+        finally:
+            del self._running[work.node]
+        self._settle(work.node, self._leave(work, chunk, row), tag)
+
+    def _leave(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
+        """Let a row out, the one way there is; each piece of work once. Return what others may depend on."""
+        outcome = self._left.pop(work.node, None)
+        if outcome is not None:
+            return outcome
+        check = work.kind is NodeKind.CHECK
+        held_back = check and not work.verdict.runs
+        if held_back:  # what held back the check holds back the chunk: the row is the chunk's, failhard too
+            self.early[chunk.index] = self.plan.rank[work.node]
+            if row["result"] is False:
+                self._machine.fail_hard(work.node)
+        self._ledger.enter(chunk, row, work.verdict.value, check=check, keep=held_back or not check)
+        return Outcome.of(row)
+
+    def leave_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
+        """Let the row of a call out that nobody waits for any longer. What comes of it later is in no row."""
+        if work.node not in self._left:
+            self._left[work.node] = self._leave(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
+
+    def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
+        machine = self._machine
+        released = machine.done(node, outcome)
+        if released and self._announcer.heard:
+            self._announcer.ready(machine, node, released, tag)
+        if machine.finished:
+            self._wake(len(self._idle))
+        else:
+            self._hire(own=1)
+
+    def _name_long_running(self) -> None:
+        now = self._clock()
+        for work, chunk, since in list(self._running.values()):
+            seconds = round(now - since, 1)
+            if seconds >= _LONG:
+                left = "not waited for any longer, but " if work.node in self._left else ""
+                text = f"{left}still running after {seconds:.0f} s"
+                self._announcer.emit(ChunkOutput, tag=chunk.tag, text=text, seconds=seconds)
+
+    # the end
+
+    def _cut_off_row(self, chunk: LowChunk, began: float) -> Row:
+        reason = self._reason or "its task was cancelled"
+        row = failed_row(chunk.name, f"The state was cancelled while it ran ({reason}); its effect is unknown.")
+        return self._timed(row, chunk, began)
+
+    def _timed(self, row: Row, chunk: LowChunk, began: float) -> Row:
+        spent = self._clock() - began
+        row["start_time"] = time.strftime("%H:%M:%S.000000", time.localtime(time.time() - spent))
+        row["duration"] = round(spent * 1000, 3)
+        row["__id__"], row["__sls__"] = chunk.id, chunk.sls or None
+        return row
+
+    async def _wind_up(self) -> None:
+        """Give what was cut off a moment to end. What does not is left behind: it has its row, and a notice says so."""
+        limit = asyncio.get_running_loop().time() + GRACE
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=GRACE)
+        for work, chunk, began in list(self._running.values()):
+            self._left_behind.append(f"{chunk.place} did not end when it was cancelled and was left behind")
+            if work.node not in self._left:
+                self._left[work.node] = self._leave(work, chunk, self._cut_off_row(chunk, began))
+        for task in list(self._tasks):
+            _give_up(task)
+        calls = {call for _, call in self._invoker.overdue if not call.done()}
+        if calls:
+            await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
+        late = dict.fromkeys(chunk.place for chunk, call in self._invoker.overdue if not call.done())
+        self._left_behind += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
+
+
+class _Reminder:
+    """Calls a function every so many seconds."""
+
+    def __init__(self, call: Callable[[], None], seconds: float) -> None:
+        self._call = call
+        self._seconds = seconds
+        self._next = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def stop(self) -> None:
+        """Call it no more."""
+        self._next.cancel()
+
+    def _ring(self) -> None:
+        self._next = asyncio.get_running_loop().call_later(self._seconds, self._ring)
+        self._call()
+
+
+def _give_up(task: asyncio.Task[None]) -> None:
+    """End a task that does not mind being cancelled, so that the program's loop can end: its coroutine is closed.
+
+    One that swallows even that is nobody's task any more.
+    """
+    coroutine = task.get_coro()
+    try:
+        coroutine.close()
+    except BaseException:  # noqa: BLE001 - the state has its row, and said enough
+        asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for those who make tasks of their own
+    task.cancel()

@@ -1,0 +1,59 @@
+"""The rows of one run, and the only way into them: what a row was when it left, every reader sees, now and later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.model.chunk import fresh
+from asyncstate.model.event import ChunkFinished, StateEvent
+from asyncstate.run.rows import sub_rows
+
+if TYPE_CHECKING:
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.announce import Announcer
+
+
+class Ledger:
+    """``rows`` by state tag, ``subs`` the rows of sub-states by the tag of their state.
+
+    Here everything has its true name: what is secret is hidden where it is shown.
+    """
+
+    def __init__(self, plan: Plan, announcer: Announcer) -> None:
+        self.rows: dict[str, Row] = {}
+        self.subs: dict[str, dict[str, Row]] = {}
+        self._plan = plan
+        self._announcer = announcer
+
+    def enter(self, chunk: LowChunk, row: Row, why: str, *, check: bool = False, keep: bool = True) -> None:
+        """Take the row of a chunk that ended: keep it, tell it, fire what the chunk asks for.
+
+        The rows of sub-states leave with it. That of a check is told, and kept only if it is the chunk's. Events have
+        copies: what an observer does to one changes nothing here.
+        """
+        tag = chunk.tag
+        subs = self._sub_rows(chunk, row) if "sub_state_run" in row else {}
+        if keep:
+            self.rows[tag] = row
+            if subs:
+                self.subs[tag] = subs
+        if self._announcer.heard:
+            self._announcer.emit(ChunkFinished, tag=tag, row=fresh(row), why=why, check=check, sub_rows=fresh(subs))
+            self._fire(chunk, row)
+
+    def _sub_rows(self, chunk: LowChunk, row: Row) -> dict[str, Row]:
+        subs = sub_rows(row, chunk.as_low(), (other.tag for other in self._plan.chunks))
+        if chunk.args.get("no_log"):
+            for tag in subs:
+                self._announcer.shown.hush(tag, chunk.id)
+        return subs
+
+    def _fire(self, chunk: LowChunk, row: Row) -> None:
+        """Emit what ``fire_event`` asks for, under the tag Salt would use."""
+        asked = chunk.args.get("fire_event")
+        if asked is True or (isinstance(asked, str) and asked):
+            shown = self._announcer.shown
+            name = f"salt/state_result/{self._announcer.run_id}/{shown.state_event(chunk, asked)}"
+            self._announcer.emit(StateEvent, name=name, row=shown.row(chunk.tag, fresh(row)))

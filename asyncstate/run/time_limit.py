@@ -1,0 +1,74 @@
+"""``timeout`` of one call: cancels it when its time is over, and waits until all of it has really returned."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from asyncstate.dunders import CancelToken
+
+GRACE = 3.0
+"""Seconds that what was cancelled has to come to an end before one goes on without it."""
+
+
+class TimeLimit:
+    """Use it around what the call's task does; ``expired`` tells whether it took too long, ``seconds`` how long then.
+
+    A thread cannot be stopped: it is told, its subprocesses are killed, and the block ends when it has returned.
+    ``late`` is called if that takes longer than a moment. ``cut`` tells whether the run itself was cancelled: that goes
+    through.
+    """
+
+    def __init__(self, limit: float, token: CancelToken, *, cut: Callable[[], bool], late: Callable[[], None]) -> None:
+        self._limit = limit
+        self._token = token
+        self._cut = cut
+        self._late = late
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task(self._loop)
+        self.expired = False
+        self.told = False
+        """Whether it did not end by being cancelled, but went on until it ended by itself."""
+        self.seconds = 0.0
+
+    async def __aenter__(self) -> Self:
+        """Let the time begin."""
+        self._began = self._loop.time()
+        self._timer = self._loop.call_later(self._limit, self._expire)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> bool:
+        """Wait for what still runs. Whatever came of a call that took too long is dropped."""
+        try:
+            if not self.expired:
+                return False
+            if self._task is not None:
+                self._task.uncancel()
+            if self._cut():
+                return False
+            self.told = kind is None or any(not call.done() for call in self._token.overdue)
+            await returned(self._token)
+            self.seconds = self._loop.time() - self._began
+            return True
+        finally:
+            self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._timer = self._loop.call_later(GRACE, self._late)
+        reason = f"out of time after {self._limit:g} seconds"
+        self._token.cancel(reason)
+        if self._task is not None:
+            self._task.cancel(reason)
+
+
+async def returned(token: CancelToken) -> None:
+    """Wait until no thread of a call runs any more that nobody awaited to its end."""
+    while pending := {call for call in token.overdue if not call.done()}:
+        await asyncio.wait(pending)
