@@ -363,7 +363,7 @@ def test_sub_states(tree, width):
     assert (sub["__state_ran__"], sub["comment"], sub["duration"], sub["__sls__"], sub["__id__"]) == (
         True,
         "x\ny",
-        1.5,
+        1500.0,  # given in seconds, shown in milliseconds like every duration
         "a",
         "a",
     )
