@@ -10,7 +10,7 @@ import pytest
 
 from asyncstate.interfaces import Interface, functions_of
 from asyncstate.interfaces.skeleton import interface_text
-from asyncstate.interfaces.survey import bundled_interfaces, survey, unknown_grains
+from asyncstate.interfaces.survey import bundled_interfaces, plugin_files, survey, tree_interfaces, unknown_grains
 from asyncstate.load.folders import bundled_folder, scan
 from asyncstate.load.virtual import claims_of
 from tests.plugin_trees import PluginTree
@@ -53,7 +53,8 @@ def smi(run_cli, tree):
 def test_every_bundled_provider_fits_its_interface():
     found = survey(scan(bundled_folder("modules")), GRAINS)
     assert found.troubles == {}
-    assert found.legacy == {}
+    assert found.additions == {}
+    assert all(provider.follows for group in found.providers.values() for provider in group)
     bad = {
         f"{provider.name}.{finding.function}": finding.details or finding.status
         for group in found.providers.values()
@@ -126,7 +127,87 @@ def test_check_shows_what_is_wrong_and_fails(smi, tree):
     assert lines[4].split() == ["more", "deprecated"]
     assert "  bad.info lacks parameter 'name'" in lines
     assert "  note: lock asks for grains this machine does not have: weather" in lines
-    assert "old.py is user, too, and follows no interface" in smi("check", "user").stdout
+    assert "old.py adds to user functions that the interface does not have" in smi("check", "user").stdout
+
+
+FILES = {
+    "an instance of a class of another name": INTERFACE.replace("VirtInterface", "Machines"),
+    "an instance in place of its name": INTERFACE.replace("VirtInterface(__name__)()", "VirtInterface(__name__)"),
+    "a plain name": "__virtualname__ = 'virt'\n    def __virtual__(): return True\n",
+    "a constant": "NAME = 'virt'\n    __virtualname__ = NAME\n    def __virtual__(): return True\n",
+    "the answer of __virtual__": "def __virtual__(): return 'virt' if __grains__ else (False, 'no')\n",
+}
+
+
+@pytest.mark.feature("F176")
+@pytest.mark.parametrize("how", FILES)
+@pytest.mark.parametrize(
+    ("function", "status"), [("def info(): ...", "incompatible"), ("def lock(name): ...", "missing")]
+)
+def test_no_provider_is_overlooked_however_it_takes_its_name(tree, how, function, status):
+    tree.add("_interfaces/virt.py", INTERFACE.rpartition("__virtualname__")[0])
+    tree.add("_modules/mine.py", f"    {FILES[how].strip()}\n    {function}\n")
+    host = tree.host({"grains": GRAINS})
+    with host.enter():
+        interfaces, troubles = tree_interfaces(host.opts, host.file_client)
+        found = survey(plugin_files(host.opts, host.file_client), GRAINS, interfaces, troubles)
+    [provider] = found.providers["virt"]
+    assert provider.is_broken
+    assert provider.findings[0].function == "info"
+    assert provider.findings[0].status == status
+    assert provider.follows is (not how.startswith(("a ", "the ")))
+
+
+def test_a_file_that_is_called_like_a_virtual_module_is_one_of_its_providers(smi, tree):
+    tree.add("_modules/user.py", "def add(name): ...\n")
+    done = smi("check", "user", "--out", "json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["user"]["user"]["functions"]["add"]["status"] == "incompatible"
+
+
+@pytest.mark.parametrize(
+    ("declared", "code", "status"),
+    [("{'info': 'nobody knows'}", 0, "not implemented"), ("['info']", 0, "not implemented"), ("[]", 1, "missing")],
+)
+def test_what_is_not_implemented_on_purpose_is_declared(smi, tree, declared, code, status):
+    tree.add("_modules/mine.py", INTERFACE + f"\n    __smi_not_implemented__ = {declared}\n    def lock(name): ...\n")
+    done = smi("check", "virt", "--out", "json")
+    assert done.returncode == code
+    assert json.loads(done.stdout)["virt"]["mine"]["functions"]["info"]["status"] == status
+    if code or "nobody" in declared:
+        shown = smi("check", "virt").stdout
+        assert ("mine.info is missing" if code else "note: mine.info is not implemented: nobody knows") in shown
+
+
+def test_a_declaration_that_declares_nothing_is_told(smi, tree):
+    tree.add(
+        "_modules/mine.py",
+        INTERFACE + "\n    __smi_not_implemented__ = ['inof']\n    def info(name): ...\n    def lock(name): ...\n",
+    )
+    done = smi("check", "virt")
+    assert done.returncode == 1
+    assert "mine: __smi_not_implemented__ names 'inof', which VirtInterface does not have" in done.stdout
+
+
+def test_show_and_check_know_the_interfaces_of_the_tree(smi, tree):
+    tree.add("_interfaces/virt.py", INTERFACE.rpartition("__virtualname__")[0])
+    assert "virt  (VirtInterface" in smi("show", "virt").stdout
+    assert smi("check", "virt").returncode == 0
+    tree.add("_interfaces/broken.py", "import nothing_of_that_name\n")
+    done = smi("check", "virt")
+    assert done.returncode == 1
+    assert "broken.py cannot be imported: " in done.stdout
+
+
+def test_generate_sees_what_a_module_imports_from_the_tree(smi, tree):
+    tree.add("_interfaces/virt.py", INTERFACE.rpartition("__virtualname__")[0])
+    tree.add("_utils/helper.py", "")
+    provider = (
+        "import helper\nfrom _interfaces.virt import VirtInterface\n__virtualname__ = VirtInterface(__name__)()\n"
+    )
+    path = tree.add("_modules/mine.py", provider + "def info(name): ...\n")
+    for module in ("mine", path):
+        assert "class VirtInterface(Interface):" in smi("generate", module).stdout
 
 
 def test_check_as_data(smi, tree):

@@ -167,6 +167,30 @@ def test_grains_match(wanted, matches):
     assert Condition(wanted).matches(grains) is matches
 
 
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        ({"systemd:version": ["25*"]}, True),
+        ({"systemd:version": ["249"]}, False),
+        ({"systemd:nothing": ["*"]}, False),
+        ({"os:deeper": ["*"]}, False),
+        ({"disks:name": ["sda"]}, True),
+        ({"a:b": ["whole"]}, True),
+        ({"systemd:features": ["+pam"]}, True),
+        ({"systemd": ["features"]}, True),
+    ],
+)
+def test_a_colon_leads_into_a_grain(wanted, matches):
+    grains = {
+        "os": "Debian",
+        "systemd": {"version": 252, "features": ["+PAM", "+AUDIT"]},
+        "disks": [{"size": 1}, {"name": "sda"}],
+        "a:b": "whole",
+        "a": {"b": "inner"},
+    }
+    assert Condition(wanted).matches(grains) is matches
+
+
 @pytest.mark.feature("F174")
 def test_stacked_conditions_must_all_match():
     class Stacked(Interface):
@@ -261,14 +285,34 @@ def test_stubs_do_not_show(load):
     assert "virt.lock" in host.loaders["modules"].names()
 
 
+MORE = "__virtualname__ = 'virt'\ndef __virtual__(): return True\ndef {name}(name): return 1\n"
+
+
 @pytest.mark.feature("F178")
-def test_a_stub_does_not_hide_the_function_of_another_module(load, tree):
-    tree.add(
-        "_modules/zz_more.py", "__virtualname__ = 'virt'\ndef __virtual__(): return True\ndef lock(name): return 1\n"
-    )
+def test_what_a_provider_lacks_of_its_interface_no_other_file_fills(load, tree):
+    tree.add("_modules/zz_more.py", MORE.format(name="lock"))
+    tree.add("_modules/zz_provider.py", INTERFACE + PROVIDER + "    def lock(name): return 'another provider'\n")
     host = load()
-    assert "virt.lock" in host.salt
-    assert call(host, "virt.lock", "a") == 1
+    assert "virt.lock" not in host.salt
+    with pytest.raises(SMINotImplementedError, match=r"'virt\.lock' is not implemented"):
+        call(host, "virt.lock", "a")
+
+
+def test_beyond_the_interface_a_file_may_add_but_another_provider_may_not(load, tree):
+    tree.add("_modules/zz_more.py", MORE.format(name="dance"))
+    tree.add("_modules/zz_provider.py", INTERFACE + PROVIDER + "    def sing(name): return 'another provider'\n")
+    host = load()
+    assert call(host, "virt.dance", "a") == 1
+    assert "virt.sing" not in host.salt
+    assert {"virt.dance", "virt.sing"} & set(host.loaders["modules"].names()) == {"virt.dance"}
+
+
+def test_what_is_not_implemented_on_purpose_says_why(load, tree):
+    tree.add("_modules/virt_here.py", INTERFACE + PROVIDER + "    __smi_not_implemented__ = {'lock': 'no key'}\n")
+    host = tree.host()
+    host.set_grains(dict(GRAINS))
+    with pytest.raises(SMINotImplementedError, match=r"virt_here\.py lacks it: no key \("):
+        call(host, "virt.lock", "a")
 
 
 def test_a_module_without_an_interface_is_left_alone_unless_one_is_demanded(load, tree):

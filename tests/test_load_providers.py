@@ -42,9 +42,39 @@ def test_the_file_that_is_named_provides_the_functions(call):
     assert json.loads(done.stdout) == "chosen", done.stderr
 
 
-def test_what_it_lacks_comes_from_the_one_that_loads_by_itself(call):
+def test_what_it_lacks_is_not_implemented_and_comes_from_nobody_else(call):
     done = call("pkg.version_cmp", "1", "2", providers={"pkg": "otherpkg"})
-    assert json.loads(done.stdout) == -1, done.stderr
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "'pkg.version_cmp' is not implemented: PkgInterface asks for it" in said
+    assert "otherpkg.py lacks it" in said
+
+
+def test_a_state_that_needs_what_the_provider_lacks_says_so_in_words(run_cli, tree, tmp_path):
+    tree.add(
+        "_states/cleans.py",
+        "def gone(name):\n    return {'name': name, 'result': True, 'changes': __salt__['pkg.remove'](name), 'comment': ''}\n",
+    )
+    tree.add("s.sls", "nginx: cleans.gone\n")
+    config = tmp_path / "minion"
+    settings = {"file_roots": {"base": [str(tree.root)]}, "providers": {"pkg": "otherpkg"}}
+    config.write_text(json.dumps({**settings, "cachedir": str(tmp_path / "cache")}))
+    done = run_cli("apply", "s", "--config", str(config), "--out", "json")
+    assert done.returncode == 2, done.stderr
+    [row] = json.loads(done.stdout).values()
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].startswith("'pkg.remove' is not implemented: PkgInterface asks for it")
+    assert "Traceback" not in row["comment"]
+
+
+@pytest.mark.parametrize("function", ["virt.other", "virt.one"])
+def test_without_any_interface_too_the_file_that_is_named_is_alone(tree, function):
+    text = "__virtualname__ = 'virt'\ndef __virtual__(): return {answer}\ndef {name}(): return {name!r}\n"
+    tree.add("_modules/first.py", text.format(answer=False, name="one"))
+    tree.add("_modules/second.py", text.format(answer=True, name="other"))
+    loader = tree.host({"providers": {"virt": "first"}}).loaders["modules"]
+    assert loader.has(function) is (function == "virt.one")
+    assert [name for name in loader.names() if name.startswith("virt.")] == ["virt.one"]
 
 
 def test_a_bundled_provider_of_another_platform(call):

@@ -42,19 +42,20 @@ def command(console: Console, /) -> None:
 def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     """Show for every provider of a virtual module which functions are ok, missing, incompatible or deprecated.
 
-    MODULE is a virtual name such as pkg; without any, all of them. The exit code is 1 if a provider cannot be called as
-    its interface promises. Providers for other platforms are looked at, too.
+    MODULE is a virtual name such as pkg; without any, all of them. Files of that name that follow no interface are
+    compared with it, too, and so are providers for other platforms. The exit code is 1 if one cannot be called as its
+    interface promises, or lacks a function that it does not declare as not implemented.
     """
     found, grains = _survey(console, options)
-    unknown = [name for name in module if name not in found.providers]
+    unknown = [name for name in module if name not in found.interfaces]
     if unknown:
-        raise _no_interface(unknown[0], list(found.providers))
+        raise _no_interface(unknown[0], list(found.interfaces))
     providers = {name: each for name, each in found.providers.items() if not module or name in module}
     if console.out == "human":
         console.lines(_check_lines(providers, found, grains, console.palette()))
     else:
         console.data({name: {each.name: _provider_data(each) for each in group} for name, group in providers.items()})
-    broken = any(_is_broken(each) for group in providers.values() for each in group)
+    broken = any(each.is_broken for group in providers.values() for each in group)
     return 1 if broken or found.troubles else 0
 
 
@@ -72,12 +73,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
 
     MODULE is a virtual name such as pkg.
     """
-    from asyncstate.interfaces.survey import bundled_interfaces
-
-    interfaces = bundled_interfaces()
-    if module not in interfaces:
-        found, _ = _survey(console, options)
-        interfaces |= {name: group[0].interface for name, group in found.providers.items()}
+    interfaces = _survey(console, options)[0].interfaces
     if module not in interfaces:
         raise _no_interface(module, list(interfaces))
     described = _interface_data(interfaces[module])
@@ -136,12 +132,14 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
 
 
 def _survey(console: Console, options: dict[str, Any]) -> tuple[Survey, Mapping[str, Any]]:
-    from asyncstate.interfaces.survey import plugin_files, survey
+    from asyncstate.interfaces.survey import bundled_interfaces, plugin_files, survey, tree_interfaces
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
         host = runtime.host
-        return survey(plugin_files(host.opts, host.file_client), host.grains), host.grains
+        of_tree, troubles = tree_interfaces(host.opts, host.file_client)
+        interfaces = {**bundled_interfaces(), **of_tree}
+        return survey(plugin_files(host.opts, host.file_client), host.grains, interfaces, troubles), host.grains
 
 
 def _no_interface(name: str, known: list[str], what: str = "interface") -> click.UsageError:
@@ -150,10 +148,6 @@ def _no_interface(name: str, known: list[str], what: str = "interface") -> click
     near = get_close_matches(name, known, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(known))}"
     return click.UsageError(f"there is no {what} {name!r}. {hint}")
-
-
-def _is_broken(provider: Provider) -> bool:
-    return bool(provider.trouble) or any(finding.status == "incompatible" for finding in provider.findings)
 
 
 def _provider_data(provider: Provider) -> dict[str, Any]:
@@ -165,7 +159,12 @@ def _provider_data(provider: Provider) -> dict[str, Any]:
         }
         for finding in provider.findings
     }
-    return {"file": provider.file, "functions": functions, **({"error": provider.trouble} if provider.trouble else {})}
+    return {
+        "file": provider.file,
+        "follows": provider.follows,
+        "functions": functions,
+        **({"error": provider.trouble} if provider.trouble else {}),
+    }
 
 
 def _check_lines(
@@ -182,10 +181,16 @@ def _check_lines(
             for finding in provider.findings:
                 for detail in finding.details:
                     yield palette.paint(palette.red, f"  {provider.name}.{finding.function} {detail}")
+                if finding.status == "missing":
+                    yield palette.paint(palette.red, f"  {provider.name}.{finding.function} is missing")
+                if finding.status == "not implemented" and finding.notes:
+                    yield f"  note: {provider.name}.{finding.function} is not implemented: {finding.notes[0]}"
+            if not provider.follows:
+                yield f"  note: {provider.file} follows no interface; as in Salt, the next file may add what it lacks"
         for function, unknown in unknown_grains(providers[0].interface, grains).items():
             yield f"  note: {function} asks for grains this machine does not have: {', '.join(unknown)}"
-        for file in found.legacy.get(name, ()):
-            yield f"  note: {file} is {name}, too, and follows no interface"
+        for file in found.additions.get(name, ()):
+            yield f"  note: {file} adds to {name} functions that the interface does not have"
         yield ""
     for file, trouble in found.troubles.items():
         yield palette.paint(palette.red, f"{file} cannot be imported: {trouble}")
@@ -196,7 +201,8 @@ def _matrix(providers: list[Provider], palette: Palette) -> Iterator[str]:
         "ok": palette.green,
         "incompatible": palette.red,
         "deprecated": palette.yellow,
-        "missing": palette.yellow,
+        "missing": palette.red,
+        "not implemented": palette.yellow,
     }
     table = {each.name: {finding.function: str(finding.status) for finding in each.findings} for each in providers}
     rows = list(dict.fromkeys(function for column in table.values() for function in column))

@@ -14,7 +14,8 @@ class Condition:
     """``grain=[value, …]`` pairs; one grain with one of its values is enough.
 
     Values are compared as text, without regard to case, and may be globs. A grain that is a list matches if one of its
-    elements does; a grain that this machine lacks does not match. TypeError if a value is no plain value.
+    elements does, one that holds others if one of their names does; a grain that this machine lacks does not match.
+    ``a:b`` is the entry ``b`` of the grain ``a``, unless a grain is called so. TypeError if a value is no plain value.
     """
 
     __slots__ = ("wanted",)
@@ -29,7 +30,7 @@ class Condition:
         return any(
             fnmatchcase(_text(actual), _text(pattern))
             for name, patterns in self.wanted.items()
-            for actual in _elements(grains.get(name))
+            for actual in _elements(grain(name, grains))
             for pattern in patterns
         )
 
@@ -38,6 +39,20 @@ class Condition:
 
     def __repr__(self) -> str:
         return f"<Condition {self}>"
+
+
+def grain(name: str, grains: Mapping[str, Any]) -> Any:
+    """Return a grain, or ``a:b`` an entry of one that holds others; None if this machine has none."""
+    value: Any = grains
+    if name in grains:
+        return grains[name]
+    for part in name.split(":"):
+        if isinstance(value, _COLLECTIONS):
+            return next((item[part] for item in value if isinstance(item, Mapping) and part in item), None)
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return value
 
 
 def all_match(conditions: tuple[Condition, ...], grains: Mapping[str, Any]) -> bool:
@@ -61,7 +76,7 @@ def _values(name: str, value: Any) -> tuple[Any, ...]:
 def _elements(actual: Any) -> tuple[Any, ...]:
     if actual is None:
         return ()
-    return tuple(actual) if isinstance(actual, _COLLECTIONS) else (actual,)
+    return tuple(actual) if isinstance(actual, (Mapping, *_COLLECTIONS)) else (actual,)
 
 
 def _text(value: Any) -> str:

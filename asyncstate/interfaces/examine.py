@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ from asyncstate.interfaces.errors import InterfaceError
 from asyncstate.interfaces.signature import conflicts, differing_defaults, signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from asyncstate.interfaces.base import Declared, Interface
 
@@ -21,6 +22,8 @@ class Status(StrEnum):
 
     OK = "ok"
     MISSING = "missing"
+    DECLINED = "not implemented"
+    """Missing on purpose: the provider says so, and why."""
     UNSUPPORTED = "unsupported"
     NOT_APPLICABLE = "not applicable"
     INCOMPATIBLE = "incompatible"
@@ -38,16 +41,42 @@ class Finding(NamedTuple):
 
 
 def examine(
-    interface: Interface, exports: Mapping[str, Callable[..., Any]], grains: Mapping[str, Any]
+    interface: Interface,
+    exports: Mapping[str, Callable[..., Any]],
+    grains: Mapping[str, Any],
+    declined: Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then what is beyond it.
 
-    InterfaceError if a function is both expected and not applicable here.
+    ``declined`` are the functions that the provider says it does not implement, each with the reason. InterfaceError if
+    a function is both expected and not applicable here.
     """
     declared = functions_of(interface)
-    findings = [_finding(interface, each, exports.get(name), grains) for name, each in declared.items()]
+    findings = [
+        _declined(finding, declined[finding.function]) if declined and finding.function in declined else finding
+        for finding in (_finding(interface, each, exports.get(name), grains) for name, each in declared.items())
+    ]
     beyond = [Finding(name, Status.DEPRECATED) for name in sorted(exports) if name not in declared]
     return findings + beyond
+
+
+def declined_by(namespace: object) -> dict[str, str]:
+    """Return what a provider says in ``__smi_not_implemented__`` that it lacks on purpose, with its reasons.
+
+    A mapping of names to reasons, or a list of names.
+    """
+    declared = getattr(namespace, "__smi_not_implemented__", ())
+    if isinstance(declared, Mapping):
+        return {str(name): str(why) for name, why in declared.items()}
+    return {str(name): "" for name in ([declared] if isinstance(declared, str) else declared)}
+
+
+def _declined(finding: Finding, why: str) -> Finding:
+    if finding.status is Status.MISSING:
+        return finding._replace(status=Status.DECLINED, notes=(why,) if why else ())
+    if finding.status in {Status.OK, Status.INCOMPATIBLE}:
+        return finding._replace(notes=(*finding.notes, "is there, though __smi_not_implemented__ names it"))
+    return finding
 
 
 def _finding(

@@ -10,35 +10,50 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import asyncstate.interfaces as home
 from asyncstate.errors import LoaderError
 from asyncstate.interfaces.base import Interface, functions_of, interface_of
-from asyncstate.interfaces.examine import Finding, examine
+from asyncstate.interfaces.conditions import grain as grain_of
+from asyncstate.interfaces.examine import Finding, Status, declined_by, examine
 from asyncstate.load.folders import PluginFile, bundled_folder, entry_point_folders, scan
 from asyncstate.load.host import plugin_folders
 from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.loader import exported_functions
-from asyncstate.load.virtual import claims_of
+from asyncstate.load.virtual import claims_of, returned_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
 KIND: Literal["modules"] = "modules"
 
 
 class Provider(NamedTuple):
-    """One execution module that follows an interface: what it makes of each function, or why that cannot be told."""
+    """One execution module behind a virtual name: what it makes of each function, or why that cannot be told.
+
+    ``follows``: it names the interface itself. Other files are compared with the interface of the name they claim.
+    """
 
     name: str
     file: str
     interface: Interface
     findings: tuple[Finding, ...] = ()
     trouble: str = ""
+    follows: bool = True
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it cannot be called as its interface promises, on the machine it is for."""
+        wrong = {Status.INCOMPATIBLE, Status.MISSING}
+        return bool(self.trouble) or any(finding.status in wrong for finding in self.findings)
 
 
 class Survey(NamedTuple):
-    """``providers`` by virtual name; ``legacy``: files that claim a virtual name without following its interface."""
+    """``interfaces`` and ``providers`` by virtual name; ``additions``: files that only add functions to one.
 
+    ``troubles`` tells by file what cannot be imported.
+    """
+
+    interfaces: dict[str, Interface]
     providers: dict[str, list[Provider]]
-    legacy: dict[str, list[str]]
+    additions: dict[str, list[str]]
     troubles: dict[str, str]
 
 
@@ -47,10 +62,7 @@ def bundled_interfaces() -> dict[str, Interface]:
     found: dict[str, Interface] = {}
     for module in pkgutil.iter_modules(home.__path__, f"{home.__name__}."):
         namespace = importlib.import_module(module.name)
-        for value in vars(namespace).values():
-            mine = inspect.isclass(value) and value.__module__ == module.name
-            if mine and issubclass(value, Interface) and value.__modulename__:
-                found[value.__modulename__] = value(module.name)
+        found.update(_defined_in(namespace))
     return dict(sorted(found.items()))
 
 
@@ -66,20 +78,55 @@ def namespace_of(plugin: PluginFile) -> ModuleType:
         return import_plugin(plugin, KIND)
 
 
-def survey(files: Mapping[str, PluginFile], grains: Mapping[str, Any]) -> Survey:
+def tree_interfaces(opts: Mapping[str, Any], file_client: Any) -> tuple[dict[str, Interface], dict[str, str]]:
+    """Return the interfaces under ``_interfaces`` by virtual name, and by file why one cannot be imported."""
+    found: dict[str, Interface] = {}
+    troubles: dict[str, str] = {}
+    for plugin in scan(plugin_folders("interfaces", opts, file_client)).values():
+        try:
+            with plugin_lock(plugin.source):
+                namespace = import_plugin(plugin, "interfaces")
+        except LoaderError as error:
+            troubles[plugin.source] = str(error)
+            continue
+        for name, interface in _defined_in(namespace):
+            found.setdefault(name, interface)
+    return found, troubles
+
+
+def _defined_in(namespace: ModuleType) -> Iterator[tuple[str, Interface]]:
+    for value in vars(namespace).values():
+        mine = inspect.isclass(value) and value.__module__ == namespace.__name__
+        if mine and issubclass(value, Interface) and value.__modulename__:
+            yield value.__modulename__, value(namespace.__name__)
+
+
+def survey(
+    files: Mapping[str, PluginFile],
+    grains: Mapping[str, Any],
+    interfaces: Mapping[str, Interface] | None = None,
+    troubles: Mapping[str, str] | None = None,
+) -> Survey:
     """Compare every provider among ``files`` with its interface. Imports what computes its virtual name.
 
-    ``grains`` are this machine's; a provider for another kind of machine says of which in ``__smi_grains__``.
+    ``interfaces`` are those that are known without a provider, the bundled ones by default. ``grains`` are this
+    machine's; a provider for another kind of machine says of which in ``__smi_grains__``.
     """
-    known = set(bundled_interfaces())
-    found = Survey({}, {}, {})
+    known = dict(bundled_interfaces() if interfaces is None else interfaces)
+    found = Survey(known, {}, {}, dict(troubles or {}))
     for plugin in files.values():
-        claims = claims_of(plugin)
-        if claims.opaque and "interface" in claims.expression:
+        if claims_of(plugin).opaque or _plain_names(plugin) & known.keys():
             _add(found, plugin, grains)
-        for name in sorted(known & claims.literals if claims.renames and not claims.opaque else set()):
-            found.legacy.setdefault(name, []).append(plugin.source)
-    return Survey(dict(sorted(found.providers.items())), found.legacy, found.troubles)
+    ordered = dict(sorted(found.providers.items()))
+    return found._replace(interfaces=dict(sorted(known.items())), providers=ordered)
+
+
+def _plain_names(plugin: PluginFile) -> set[str]:
+    """Return the names that a file gives itself in plain words, its own if it gives itself none."""
+    claims = claims_of(plugin)
+    if not claims.renames:
+        return {plugin.name}
+    return set(claims.literals) or {plugin.name}
 
 
 def unknown_grains(interface: Interface, grains: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -89,7 +136,7 @@ def unknown_grains(interface: Interface, grains: Mapping[str, Any]) -> dict[str,
             grain
             for condition in (*declared.supported, *declared.not_applicable)
             for grain in condition.wanted
-            if grain not in grains
+            if grain_of(grain, grains) is None
         ]
         for name, declared in functions_of(interface).items()
     }
@@ -102,15 +149,44 @@ def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any]) -> None:
     except LoaderError as error:
         found.troubles[plugin.source] = str(error)
         return
-    interface = interface_of(namespace)
+    own = interface_of(namespace)
+    name = str(own) if own is not None else _name_of(namespace, plugin, found.interfaces)
+    interface = own or found.interfaces.get(name)
     if interface is None:
         return
-    provider = Provider(plugin.name, plugin.source, interface)
+    found.interfaces.setdefault(name, interface)
+    exports = exported_functions(namespace)
+    if own is None and exports.keys().isdisjoint(functions_of(interface)):
+        found.additions.setdefault(name, []).append(plugin.source)
+        return
+    provider = Provider(plugin.name, plugin.source, interface, follows=own is not None)
+    found.providers.setdefault(name, []).append(_examined(provider, namespace, exports, grains))
+
+
+def _name_of(namespace: ModuleType, plugin: PluginFile, interfaces: Mapping[str, Interface]) -> str:
+    """Return the virtual name of a file that follows no interface, as far as it can be told without asking it."""
+    declared = getattr(namespace, "__virtualname__", None)
+    if isinstance(declared, str) and inspect.isfunction(getattr(namespace, "__virtual__", None)):
+        return declared
+    returned = returned_names(namespace)
+    return next((name for name in returned if name in interfaces), "" if returned else plugin.name)
+
+
+def _examined(
+    provider: Provider, namespace: ModuleType, exports: Mapping[str, Any], grains: Mapping[str, Any]
+) -> Provider:
+    declined = declined_by(namespace)
+    unknown = [name for name in declined if name not in functions_of(provider.interface)]
+    if unknown:
+        trouble = (
+            f"__smi_not_implemented__ names {unknown[0]!r}, which {type(provider.interface).__name__} does not have"
+        )
+        provider = provider._replace(trouble=trouble)
     try:
         home_grains = {**grains, **getattr(namespace, "__smi_grains__", {})}
-        findings = examine(interface, exported_functions(namespace), home_grains)
+        findings = examine(provider.interface, exports, home_grains, declined)
     except LoaderError as error:
-        provider = provider._replace(trouble=str(error))
-    else:
-        provider = provider._replace(findings=tuple(findings))
-    found.providers.setdefault(str(interface), []).append(provider)
+        return provider._replace(trouble=str(error))
+    if not provider.follows:
+        findings = [finding for finding in findings if finding.status is not Status.DEPRECATED]
+    return provider._replace(findings=tuple(findings))

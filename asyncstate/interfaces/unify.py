@@ -20,7 +20,7 @@ from asyncstate.interfaces.errors import (
     SMINotSupportedError,
     StructureError,
 )
-from asyncstate.interfaces.examine import Finding, Status, examine
+from asyncstate.interfaces.examine import Finding, Status, declined_by, examine
 from asyncstate.interfaces.structure import mismatches
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def unify(interface: Interface, namespace: ModuleType, exports: Exports) -> Expo
     opts: Mapping[str, Any] = context.base_opts if context else {}
     provider = _Provider(interface, namespace, grains, opts)
     unified: dict[str, Function] = {}
-    for finding in examine(interface, exports, grains):
+    for finding in examine(interface, exports, grains, declined_by(namespace)):
         func = exports.get(finding.function)
         unified[finding.function] = provider.offered(finding, func)
     return unified
@@ -87,8 +87,9 @@ class _Provider:
         kind = SMINotSupportedError if unsupported else SMINotImplementedError
         verb = "not supported here" if unsupported else "not implemented"
         where = f"; it exists on {describe(declared.supported)}" if unsupported else ""
+        why = f": {finding.notes[0]}" if finding.status is Status.DECLINED and finding.notes else ""
         text = (
-            f"'{self._full(declared.name)}' is {verb}: {self.interface} asks for it, {self.file} lacks it"
+            f"'{self._full(declared.name)}' is {verb}: {self.interface} asks for it, {self.file} lacks it{why}"
             f" ({self.machine}{where})"
         )
         log.debug(text)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders import CallContext
 
+    Unifier = Callable[[ModuleType, Mapping[str, Callable[..., Any]]], Mapping[str, Callable[..., Any]]]
+
 __all__ = ["Kind", "LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
 
 log = logging.getLogger(__name__)
@@ -63,8 +65,11 @@ class LazyLoader:
     ``folders`` come before entry points and bundled plugins; the first folder that has a file of some name hides all
     later files of that name. A file is imported when a function of it, or of a name it may claim, is first asked for.
     ``context`` gives the context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
-    ``providers`` says by virtual name which file provides it, whatever its ``__virtual__`` thinks; what that file lacks
-    comes from whoever else provides the name.
+
+    Several files may have one virtual name. One that follows an interface answers for every function of the interface,
+    those it lacks included; other files only add functions beyond it. Among files without an interface the first that
+    has a function gives it, as in Salt. ``providers`` says by virtual name which file alone provides it, whatever its
+    ``__virtual__`` thinks; if it follows no interface itself, it has to answer for that of the others.
 
     All methods may be called from any thread.
     """
@@ -147,7 +152,7 @@ class LazyLoader:
                 names.update(function.name for function in module.functions.values() if not function.hidden)
         for module in filter(None, (self._chosen(contents, name) for name in self._providers)):
             names.update(function.name for function in module.functions.values() if not function.hidden)
-        return sorted(names)
+        return sorted(name for name in names if self.has(name))
 
     def modules(self) -> list[LoadedModule]:
         """Load every plugin and return them all, in search order."""
@@ -188,25 +193,27 @@ class LazyLoader:
         if not function_name:
             return None
         chosen = self._chosen(contents, module_name)
-        if chosen is not None and function_name in chosen.functions and not chosen.functions[function_name].hidden:
-            contents.found[name] = chosen.functions[function_name]
-            return contents.found[name]
+        if chosen is not None:
+            return self._keep(contents, name, chosen.functions.get(function_name))
         complete = True
-        stub: LoadedFunction | None = None
+        answered = False
         for plugin in self._candidates(contents, module_name):
             for module in self._modules_of(contents, plugin):
-                function = module.functions.get(function_name) if module.name == module_name else None
-                if function is not None and not function.hidden:
-                    contents.found[name] = function
-                    return function
-                stub = stub or function
+                if module.name != module_name or (module.unified and answered):
+                    continue
+                answered = answered or module.unified
+                function = module.functions.get(function_name)
+                if function is not None:
+                    return self._keep(contents, name, function)
             complete = complete and plugin.name in contents.loaded
-        if stub is not None:
-            contents.found[name] = stub
-            return stub
-        if complete:
+        return self._keep(contents, name, None) if complete else None
+
+    def _keep(self, contents: _Contents, name: str, function: LoadedFunction | None) -> LoadedFunction | None:
+        if function is None:
             contents.missing.add(name)
-        return None
+        else:
+            contents.found[name] = function
+        return function
 
     def _chosen(self, contents: _Contents, module_name: str) -> LoadedModule | None:
         """Return the module that the options choose for a virtual name. LoaderError if it cannot be had."""
@@ -286,7 +293,7 @@ class LazyLoader:
             if not verdict.accepted:
                 return _Refusal(verdict.reason, *names)
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
-            unify = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
+            unify = _unifier(namespace) or (self._unifier_of_others(as_name, plugin) if as_name else None)
             if unify is not None:
                 exports = unify(namespace, exports)
             elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
@@ -297,7 +304,24 @@ class LazyLoader:
         finally:
             loading.reset(loading_token)
             current.reset(context_token)
-        return tuple(_module(name, plugin, namespace, exports) for name in (verdict.name, *verdict.aliases))
+        unified = unify is not None
+        return tuple(
+            _module(name, plugin, namespace, exports, unified=unified) for name in (verdict.name, *verdict.aliases)
+        )
+
+    def _unifier_of_others(self, name: str, chosen: PluginFile) -> Unifier | None:
+        """Return what makes a module fit the interface that other files of a virtual name follow."""
+        for plugin in self._candidates(self._contents, name):
+            if plugin.name == chosen.name:
+                continue
+            with plugin_lock(plugin.source):
+                try:
+                    namespace = import_plugin(plugin, self.kind)
+                except LoaderError:
+                    continue
+            if str(getattr(namespace, "__virtualname__", "")) == name and (unify := _unifier(namespace)) is not None:
+                return unify
+        return None
 
     def _initialised(self, namespace: ModuleType, plugin: PluginFile) -> bool:
         """Call the plugin's ``__init__(opts)``, if any. As in Salt, one that takes other arguments is passed over."""
@@ -371,10 +395,21 @@ def _defined_in(namespace: ModuleType, func: Any) -> bool:
     return home == namespace.__name__ or home.startswith(f"{namespace.__name__}.")
 
 
+def _unifier(namespace: ModuleType) -> Unifier | None:
+    """Return what makes a module fit the interface it follows; None if it follows none."""
+    unify: Unifier | None = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
+    return unify
+
+
 def _module(
-    name: str, plugin: PluginFile, namespace: ModuleType, exports: Mapping[str, Callable[..., Any]]
+    name: str,
+    plugin: PluginFile,
+    namespace: ModuleType,
+    exports: Mapping[str, Callable[..., Any]],
+    *,
+    unified: bool = False,
 ) -> LoadedModule:
-    module = LoadedModule(name, plugin.source, namespace, bundled=plugin.folder.bundled)
+    module = LoadedModule(name, plugin.source, namespace, bundled=plugin.folder.bundled, unified=unified)
     for function_name, func in exports.items():
         module.functions[function_name] = LoadedFunction(f"{name}.{function_name}", func, module)
     return module

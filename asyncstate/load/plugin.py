@@ -18,15 +18,21 @@ REQUIREMENTS = "__requirements__"
 
 
 class LoadedModule:
-    """One plugin under one of its names, as a runtime sees it."""
+    """One plugin under one of its names, as a runtime sees it.
 
-    __slots__ = ("bundled", "file", "functions", "name", "namespace")
+    ``unified``: it follows an interface, and has a function for each of the interface's.
+    """
 
-    def __init__(self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False) -> None:
+    __slots__ = ("bundled", "file", "functions", "name", "namespace", "unified")
+
+    def __init__(
+        self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False, unified: bool = False
+    ) -> None:
         self.name = name
         self.file = file
         self.namespace = namespace
         self.bundled = bundled
+        self.unified = unified
         self.functions: dict[str, LoadedFunction] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:

@@ -6,10 +6,12 @@ function, and then the file's own name is no longer an address. The name an inte
 
 from __future__ import annotations
 
+import ast
 import inspect
 import logging
 import os
 import re
+import textwrap
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from asyncstate.load.reasons import told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
     from asyncstate.load.folders import PluginFile
@@ -99,6 +102,30 @@ def _naming_part(text: bytes) -> bytes:
         return text
     plain = _PLAINLY_RETURNED.issuperset(_RETURNED.findall(virtual[1]))
     return virtual[1] if plain else text
+
+
+def returned_names(module: ModuleType) -> list[str]:
+    """Return the names that ``__virtual__`` of a module may return, as far as they are constants of its code."""
+    virtual = getattr(module, "__virtual__", None)
+    if not inspect.isfunction(virtual):
+        return []
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(virtual)))
+    except (OSError, SyntaxError):
+        return []
+    return [name for node in ast.walk(tree) if isinstance(node, ast.Return) for name in _texts(node.value)]
+
+
+def _texts(node: ast.expr | None) -> Iterator[str]:
+    """Yield the texts that an expression may come to, through conditions in it."""
+    if isinstance(node, ast.IfExp):
+        yield from _texts(node.body)
+        yield from _texts(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for each in node.values:
+            yield from _texts(each)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
 
 
 def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:

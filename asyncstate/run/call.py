@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.dunders import CallContext, CancelToken, current
 from asyncstate.errors import ArgumentError, FunctionNotFound
+from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.plan import NodeKind
@@ -189,8 +190,11 @@ class Caller:
     def _misfit_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
         """Say which arguments a bundled state tripped over, or what went wrong outside.
 
-        Authors of other states get their traceback, and so does who can report a mistake of ours.
+        Authors of other states get their traceback, and so does who can report a mistake of ours. A function that a
+        provider lacks is no fault of the state that calls it: its own sentence says all.
         """
+        if isinstance(error, SMINotImplementedError):
+            return failed_row(chunk.name, str(error))
         name = f"{chunk.state}.{low['sfun'] if low.get('fun') == 'mod_watch' and 'sfun' in low else low.get('fun')}"
         function = self._functions.get(name)
         if not isinstance(function, LoadedFunction) or not function.module.bundled:
