@@ -92,7 +92,7 @@ def test_configuration_others_can_change_is_refused_unless_told_otherwise(tmp_pa
     assert load_settings([file], environ={"ASYNCSTATE_TRUST_WRITABLE": "true"}).failhard
 
 
-@pytest.mark.parametrize("kind", ["_states", "_modules", "_grains", "_utils", "_renderers"])
+@pytest.mark.parametrize("kind", ["_states", "_modules", "_grains", "_utils", "_renderers", "_interfaces"])
 async def test_plugins_others_can_change_are_refused_before_anything_runs(tmp_path, kind):
     plugin = tmp_path / "tree" / kind / "probe.py"
     plugin.parent.mkdir(parents=True)

@@ -236,6 +236,7 @@ def test_two_providers_share_an_interface_of_the_tree(tree, statement, interface
     assert call(host, "queue.push", 3) == 3
     with pytest.raises(NotImplementedError, match=r"queue\.pop"):
         call(host, "queue.pop")
+    assert host.loaders["modules"].module("rabbit") is None
     first, second = (
         getattr(module.__dict__["__virtualname__"], "interface", None)
         for name, module in sorted(sys.modules.items())

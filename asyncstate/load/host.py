@@ -117,7 +117,7 @@ class PluginHost:
             return
         folders = {
             folder.path: None
-            for kind in _DIRECTORY_OPTION
+            for kind in (*_DIRECTORY_OPTION, "interfaces")
             for folder in plugin_folders(kind, self.opts, self.file_client)
         }
         found = [entry for folder in folders for entry in writable_below(folder, _CODE)]
