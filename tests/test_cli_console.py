@@ -10,6 +10,7 @@ import sys
 import click
 import pytest
 
+from asyncstate.cli import main
 from asyncstate.cli.console import Console
 from asyncstate.cli.logs import LogStream, start_logging
 from asyncstate.cli.root import dispatch, root
@@ -252,3 +253,42 @@ def test_structlog_is_imported_by_the_first_record_only():
     environ = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert "y" in done.stderr
+
+
+PRINTING = """
+import os
+import subprocess
+import sys
+
+print("at import")
+
+
+def ran(name):
+    print("in a state")
+    sys.stdout.write("to the stream\\n")
+    os.write(1, b"to the descriptor\\n")
+    os.system("echo from a child")
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+@pytest.mark.parametrize("out", ["json", "jsonl", "yaml", "human"])
+def test_what_a_plugin_prints_is_no_part_of_the_answer(tmp_path, run_cli, out):
+    (tmp_path / "_states").mkdir()
+    (tmp_path / "_states" / "noisy.py").write_text(PRINTING)
+    (tmp_path / "a.sls").write_text("a: noisy.ran\n")
+    done = run_cli("apply", "a", "--out", out, "--file-root", tmp_path)
+    assert done.returncode == 0, done.stderr
+    for line in ("at import", "in a state", "to the stream", "to the descriptor", "from a child"):
+        assert line in done.stderr
+        assert line not in done.stdout
+    if out == "json":
+        assert json.loads(done.stdout)["noisy_|-a_|-a_|-ran"]["result"] is True
+
+
+def test_a_program_that_calls_the_command_line_keeps_its_streams(tmp_path, capfd):
+    before = sys.stdout
+    assert main(["call", "test.echo", "there", "--out", "json"]) == 0
+    assert sys.stdout is before
+    sys.stdout.write("after")
+    assert capfd.readouterr().out.split() == ['"there"', "after"]

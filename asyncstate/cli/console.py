@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.redact.secrets import Secrets
 
@@ -37,6 +39,7 @@ class Console:
         self.answered = False
         self.incomplete = False
         self._no_output = False
+        self._answer: TextIO | None = None
         self._secrets: Secrets | None = None
 
     @property
@@ -57,9 +60,48 @@ class Console:
     def _shown(self, text: str) -> str:
         return text if self._secrets is None else self._secrets.redactor.text(text)
 
+    @property
+    def stdout(self) -> TextIO | None:
+        """The stream of the answer; None if standard output is closed."""
+        return self._answer or sys.stdout
+
+    @contextmanager
+    def kept_apart(self) -> Iterator[None]:
+        """Keep standard output for the answer: what plugins print, or programs they start, goes to standard error."""
+        try:
+            private = os.dup(sys.stdout.fileno()) if sys.stdout is not None else -1
+        except (OSError, io.UnsupportedOperation):
+            private = -1
+        if private == -1:  # closed, or the stream of a program that calls this one
+            yield
+            return
+        own = sys.stdout
+        own.flush()
+        number = own.fileno()
+        self._answer = os.fdopen(private, "w", encoding=own.encoding, errors=own.errors)
+        os.dup2(2, number)
+        sys.stdout = sys.stderr or own
+        try:
+            yield
+        finally:
+            sys.stdout = own
+            self._restore(own, number)
+
+    def _restore(self, own: TextIO, number: int) -> None:
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return
+        own.flush()  # what was printed to the stream itself
+        os.dup2(answer.fileno(), number)
+        try:
+            answer.flush()
+        except OSError:  # whoever wrote it has said so
+            drop_output(answer.fileno())
+        answer.close()
+
     def palette(self, stream: TextIO | None = None) -> Palette:
         """Return the colours for ``stream`` (standard output if not given)."""
-        return COLOURED if self._wants_colour(sys.stdout if stream is None else stream) else PLAIN
+        return COLOURED if self._wants_colour(self.stdout if stream is None else stream) else PLAIN
 
     def _wants_colour(self, stream: TextIO | None) -> bool:
         if self.colour != "auto":
@@ -81,7 +123,7 @@ class Console:
         `unwritten` says so, once.
         """
         self.answered = True
-        stream = sys.stdout
+        stream = self.stdout
         if stream is None and not self._no_output:
             self._no_output = True
             self.unwritten("standard output", "it is closed")
@@ -96,10 +138,10 @@ class Console:
             stream.buffer.flush()
         except BrokenPipeError:
             self._no_output = True
-            drop_output()
+            drop_output(stream.fileno())
         except OSError as error:
             self._no_output = True
-            drop_output()
+            drop_output(stream.fileno())
             self.unwritten("standard output", error.strerror or str(error))
 
     def unwritten(self, what: str, why: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.report.reference import TITLES, Function, call_lines, platforms
@@ -133,7 +132,8 @@ def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Itera
 def _function_list(title: str, name: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
     yield palette.paint(palette.bold, f"{title} {name}") + f"  ({next(iter(entries.values()))['file']})"
     width = max(map(len, entries))
-    room = shutil.get_terminal_size().columns - width - 4 if sys.stdout.isatty() else 1000
+    answer = console_of(click.get_current_context()).stdout
+    room = shutil.get_terminal_size().columns - width - 4 if answer is not None and answer.isatty() else 1000
     for function, entry in entries.items():
         first = entry["doc"].strip().partition("\n")[0]
         yield f"  {function:<{width}}  {one_line(first, max(room, 20))}".rstrip()

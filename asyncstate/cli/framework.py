@@ -41,8 +41,10 @@ class Command(click.Command):
         """Start the log, then run the command."""
         from asyncstate.cli.logs import start_logging
 
-        start_logging(console_of(ctx))
-        return super().invoke(ctx)
+        console = console_of(ctx)
+        start_logging(console)
+        with console.kept_apart():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by section."""

@@ -65,10 +65,11 @@ class Session:
             return None
         from asyncstate.report.jsonl import JsonLines
 
-        if sys.stdout is None:
+        stream = self.console.stdout
+        if stream is None:
             self.console.unwritten("standard output", "it is closed")
             return None
-        return JsonLines(sys.stdout.buffer)
+        return JsonLines(stream.buffer)
 
     def apply(self, selection: Selection) -> int:
         """Compile and run what was selected, show the report, return the exit code. Raises CompileError."""
