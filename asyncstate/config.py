@@ -261,10 +261,12 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
     extra: dict[str, Any] = {}
     for option, value in values.items():
         field = _FIELDS.get(option)
-        if field is None and option != "grains_override":
+        if option == "grains_override" and value is not None:
+            known[option] = _convert(option, value, dict[Any, Any], origins.get(option, ""))
+        elif field is None:
             extra[option] = value
         elif value is not None:  # an empty value in a file means the default
-            known[option] = value if field is None else _typed(option, value, field.type, origins.get(option, ""))
+            known[option] = _typed(option, value, field.type, origins.get(option, ""))
     return Settings(**known, extra=extra, origins=origins)
 
 

@@ -122,10 +122,16 @@ def test_an_alias_is_the_very_object_of_its_anchor():
     assert data["a"] is data["b"] is data["c"]["k"]
 
 
-def test_many_aliases_cost_no_memory():
-    levels = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 40))
-    data = load_yaml(f"l0: &l0 [lol]\n{levels}")
-    assert data["l39"][8] is data["l38"]
+@pytest.mark.parametrize(("levels", "fits"), [(5, True), (40, False)])
+def test_aliases_of_aliases_cost_no_memory_and_have_a_limit(levels, fits):
+    lines = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, levels))
+    text = f"l0: &l0 [lol]\n{lines}"
+    if fits:
+        data = load_yaml(text)
+        assert data["l4"][8] is data["l3"]
+    else:
+        with pytest.raises(RenderError, match="the same data is repeated too often"):
+            load_yaml(text)
 
 
 @pytest.mark.feature("F012", "F014")
@@ -190,12 +196,14 @@ def test_a_conflict_reads_as_in_salt():
     assert caught.value.excerpt == "---\na: 1\na: 2    <======================\n---"
 
 
-def test_depth_is_no_limit():
-    depth = 100_000
-    value = load_yaml("- " * depth + "x")
-    for _ in range(depth):
+def test_depth_has_a_limit_and_needs_no_stack():
+    value = load_yaml("- " * 100 + "x")
+    for _ in range(100):
         (value,) = value
     assert value == "x"
+    with pytest.raises(RenderError, match="nested deeper than 100 levels") as caught:
+        load_yaml("a: 1\nb:\n  " + "- " * 100_000 + "x")
+    assert caught.value.line == 3
 
 
 def test_lines_of_the_two_outer_levels():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 INTERNAL_ERROR = 70
 """Exit code of a bug of this program (EX_SOFTWARE of sysexits.h)."""
+
+_OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
+"""Errors that are no bug, also where Python does not say of which file."""
 
 root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
@@ -72,8 +76,8 @@ def _failure(console: Console, error: BaseException) -> int:
         _show_issues(console, [Issue(error.message, error.file, error.line)])
     elif isinstance(error, AsyncStateError):
         _show_error(console, str(error))
-    elif isinstance(error, OSError) and error.filename is not None:
-        _show_error(console, f"{error.filename}: {error.strerror}")
+    elif isinstance(error, OSError) and (error.filename is not None or error.errno in _OF_THE_MACHINE):
+        _show_error(console, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     else:
         return _bug(console, error, notes)
     return 1

@@ -31,8 +31,7 @@ def take_extends(data: dict[Any, Any], sls: str, env: str, findings: Findings) -
             findings.error(message, env=env, sls=sls, id_="extend")
             del extends[name]
             continue
-        body.setdefault("__sls__", sls)
-        body.setdefault("__env__", env)
+        _mark(body, name, sls, env, findings)
         for key in list(body):
             if isinstance(key, str) and not key.startswith("_") and "." in key and isinstance(body[key], list):
                 module, function = key.split(".")[:2]
@@ -117,8 +116,16 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
             findings.error(f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)
         findings.shared_requisites.add(id_)
         _share_requisites(body, modules, shared)
-    body.setdefault("__sls__", sls)
-    body.setdefault("__env__", env)
+    _mark(body, id_, sls, env, findings)
+
+
+def _mark(body: dict[str, Any], id_: Any, sls: str, env: str, findings: Findings) -> None:
+    """Say in the body of an ID where it comes from, unless it does so itself, as Salt allows."""
+    for key, own in (("__sls__", sls), ("__env__", env)):
+        if not isinstance(body.setdefault(key, own), str):
+            body[key] = own
+            message = f"ID '{id_}' in SLS '{sls}' sets '{key}', which is not formed as a string"
+            findings.error(message, env=env, sls=sls, id_=id_)
 
 
 def _share_requisites(body: dict[str, Any], modules: set[str], keys: list[str]) -> None:

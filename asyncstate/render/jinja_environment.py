@@ -15,6 +15,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
+from asyncstate.render.jinja_limits import check_product
 from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
@@ -36,6 +37,12 @@ class TemplateEnvironment(SandboxedEnvironment):
     """The environment of one rendering."""
 
     asyncstate_options: Options
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Calculate, unless a small template makes a large value of it. Raises SecurityError."""
+        check_product(operator, left, right)
+        return super().call_binop(context, operator, left, right)
 
     def join_path(self, template: str, parent: str) -> str:
         """Make ``./x`` and ``../x`` relative to the template that names them."""

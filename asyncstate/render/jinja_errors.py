@@ -27,7 +27,7 @@ def translated(
     ``path`` is what the template itself is called in the traceback; any other template is an imported one.
     """
     file, line = _place(error)
-    message = f"{_kind(error)} {error}"
+    message = f"{_kind(error)} {error if str(error) else type(error).__name__}"
     if file and file != path:
         text = loader.sources.get(file, "")
         message = f"{message}\n{file}({line}):\n{excerpt_around(text, line)}"

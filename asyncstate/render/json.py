@@ -7,6 +7,7 @@ from typing import Any
 
 from asyncstate.errors import RenderError
 from asyncstate.render.excerpt import excerpt_around
+from asyncstate.render.limits import TOO_LONG
 
 
 def render(text: str, name: str = "") -> Any:
@@ -22,5 +23,7 @@ def render(text: str, name: str = "") -> Any:
     except json.JSONDecodeError as error:
         line = error.lineno + skipped
         raise RenderError(str(error), file=name, line=line, excerpt=excerpt_around(text, error.lineno)) from None
+    except ValueError:  # Python refuses to read it, for the time that takes
+        raise RenderError(TOO_LONG, file=name, line=1) from None
     except RecursionError:
         raise RenderError("the JSON is nested too deeply", file=name, line=1) from None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
+from asyncstate.render.limits import check_data
 from asyncstate.render.source_lines import SourceLines
 from asyncstate.render.yaml import parse_document
 
@@ -214,6 +215,8 @@ def _run(
                 data = _other(stage, data, context)
         except RenderError as error:
             raise _at_source(error, source, context) from error.__cause__
+    if stages[-1].name != "yaml" and not isinstance(data, str):
+        check_data(data, context.path)
     if decrypted:
         _hide_values(data, decrypted, context.secrets)
     rendered = Rendered({} if data is None else data, lines, source, read)

@@ -1,7 +1,8 @@
 """From YAML events to data, without recursion and without the tree of nodes in between.
 
 PyYAML's own loaders build a node for every scalar and then walk the nodes recursively. Events are enough: a stack of
-the containers that are still open does the rest in a fraction of the time, and depth is bounded by memory alone.
+the containers that are still open does the rest in a fraction of the time. What is too deep, or too much once aliases
+are followed, is refused where it stands (`asyncstate.render.limits`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 from yaml.events import DocumentStartEvent, MappingEndEvent, SequenceEndEvent
 
+from asyncstate.render.limits import DEEPEST, TOO_DEEP, Meter, TooMuch
 from asyncstate.render.yaml_scalar import PREFIX, SCALARS, VALUE, VALUE_KEY, Indicator, read_plain
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ class Composer:
         self._first_wins = first_wins
         self.repeated: list[tuple[Any, int]] = []
         self._anchors: dict[str, Any] = {}
+        self._meter = Meter()
         self._anchor_marks: dict[str, Mark] = {}
         self._merges: dict[int, list[tuple[dict[Any, Any], Mark]]] = {}
         self._finishers: dict[int, Callable[[Any, Mark], Any]] = {}
@@ -148,6 +151,8 @@ class Composer:
                     self._define(event, value)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 stack.append((container, start, key, key_event))
+                if len(stack) > DEEPEST:
+                    raise ConstructorError(None, None, TOO_DEEP, event.start_mark)
                 start = event
                 key = _ABSENT
                 container = self._mapping() if kind is MappingStartEvent else []
@@ -167,7 +172,7 @@ class Composer:
                     self._anchors[start.anchor] = value
                 container, start, key, key_event = stack.pop()
             else:
-                value = self._alias(event)
+                value = self._alias(event, len(stack))
             if key is not _ABSENT:
                 if key.__class__ is Indicator:
                     merges = self._merges.setdefault(len(stack), [])
@@ -248,7 +253,7 @@ class Composer:
         self._anchor_marks[name] = event.start_mark
         self._anchors[name] = value
 
-    def _alias(self, event: Any) -> Any:
+    def _alias(self, event: Any, depth: int) -> Any:
         name = event.anchor
         if name not in self._anchors:
             raise ComposerError(None, None, f"found undefined alias {name!r}", event.start_mark)
@@ -257,6 +262,10 @@ class Composer:
             raise ConstructorError(
                 None, None, f"found unconstructable recursive node: alias {name!r} stands inside it", event.start_mark
             )
+        try:
+            self._meter.repeat(value, depth)
+        except TooMuch as error:
+            raise ConstructorError(None, None, str(error), event.start_mark) from None
         return value
 
     def _merge(self, own: Any, sources: Iterable[tuple[dict[Any, Any], Mark]], start: Any) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
+from asyncstate.render.limits import TOO_LONG, check_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,6 +25,7 @@ _STR: Final = f"{PREFIX}str"
 
 _BY_FIRST_CHARACTER: Final = dict(Resolver.yaml_implicit_resolvers)
 _BOOLEANS: Final = SafeConstructor.bool_values
+_LONGEST_TEXT: Final = 4_300
 _INFINITY: Final = float("inf")
 
 
@@ -70,15 +73,21 @@ def _read_int(text: str) -> int:
     digits = text.replace("_", "")
     sign = -1 if digits.startswith("-") else 1
     digits = digits.removeprefix("-") if sign < 0 else digits.removeprefix("+")
-    if digits.startswith("0b"):
-        return sign * int(digits, 0)
-    if digits.startswith("0x"):
-        return sign * int(digits, 0)
+    number = _magnitude(digits)
+    check_number(number)
+    return sign * number
+
+
+def _magnitude(digits: str) -> int:
+    if len(digits) > _LONGEST_TEXT:
+        raise ValueError(TOO_LONG)
+    if digits.startswith(("0b", "0x")):
+        return int(digits, 0)
     if digits != "0" and digits.startswith("0"):
-        return sign * int(digits, 8)
+        return int(digits, 8)
     if ":" in digits:
-        return sign * int(_sexagesimal(digits, int))
-    return sign * int(digits)
+        return int(_sexagesimal(digits, int))
+    return int(digits)
 
 
 def _read_float(text: str) -> float:

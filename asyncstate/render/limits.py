@@ -1,0 +1,105 @@
+"""How much a tree may ask for: no file can make the compiler run out of stack, memory or digits.
+
+A few lines are enough for gigabytes of data (an alias of aliases), endless data (a dict that holds itself), or a number
+that Python does not write. What is that large is a mistake, and is told with its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from asyncstate.errors import RenderError
+
+DEEPEST: Final = 100
+"""Levels of nesting."""
+_MOST_REPEATED: Final = 1_000_000
+"""Values that stand where they stand only because something refers to what stands elsewhere."""
+_LONGEST_INTEGER: Final = 14_000
+"""Bits of the largest number that Python writes in decimal (4,300 digits)."""
+
+TOO_DEEP: Final = f"nested deeper than {DEEPEST} levels"
+TOO_MUCH: Final = f"the same data is repeated too often: more than {_MOST_REPEATED:,} values"
+TOO_LONG: Final = "a number of more than 4,300 digits"
+
+
+class TooMuch(ValueError):
+    """Data is beyond a limit; the text says which."""
+
+
+class _Extent(NamedTuple):
+    value: Any  # keeps the identity it is known by
+    size: int
+    height: int
+
+
+class Meter:
+    """Measures data as if it was written out, without doing so: what stands twice is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Extent] = {}
+        self._open: set[int] = set()
+        self._repeated = 0
+
+    def repeat(self, value: Any, depth: int) -> None:
+        """Take note that ``value``, which stands elsewhere, stands ``depth`` levels deep, too. Raises TooMuch."""
+        extent = self._measure(value, depth)
+        self._repeated += extent.size
+        if self._repeated > _MOST_REPEATED:
+            raise TooMuch(TOO_MUCH)
+
+    def check(self, value: Any, depth: int = 0) -> None:
+        """Look at all of ``value``. Raises TooMuch."""
+        self._measure(value, depth)
+
+    def _measure(self, value: Any, depth: int) -> _Extent:
+        if not isinstance(value, (dict, list, tuple, set, frozenset)):
+            check_number(value)
+            return _ONE
+        known = self._known.get(id(value))
+        if known is not None:
+            if depth + known.height > DEEPEST:
+                raise TooMuch(TOO_DEEP)
+            return known
+        if id(value) in self._open:
+            raise TooMuch("data that holds itself")
+        if depth >= DEEPEST:
+            raise TooMuch(TOO_DEEP)
+        self._open.add(id(value))
+        size, height = 1, 0
+        for item in value.values() if isinstance(value, dict) else value:
+            if id(item) in self._known:
+                self.repeat(item, depth + 1)
+            inner = self._measure(item, depth + 1)
+            size, height = size + inner.size, max(height, inner.height)
+        if isinstance(value, dict):
+            for key in value:
+                check_number(key)
+        self._open.remove(id(value))
+        extent = self._known[id(value)] = _Extent(value, size, height + 1)
+        return extent
+
+
+_ONE = _Extent(None, 1, 0)
+
+
+def check_number(value: Any) -> None:
+    """Raise TooMuch for a number that Python cannot write."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        raise TooMuch(TOO_LONG)
+
+
+def check_data(data: Any, path: str) -> None:
+    """Look at what a renderer returned. Raises RenderError that names the file and the ID."""
+    meter = Meter()
+    if not isinstance(data, dict):
+        try:
+            meter.check(data)
+        except TooMuch as error:
+            raise RenderError(str(error), file=path) from None
+        return
+    for key, value in data.items():
+        try:
+            check_number(key)
+            meter.check(value, 1)
+        except TooMuch as error:
+            raise RenderError(f"{error}, in {str(key)[:100]!r}", file=path) from None

@@ -1,0 +1,118 @@
+"""A few lines of a tree cannot make the compiler run out of stack, memory or digits: they are compile errors."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate import CompileError, Settings, StateRuntime
+from asyncstate.errors import ConfigError, RenderError
+from asyncstate.render.limits import DEEPEST, Meter, TooMuch, check_data
+from asyncstate.render.yaml import load_yaml
+
+PY = "#!py\ndef run():\n"
+
+
+def bomb(levels):
+    letters = "abcdefghijklmnop"[:levels]
+    lines = [
+        f"    - {letter}: &{letter} [{', '.join([f'*{before}' if before else 'x'] * 9)}]"
+        for before, letter in zip(["", *letters], letters, strict=False)
+    ]
+    return "\n".join(["x:", "  test.nop:", *lines, ""])
+
+
+FILES = {
+    "flow lists": ("x:\n  test.nop:\n    - a: " + "[" * 1000 + "]" * 1000, 3, "nested deeper than 100 levels"),
+    "100,000 flow lists": ("x: " + "[" * 100_000 + "]" * 100_000, 1, "nested deeper than 100 levels"),
+    "100,000 flow mappings": ("x: " + "{a: " * 100_000 + "}" * 100_000, 1, "nested deeper than 100 levels"),
+    "dashes": ("x:\n  test.nop:\n    - a:\n        " + "- " * 1000 + "y", 4, "nested deeper than 100 levels"),
+    "nothing but dashes": ("- " * 5000 + "y", 1, "nested deeper than 100 levels"),
+    "aliases of aliases": (bomb(12), 9, "the same data is repeated too often: more than 1,000,000 values"),
+    "a number": ("x:\n  test.nop:\n    - a: " + "9" * 5000, 3, "a number of more than 4,300 digits"),
+    "a number in hexadecimal": ("x:\n  test.nop:\n    - a: 0x" + "f" * 4000, 3, "a number of more than 4,300 digits"),
+    "an ID": ("9" * 5000 + ":\n  test.nop: []", 1, "a number of more than 4,300 digits"),
+    "JSON": ('#!json\n{"x": {"test.nop": [{"a": ' + "9" * 5000 + "}]}}", 1, "a number of more than 4,300 digits"),
+    "a list in Python": (PY + "    v = 1\n    for _ in range(1000): v = [v]\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
+                         "nested deeper than 100 levels, in 'x'"),
+    "a list that holds itself": (PY + "    v = []\n    v.append(v)\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
+                                 "data that holds itself, in 'x'"),
+    "an SLS that holds itself": (PY + "    v = {}\n    v['x'] = v\n    return v", 0, "data that holds itself, in 'x'"),
+    "a number in Python": (PY + "    return {'x': {'test.nop': [{'a': 10 ** 5000}]}}", 0,
+                           "a number of more than 4,300 digits, in 'x'"),
+    "a bomb in Python": (PY + "    v = 1\n    for _ in range(40): v = [v] * 9\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
+                         "the same data is repeated too often: more than 1,000,000 values, in 'x'"),
+    "a text in Jinja": ("x:\n  test.nop:\n    - a: {{ 'a' * 10 ** 9 }}", 3, "str * 1000000000 is larger than 10,000,000"),
+    "a text set in Jinja": ("{% set x = 10 ** 9 * 'a' %}", 1, "str * 1000000000 is larger than 10,000,000"),
+    "a list in Jinja": ("x: {{ [1] * 10 ** 9 }}", 1, "list * 1000000000 is larger than 10,000,000"),
+    "a number in Jinja": ("x: {{ 10 ** (10 ** 8) }}", 1, "is too large"),
+    "a width in Jinja": ("x: {{ '%1000000000d' % 1 }}", 1, "a width of 1000000000 is larger than 10,000,000"),
+    "a mark": ("x:\n  test.nop: []\n  __sls__: [1]", 1, "sets '__sls__', which is not formed as a string"),
+    "a mark of an extension": ("x:\n  test.nop: []\nextend:\n  x:\n    __env__: {a: 1}", 0, "sets '__env__', which is not formed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_what_is_too_much_is_a_compile_error_with_its_place(name, tmp_path):
+    text, line, message = FILES[name]
+    (tmp_path / "a.sls").write_text(text + "\n")
+    began = time.process_time()
+    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+        with pytest.raises(CompileError) as caught:
+            await runtime.compile(["a"])
+    issue = caught.value.issues[0]
+    assert message in issue.message
+    assert issue.file == str(tmp_path / "a.sls")
+    if line:
+        assert issue.line == line
+    assert time.process_time() - began < 20
+
+
+async def test_what_people_write_is_within_the_limits(tmp_path):
+    text = bomb(4)
+    deep = "[" * 90 + "]" * 90
+    (tmp_path / "a.sls").write_text(
+        text
+        + f"    - deep: {deep}\n    - n: {10**1000}\n    - t: {{{{ 'ab' * 1000 }}}}\n    - p: {{{{ 2 ** 64 % 7 }}}}\n"
+    )
+    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+        (chunk,) = (await runtime.compile(["a"])).chunks
+    assert chunk.args["t"] == "ab" * 1000
+    assert chunk.args["n"] == 10**1000
+
+
+def test_an_expression_that_is_none():
+    with pytest.raises(ConfigError, match=r"file_ignore_regex: '\[\(' is no regular expression"):
+        StateRuntime(Settings(file_ignore_regex=["[("]))
+
+
+_data = st.recursive(
+    st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+@given(_data)
+def test_plain_trees_pass(data):
+    check_data({"x": data}, "a.sls")
+
+
+@given(st.integers(1, 200))
+def test_the_depth_counts_through_parts_that_are_shared(levels):
+    part = ["x"]
+    for _ in range(49):
+        part = [part]
+    value = part
+    for _ in range(levels):
+        value = [value]
+    meter = Meter()
+    if levels + 50 <= DEEPEST:
+        meter.check([part, value][1])
+    else:
+        with pytest.raises(TooMuch):
+            meter.check([part, value])
+
+
+def test_a_deep_document_is_no_matter_of_the_stack():
+    with pytest.raises(RenderError, match="nested deeper"):
+        load_yaml("- " * 200_000)
