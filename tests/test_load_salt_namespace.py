@@ -231,3 +231,63 @@ def test_systemd_keeps_its_answers_in_the_context():
     assert salt.utils.systemd.has_scope({"salt.utils.systemd.booted": False}) is False
     with pytest.raises(salt.exceptions.SaltInvocationError, match="context must be a dictionary"):
         salt.utils.systemd.booted("x")
+
+
+BACKEND = """
+import salt.utils.pkg
+
+__virtualname__ = "pkg"
+
+
+def __virtual__():
+    return __virtualname__
+
+
+def _note(word):
+    with open(__opts__["cachedir"] + "/said", "a") as file:
+        file.write(word + " ")
+
+
+def refresh_db(**kwargs):
+    _note("refresh")
+    salt.utils.pkg.clear_rtag(__opts__)
+    return True
+
+
+def list_pkgs(versions_as_list=False, purge_desired=False, **kwargs):
+    said = open(__opts__["cachedir"] + "/said").read().split() if __context__.get("any") else []
+    return {} if purge_desired else {name: ["1"] if versions_as_list else "1" for name in said if name != "refresh"}
+
+
+def install(name=None, refresh=False, pkgs=None, **kwargs):
+    __context__["any"] = True
+    if salt.utils.pkg.check_refresh(__opts__, refresh):
+        refresh_db()
+    names = [next(iter(each)) if isinstance(each, dict) else each for each in pkgs or [name]]
+    for each in names:
+        _note(each)
+    return {each: {"old": "", "new": "1"} for each in names}
+"""
+
+
+def test_a_package_manager_written_for_salt_refreshes_once_in_a_run(run_cli, tmp_path):
+    (tmp_path / "_modules").mkdir()
+    (tmp_path / "_modules" / "minepkg.py").write_text(BACKEND)
+    (tmp_path / "tree.sls").write_text("a: pkg.installed\nb: pkg.installed\nc: {pkg.installed: [{refresh: true}]}\n")
+    (tmp_path / "cache").mkdir()
+    done = run_cli("apply", "tree", "--file-root", tmp_path, "--out", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "cache" / "said").read_text().split() == ["refresh", "a", "b", "refresh", "c"]
+
+
+def test_a_refresh_is_due_until_it_was_done(tmp_path):
+    host = PluginTree(tmp_path).host({"cachedir": str(tmp_path)})
+    opts = host.opts
+    with host.enter():
+        assert [salt.utils.pkg.check_refresh(opts, word) for word in (None, False, True)] == [False, False, True]
+        salt.utils.pkg.write_rtag(opts)
+        assert [salt.utils.pkg.check_refresh(opts, word) for word in (None, False, True)] == [True, False, True]
+        salt.utils.pkg.clear_rtag(opts)
+        salt.utils.pkg.clear_rtag(opts)
+        assert not salt.utils.pkg.check_refresh(opts)
+    assert list(tmp_path.iterdir()) == []
