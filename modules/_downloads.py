@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import ssl
-import tempfile
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from asyncstate import dunders
+from asyncstate import dunders, filesystem
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
@@ -88,19 +87,11 @@ def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT)
 
 def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> None:
     """Put what is at ``url`` into the file ``path``, whole or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".asyncstate-")
-    try:
-        with (
-            os.fdopen(descriptor, "wb") as file,
-            _explained(url),
-            opened(url, verify_ssl=verify_ssl, timeout=timeout) as response,
-        ):
+    with filesystem.Replacement(path) as new:
+        with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
             for chunk in _chunks(response):
-                file.write(chunk)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+                new.write(chunk)
+        new.commit(sync=False)
 
 
 def _chunks(response: Any) -> Iterator[bytes]:

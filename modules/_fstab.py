@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ def parse(line: str) -> dict[str, str] | None:
 def entries(config: str) -> dict[str, Any]:
     """Return the entries of a file by mount point, those of one that is taken with ``_`` added; {} without a file."""
     found: dict[str, Any] = {}
-    for fields in filter(None, map(parse, _lines(config) if os.path.isfile(config) else [])):
+    for fields in filter(None, map(parse, _lines(config) if filesystem.is_file(config) else [])):
         name = fields.pop("name")
         while name in found:
             name += "_"
@@ -48,7 +47,7 @@ def put(config: str, entry: dict[str, str], match_on: list[str], *, test: bool, 
 
     What agrees with it in all of ``match_on`` is replaced, unless ``keep`` leaves it as it is.
     """
-    if not os.path.isfile(config):
+    if not filesystem.is_file(config):
         raise CommandExecutionError(f'Bad config file "{config}"')
     status = "new"
 

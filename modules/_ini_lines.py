@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from asyncstate import filesystem
@@ -58,7 +57,7 @@ class IniFile:
     def save(self) -> None:
         """Write the file; without any section it is removed."""
         if not self.sections:
-            os.unlink(self.path)
+            filesystem.remove(self.path)
             return
         parts = ["\n".join(self.header)] if self.header else []
         parts += ["\n".join([f"[{name}]", *lines]) for name, lines in self.sections.items()]

@@ -6,6 +6,7 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import InvocationError
 
@@ -78,12 +79,12 @@ def remove(folders: list[str], repo: str) -> str:
 def downloaded(top: str) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the package files below ``top`` by package and version."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for folder, _, files in os.walk(top):
+    for folder, _, files in filesystem.walk(top):
         for name in sorted(files):
             if name.endswith(".rpm"):
                 path = os.path.join(folder, name)
                 about = __salt__["lowpkg.bin_pkg_info"](path)
-                status = os.stat(path)
+                status = filesystem.stat(path)
                 found.setdefault(about["name"], {})[about["version"]] = {
                     "path": path,
                     "size": status.st_size,
@@ -97,8 +98,8 @@ def _paths(folders: Iterable[str]) -> list[str]:
     return [
         os.path.join(folder, name)
         for folder in folders
-        if os.path.isdir(folder)
-        for name in sorted(os.listdir(folder))
+        if filesystem.is_directory(folder)
+        for name in sorted(filesystem.listdir(folder))
         if name.endswith(".repo")
     ]
 

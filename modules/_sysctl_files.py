@@ -47,9 +47,9 @@ def _write(config: str, lines: list[str], name: str, value: Any) -> None:
     changed = [entry if _setting(line)[0] == name else line for line in lines]
     if entry not in changed:
         changed.append(entry)
-    header = "" if os.path.isfile(config) else _HEADER
+    header = "" if filesystem.is_file(config) else _HEADER
     try:
-        os.makedirs(os.path.dirname(config) or ".", exist_ok=True)
+        filesystem.makedirs(os.path.dirname(config) or ".", exist_ok=True)
         filesystem.replace_text(config, header + "".join(f"{line}\n" for line in changed))
     except OSError as error:
         raise CommandExecutionError(f"Could not write to file: {config}: {error.strerror}") from error

@@ -10,13 +10,12 @@ import fnmatch
 import hashlib
 import logging
 import os
-import shutil
-import tempfile
+import stat
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from asyncstate import dunders
+from asyncstate import dunders, filesystem
 from asyncstate.dunders import __context__, __opts__
 from asyncstate.errors import CommandExecutionError
 
@@ -80,7 +79,7 @@ def cache_master(saltenv: str | None = None) -> list[str]:
 
 def cache_local_file(path: str) -> str:
     """Return ``path`` if it exists: a local file needs no copy."""
-    return path if os.path.exists(path) else ""
+    return path if filesystem.exists(path) else ""
 
 
 def cache_dest(url: str, saltenv: str | None = None) -> str:
@@ -98,7 +97,7 @@ def is_cached(path: str, saltenv: str | None = None) -> str:
     if urlsplit(path).scheme in _LOCAL:
         return ""
     found = cache_dest(path, saltenv)
-    return found if os.path.exists(found) else ""
+    return found if filesystem.exists(found) else ""
 
 
 def get_file(
@@ -126,7 +125,9 @@ def get_file(
         return ""
     if not dest:
         return found
-    target = os.path.join(dest, os.path.basename(source)) if os.path.isdir(dest) or dest.endswith("/") else dest
+    target = (
+        os.path.join(dest, os.path.basename(source)) if filesystem.is_directory(dest) or dest.endswith("/") else dest
+    )
     if not _make_parent(target, makedirs=makedirs):
         return False
     return target if _copy(found, target) else ""
@@ -209,7 +210,7 @@ def get_template(
     """
     env = _env(saltenv)
     found = cache_file(path, env)
-    if not found or not os.path.isfile(found):
+    if not found or not filesystem.is_file(found):
         return ""
     variables = {key: value for key, value in kwargs.items() if key not in {"context", "env"}}
     variables.update(kwargs.get("context") or {})
@@ -252,7 +253,7 @@ def list_master_symlinks(saltenv: str | None = None, prefix: str = "") -> dict[s
 def list_minion(saltenv: str | None = None) -> list[str]:
     """Return all files that are in the cache."""
     root = os.path.join(__opts__["cachedir"], "extrn_files", _env(saltenv))
-    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return sorted(os.path.join(folder, name) for folder, _, names in filesystem.walk(root) for name in names)
 
 
 def hash_file(path: str, saltenv: str | None = None) -> Any:
@@ -261,7 +262,7 @@ def hash_file(path: str, saltenv: str | None = None) -> Any:
     if not found:
         return "" if path.startswith(_SCHEME) else {}
     kind = __opts__.get("hash_type") or "sha256"
-    with open(found, "rb") as file:
+    with filesystem.open_read(found) as file:
         return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
 
 
@@ -270,7 +271,7 @@ def stat_file(path: str, saltenv: str | None = None, octal: bool = True) -> Any:
     found = _existing(path, _env(saltenv))
     if not found:
         return None
-    mode = os.stat(found).st_mode
+    mode = filesystem.stat(found).st_mode
     return oct(mode)[-4:] if octal else mode
 
 
@@ -294,7 +295,7 @@ def _existing(path: str, saltenv: str) -> str:
     if path.startswith(_SCHEME):
         name, env = _split(path, saltenv)
         return _client().find(name, env) or ""
-    return path if os.path.isfile(path) else ""
+    return path if filesystem.is_file(path) else ""
 
 
 def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool = True) -> str | bool:
@@ -316,11 +317,11 @@ def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl:
 def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_ssl: bool) -> str:
     key = f"cp.cache_file_|-{url}_|-{saltenv}"
     known = __context__.get(key)
-    if known and os.path.isfile(known):
+    if known and filesystem.is_file(known):
         return str(known)
     path = _downloads.extern_path(url, saltenv, __opts__["cachedir"])
     if not _has_hash(path, source_hash):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        filesystem.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         _fetch(url, path, verify_ssl=verify_ssl)
     __context__[key] = path
     return path
@@ -344,9 +345,9 @@ def _timeout() -> float:
 def _has_hash(path: str, source_hash: str | None) -> bool:
     wanted = (source_hash or "").rpartition("=")[2].lower()
     kinds = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
-    if len(wanted) not in kinds or not os.path.isfile(path):
+    if len(wanted) not in kinds or not filesystem.is_file(path):
         return False
-    with open(path, "rb") as file:
+    with filesystem.open_read(path) as file:
         return hashlib.file_digest(file, kinds[len(wanted)]).hexdigest() == wanted
 
 
@@ -358,38 +359,30 @@ def _render(source: str | Path, template: str, variables: dict[str, Any], salten
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    return filesystem.read_bytes(path).decode()
 
 
 def _make_parent(path: str, *, makedirs: bool) -> bool:
     folder = os.path.dirname(path) or "."
-    if os.path.isdir(folder):
+    if filesystem.is_directory(folder):
         return True
     if makedirs:
-        os.makedirs(folder)
+        filesystem.makedirs(folder)
     return makedirs
 
 
 def _copy(source: str, target: str) -> bool:
-    with open(source, "rb") as file:
-        _replace(target, file.read())
-    shutil.copymode(source, target)
+    with filesystem.Replacement(target) as new:
+        new.copy_from(source)
+        new.give(filesystem.Access(mode=stat.S_IMODE(filesystem.stat(source).st_mode)))
+        new.commit(sync=filesystem.lexists(target))
     return True
 
 
 def _replace(path: str, data: bytes) -> None:
     """Put ``data`` under ``path`` in one step; a file that is there keeps its mode."""
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".asyncstate-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        if os.path.isfile(path):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    is_new = not filesystem.lexists(path)
+    filesystem.replace_content(path, data, access=filesystem.Access(mode=0o600) if is_new else filesystem.KEEP)
 
 
 def _under(prefix: str, names: list[str]) -> list[str]:

@@ -110,7 +110,7 @@ def _path() -> str:
 def _store(data: dict[str, Any]) -> None:
     try:
         text = json.dumps(data)
-        os.makedirs(__opts__["cachedir"], exist_ok=True)
+        filesystem.makedirs(__opts__["cachedir"], exist_ok=True)
         filesystem.replace_text(_path(), text)
     except (OSError, TypeError, ValueError) as error:
         raise CommandExecutionError(f"Cannot write {_path()}: {error}") from error

@@ -209,7 +209,7 @@ def _put_into_list(items: list[Any], step: str, value: Any) -> None:
 
 def _grains_file() -> str:
     beside = os.path.join(os.path.dirname(__opts__.get("conf_file") or _SYSTEM_GRAINS), "grains")
-    if not os.path.isfile(beside) and os.path.isfile(_SYSTEM_GRAINS):
+    if not filesystem.is_file(beside) and filesystem.is_file(_SYSTEM_GRAINS):
         return _SYSTEM_GRAINS
     return beside
 
@@ -218,7 +218,7 @@ def _read(path: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415 - only who writes grains needs it
 
     try:
-        with open(path, "rb") as file:
+        with filesystem.open_read(path) as file:
             stored = yaml.safe_load(file)
     except FileNotFoundError:
         return {}
@@ -232,7 +232,7 @@ def _write(path: str, stored: dict[str, Any]) -> None:
 
     try:
         text = yaml.safe_dump(_merging.plain(stored), default_flow_style=False, allow_unicode=True)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        filesystem.makedirs(os.path.dirname(path), exist_ok=True)
         filesystem.replace_text(path, text)
     except (OSError, yaml.YAMLError) as error:
         raise CommandExecutionError(f"Unable to write to grains file at {path}: {error}") from error

@@ -6,9 +6,9 @@ import base64
 import binascii
 import hashlib
 import hmac
-import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -41,12 +41,12 @@ def digest(instr: Any, checksum: str = "md5") -> str:
 
 def digest_file(infile: str, checksum: str = "md5") -> str:
     """Return the checksum of a file. CommandExecutionError if it is not there."""
-    if not os.path.isfile(infile):
+    if not filesystem.is_file(infile):
         raise CommandExecutionError(f"File path '{infile}' not found.")
     if checksum not in _CHECKSUMS:
         raise CommandExecutionError(f"Hash func '{checksum}' is not supported.")
     found = hashlib.new(checksum, usedforsecurity=False)
-    with open(infile, "rb") as stream:
+    with filesystem.open_read(infile) as stream:
         while chunk := stream.read(_CHUNK):
             found.update(chunk)
     return found.hexdigest()
@@ -96,8 +96,7 @@ def _decoded(instr: Any) -> bytes:
 
 def base64_encodefile(fname: str) -> str:
     """Return what a file holds in base64, in lines of 76 characters."""
-    with open(fname, "rb") as stream:
-        return base64.encodebytes(stream.read()).decode()
+    return base64.encodebytes(filesystem.read_bytes(fname)).decode()
 
 
 def base64_decodefile(instr: Any, outfile: str) -> bool:

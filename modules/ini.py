@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +96,11 @@ def _edit(
 
 def _read(path: str, encoding: str | None) -> str | None:
     try:
-        with open(path, encoding=encoding or "utf-8", errors=None if encoding else "surrogateescape") as file:
-            return file.read()
+        with (
+            filesystem.open_read(path) as file,
+            io.TextIOWrapper(file, encoding or "utf-8", errors=None if encoding else "surrogateescape") as text,
+        ):
+            return text.read()
     except FileNotFoundError:
         return None
     except (OSError, LookupError, UnicodeError) as error:

@@ -33,7 +33,7 @@ def available() -> list[str]:
     """Return the names of all modules of the running kernel, built in or not, sorted."""
     folder = os.path.join(_LIBRARY, os.uname().release)
     names = [os.path.basename(line)[: -len(".ko")] for line in _lines(os.path.join(folder, "modules.builtin"))]
-    for _, _, files in os.walk(folder):
+    for _, _, files in filesystem.walk(folder):
         names += [name[: name.index(".ko")].replace("-", "_") for name in files if ".ko" in name]
     return sorted(names)
 
@@ -138,7 +138,7 @@ def _lines(path: str) -> Iterator[str]:
 def _write(lines: list[str]) -> None:
     path = _config()
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        filesystem.makedirs(os.path.dirname(path), exist_ok=True)
         text = "".join(f"{line}\n" for line in lines)
         filesystem.replace_content(filesystem.resolved(path), text.encode("utf-8", "surrogateescape"))
     except OSError as error:

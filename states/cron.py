@@ -6,6 +6,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -120,7 +121,7 @@ def file(
     except (AsyncStateError, OSError) as error:
         return {**row, "result": False, "changes": {}, "comment": f"Unable to manage file: {error}"}
     finally:
-        os.unlink(path)
+        filesystem.remove(path)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

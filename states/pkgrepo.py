@@ -10,6 +10,7 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RunCancelled
 
@@ -218,7 +219,7 @@ def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]
 def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
     """Return the lines ``clean_file`` would remove."""
     path = kwargs.get("file")
-    if not kwargs.get("clean_file") or not path or path.endswith(".sources") or not os.path.isfile(path):
+    if not kwargs.get("clean_file") or not path or path.endswith(".sources") or not filesystem.is_file(path):
         return []
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file]

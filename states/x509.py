@@ -9,6 +9,7 @@ import base64
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __low__, __opts__, __pillar__, __salt__, __states__
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -62,7 +63,7 @@ def private_key_managed(
     kind = {"algo": algo, "keysize": keysize, "passphrase": passphrase, "encoding": encoding}
 
     def check(path: str) -> dict[str, Any]:
-        if new and os.path.isfile(path):
+        if new and filesystem.is_file(path):
             return {"replaced": name}
         changes: dict[str, Any] = __salt__["x509.check_private_key"](path, overwrite=overwrite, **kind)
         return changes
@@ -244,7 +245,7 @@ def crl_managed(
     def make(path: str, changes: dict[str, Any]) -> str:
         if set(changes) <= _FORM:
             return str(__salt__["x509.encode_crl"](path, encoding))
-        previous = path if os.path.isfile(path) else None
+        previous = path if filesystem.is_file(path) else None
         return str(__salt__["x509.create_crl"](previous=previous, **given))
 
     return _managed(name, "certificate revocation list", files, rest, encoding, check, make)
@@ -320,8 +321,8 @@ def _managed(
             return {**row, "result": False, "comment": "Problem while testing file.managed changes, see its output"}
         if "is not present and is not set for creation" in foretold["comment"]:
             return row
-        path = os.path.realpath(name) if files.get("follow_symlinks", True) else name
-        there = os.path.isfile(path) and not (path == name and os.path.islink(name))
+        path = filesystem.resolved(name) if files.get("follow_symlinks", True) else name
+        there = filesystem.is_file(path) and not (path == name and filesystem.is_link(name))
         changes = _named(check(path), path, name) if there or is_key else {"created": name}
         if not changes and foretold["result"] and not foretold["changes"]:
             return row

@@ -14,7 +14,7 @@ from . import openat2, place, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from io import BufferedReader
 
 READ_LIMIT = 1 << 28
 """Bytes of the largest file that is read as a whole."""
@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 
-def open_read(path: str) -> BinaryIO:
+def open_read(path: str) -> BufferedReader:
     """Open a regular file for reading. OSError as from ``open``; PathRefused for a pipe, a device or a planted link."""
     return os.fdopen(read_descriptor(path), "rb")
 

@@ -19,6 +19,7 @@ import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -300,9 +301,9 @@ def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: st
                 return False
         else:
             path = __salt__["cp.cache_file"](source, saltenv)
-            if not path or not os.path.isfile(path):
+            if not path or not filesystem.is_file(path):
                 return False
-        with open(path, "rb") as fetched:
+        with filesystem.open_read(path) as fetched:
             shutil.copyfileobj(fetched, file)
     return True
 

@@ -99,9 +99,10 @@ def apply_template_on_contents(contents: str, template: str, context: Any, defau
         return {"result": False, "comment": str(error)}
 
 
-def render_source(path: str, template: str, context: dict[str, Any], saltenv: str) -> str:
-    """Render a file; RenderError carries Salt's text."""
-    return _render(Path(path), template, context, saltenv)
+def render_source(path: str, template: str, context: dict[str, Any], saltenv: str, *, is_local: bool) -> str:
+    """Render a file; RenderError carries Salt's text. A local one is read here: others may own its folder."""
+    source = filesystem.read_bytes(path).decode() if is_local else Path(path)
+    return _render(source, template, context, saltenv)
 
 
 def _render(source: str | Path, template: str, context: dict[str, Any], saltenv: str) -> str:
@@ -212,7 +213,9 @@ def get_managed(
         return path, expected, ""
     variables = {"name": name, "source": source, "user": user, "group": group, "mode": mode, "attrs": attrs, **kwargs}
     try:
-        text = render_source(path, template, {**variables, **(defaults or {}), **(context or {})}, saltenv)
+        is_local = not remote and not source.startswith("salt://")
+        names = {**variables, **(defaults or {}), **(context or {})}
+        text = render_source(path, template, names, saltenv, is_local=is_local)
     except AsyncStateError as error:
         return path, {}, str(error)
     except UnicodeDecodeError:

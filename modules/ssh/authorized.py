@@ -11,6 +11,7 @@ import shutil
 import threading
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -98,7 +99,7 @@ def set_auth_key(
         if status == "update":
             _user_files.write(path, _edited(text or "", key, str(line)), account)
             return "replace"
-        if path.startswith(account["home"]) and not os.path.isdir(account["home"]):
+        if path.startswith(account["home"]) and not filesystem.is_directory(account["home"]):
             return "fail"
         old = text or ""
         _user_files.write(path, f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}{line}", account)

@@ -8,6 +8,7 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -23,7 +24,7 @@ def host_keys(keydir: str | None = None, private: bool = True, certs: bool = Tru
     folder = keydir or "/etc/ssh"
     found = {}
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(filesystem.listdir(folder))
     except OSError as error:
         raise CommandExecutionError(f"Cannot read {folder}: {error.strerror}") from error
     for name in names:

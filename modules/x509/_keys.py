@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from . import _sources
@@ -83,7 +83,7 @@ def check_private_key(
     checked_encoding(encoding)
     changes: dict[str, Any] = {}
     created = {"created": path}
-    if not os.path.isfile(path):
+    if not filesystem.is_file(path):
         return created
     try:
         try:

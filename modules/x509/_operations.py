@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -372,7 +373,7 @@ def _told_name(name: x509.Name) -> dict[str, Any]:
 
 
 def _about(certificate: Any) -> dict[str, Any]:
-    path = {"path": certificate} if isinstance(certificate, str) and os.path.isfile(certificate) else {}
+    path = {"path": certificate} if isinstance(certificate, str) and filesystem.is_file(certificate) else {}
     subject = _told_name(_sources.certificate(certificate).subject)
     return {**path, "cn": subject["CN"]} if "CN" in subject else path
 

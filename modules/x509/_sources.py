@@ -12,6 +12,7 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
+from asyncstate import filesystem
 from asyncstate.errors import InvocationError
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ def content(source: Any) -> bytes:
     if isinstance(source, bytes):
         return source
     text = str(source) if source is not None else ""
-    if os.path.isabs(text) and os.path.isfile(text):
+    if os.path.isabs(text) and filesystem.is_file(text):
         try:
-            with open(text, "rb") as file:
-                return file.read()
+            return filesystem.read_bytes(text)
         except OSError as error:
             raise InvocationError(f"Could not read {text}: {error.strerror}") from error
     if _BEGIN.decode() in text:

@@ -111,10 +111,9 @@ class ArchiveSource:
             raise Refusal(f'Invalid source "{chosen}"')
         parts = urlsplit(chosen)
         self.is_local = parts.scheme in {"", "file"}
-        self.source = (
-            os.path.realpath(os.path.expanduser(parts.path if parts.scheme else chosen)) if self.is_local else chosen
-        )
-        if self.is_local and not filesystem.is_file(self.source):
+        local = os.path.expanduser(parts.path if parts.scheme else chosen)
+        self.source = os.path.realpath(local) if self.is_local else chosen
+        if self.is_local and not filesystem.is_file(local):
             raise Refusal(f"Source file '{self.source}' does not exist")
 
     def choose_format(self, given: str | None, options: Any, password: Any, use_cmd_unzip: bool | None) -> None:
