@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import re
 import shlex
+from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
@@ -31,12 +31,10 @@ def forms(secret: str) -> set[str]:
 
     All have at least four characters. What consists of asterisks alone is no secret: masks do.
     """
-    found: set[str] = set()
-    for text in _parts(secret):
-        if len(text) >= TELLING:
-            found.add(text)
-            found.update(form for form in _encodings(text) if len(form) >= TELLING)
-    return {form for form in found if form.strip("*")}
+    found = {text for text in _parts(secret) if len(text) >= TELLING}
+    for text in tuple(found):
+        found.update(_encodings(text))
+    return {form for form in found if len(form) >= TELLING and form.strip("*")}
 
 
 def _parts(secret: str) -> Iterator[str]:
@@ -64,12 +62,14 @@ def _encodings(text: str) -> Iterator[str]:
         yield html.escape(text)
         yield html.escape(text, quote=False)
     if not _UNRESERVED.fullmatch(text):
-        yield quote(raw)
         yield quote(raw, safe="")
-        yield quote_plus(raw)
-    for shift, foreign in enumerate((0, 2, 3)):
-        # Base64 takes three bytes at a time: what stands before decides which of three texts a secret becomes.
-        encoded = base64.b64encode(b"\0" * shift + raw).rstrip(b"=")
-        own = encoded[foreign : len(encoded) - (1 if (shift + len(raw)) % 3 else 0)].decode()
-        if len(own) >= _TELLING_BASE64:
-            yield own
+        if "/" in text:
+            yield quote(raw)
+        if " " in text:
+            yield quote_plus(raw)
+    # Base64 has a letter for every six bits: where a secret begins decides which of three texts it becomes, and the
+    # letters at its ends, which have bits of its neighbours, too, are left out.
+    if 8 * len(raw) >= 6 * _TELLING_BASE64 + 10:
+        for shift in range(3):
+            encoded = b2a_base64(bytes(shift) + raw, newline=False)
+            yield encoded[(8 * shift + 5) // 6 : 8 * (shift + len(raw)) // 6].decode()

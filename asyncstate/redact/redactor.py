@@ -53,15 +53,14 @@ class Redactor:
 
     def _learn(self, secrets: Iterable[str]) -> None:
         for secret in secrets:
-            if secret.strip() and len(secret.strip()) < TELLING:
+            if 0 < len(secret.strip()) < TELLING:
                 self._short.add(secret.strip())
-            for form in forms(secret):
-                if form not in self._telling:
-                    self._telling.add(form)
-                    start = (form[0], form[1], form[2], form[3])
-                    known = self._lengths.get(start, ())
-                    if len(form) not in known:
-                        self._lengths[start] = tuple(sorted((*known, len(form)), reverse=True))
+            new = forms(secret) - self._telling
+            self._telling |= new
+            for form in new:
+                known = self._lengths.setdefault((form[0], form[1], form[2], form[3]), (len(form),))
+                if len(form) not in known:
+                    self._lengths[form[0], form[1], form[2], form[3]] = tuple(sorted((*known, len(form)), reverse=True))
 
     def knowing(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that hides ``secrets``, too."""
