@@ -26,11 +26,16 @@ sed -e '/^-----/d' -e '/^$/d' | base64 -d
 
 PROBE = """
 import logging
+import threading
 log = logging.getLogger(__name__)
 
 def fail(name, text):
     log.warning("about to fail with %s", text)
     raise ValueError(f"it is {text!r}")
+
+def slow(name, text):
+    threading.Event().wait(0.3)
+    raise ValueError(text)
 
 def tell(name, text):
     log.debug("told %s", text)
@@ -120,6 +125,15 @@ quiet-mistake:
   probe.fail:
     - texts: told-to-nobody-7
     - no_log: true
+quiet-late:
+  probe.slow:
+    - text: told-to-nobody-7
+    - timeout: 0.05
+    - no_log: true
+late:
+  probe.slow:
+    - text: "{{ pillar['password'] }}"
+    - timeout: 0.05
 refers:
   test.nop:
     - require: [{probe: told-to-nobody-7}]

@@ -79,6 +79,12 @@ def test_a_module_without_mod_aggregate_has_no_groups_and_is_asked_once():
     assert states.asked == ["pkg.mod_aggregate"]
 
 
+def test_what_says_no_log_is_in_no_row_of_another():
+    compiled = aggregated("a: pkg.installed\nb: {pkg.installed: [{no_log: true}]}\nc: pkg.installed\n")
+    assert groups(compiled) == [["a", "c"]]
+    assert compiled.not_aggregated == {1: "it says no_log: the row of a common call would name it"}
+
+
 def test_a_states_own_word_decides():
     tree = "a: pkg.installed\nb: {pkg.installed: [{aggregate: false}]}\nc: {pkg.installed: [{aggregate: [gem]}]}\nd: pkg.installed\n"
     compiled = aggregated(tree)

@@ -271,3 +271,27 @@ async def test_a_thread_that_cannot_be_started_is_an_error_with_words(workers, m
     monkeypatch.undo()
     assert await workers.run(int) == 0
     assert workers.started == 1
+
+
+async def test_what_nobody_waits_for_is_logged_in_the_context_of_its_call(workers, monkeypatch):
+    began, go_on = threading.Event(), threading.Event()
+    seen = []
+    monkeypatch.setattr("asyncstate.load.threads.log.debug", lambda *_args, **_more: seen.append(variable.get()))
+
+    def fails():
+        began.set()
+        go_on.wait(40)
+        raise ValueError("no")
+
+    async def call():
+        variable.set("of the call")
+        await workers.run(fails)
+
+    task = asyncio.create_task(call())
+    await until(began.is_set)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    go_on.set()
+    await until(lambda: seen)
+    assert seen == ["of the call"]

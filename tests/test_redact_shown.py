@@ -1,5 +1,7 @@
 import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate.errors import Issue
@@ -16,6 +18,7 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.plan import BrokenListener
 from asyncstate.model.result import RunReport
+from asyncstate.model.tag import parse_tag
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -185,3 +188,27 @@ def test_listeners_are_told_of_like_their_states():
     assert [shown.tag(node.label) for node in plan.listeners] == tags
     assert [node.label for node in shown.plan.listeners] == tags
     assert shown.row(plan.listeners[1].label, row("told to nobody"))["name"] == MASK
+
+
+WORDS = st.lists(st.sampled_from(["hunter2", "s3cret", "a", "**********", " (1)", " (2)", " "]), min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS, st.booleans()), min_size=1, max_size=6))
+@example([(["hunter2"], ["a"], False), (["s3cret"], ["a"], False), (["**********"], ["a", " (1)"], False)])
+def test_tags_hide_secrets_and_stay_as_different_as_they_were(states):
+    builder, ids = PlanBuilder(), set()
+    for id_, name, no_log in states:
+        if "".join(id_) not in ids:
+            ids.add("".join(id_))
+            builder.chunk("".join(id_), name="".join(name), args={"no_log": True} if no_log else {})
+    plan = builder.build()
+    shown = ShownPlan(plan, Secrets(["hunter2", "s3cret"]))
+    tags = [shown.tag(chunk.tag) for chunk in plan.chunks]
+    assert len(set(tags)) == len({chunk.tag for chunk in plan.chunks})
+    assert not [tag for tag in tags if "hunter2" in tag or "s3cret" in tag]
+    assert [chunk.tag for chunk in shown.plan.chunks] == tags
+    for chunk, tag in zip(plan.chunks, tags, strict=True):
+        if chunk.args.get("no_log") and chunk.name != chunk.id:
+            assert parse_tag(tag).name.startswith(MASK)
+    report = shown.report(RunReport({chunk.tag: row() for chunk in plan.chunks}))
+    assert list(report.rows) == list(dict.fromkeys(tags))

@@ -91,7 +91,9 @@ def _eligible(
                 opened.add(module)
         else:
             wanted = module in opened or _wants(option, draft)
-        if wanted and has_mod_aggregate(module):
+        if wanted and draft.args.get("no_log"):
+            refused[node] = "it says no_log: the row of a common call would name it"
+        elif wanted and has_mod_aggregate(module):
             found.setdefault(module, []).append(node)
         elif wanted and (option is not True or "aggregate" in draft.args):
             refused[node] = f"{module} states cannot be aggregated: the module has no mod_aggregate"

@@ -158,7 +158,7 @@ class _Worker(threading.Thread):
             error = deliverable(raised)
         self.future = None
         self._idle_list.append(self)
-        outlet.deliver(future, result, error)
+        outlet.deliver(future, result, error, context)
 
 
 class _Outlet:
@@ -166,7 +166,7 @@ class _Outlet:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
+        self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None, Context]] = deque()
         self._expected: dict[asyncio.Future[Any], asyncio.Future[None]] = {}
         self._awake = False
 
@@ -176,9 +176,9 @@ class _Outlet:
         self._expected[future] = expected
         return expected
 
-    def deliver(self, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    def deliver(self, future: asyncio.Future[Any], result: Any, error: BaseException | None, context: Context) -> None:
         """Hand over one result, from a worker thread. Dropped when the loop is closed: nobody waits any more."""
-        self._finished.append((future, result, error))
+        self._finished.append((future, result, error, context))
         if self._awake:
             return
         self._awake = True
@@ -191,13 +191,14 @@ class _Outlet:
     def _drain(self) -> None:
         self._awake = False
         while self._finished:
-            future, result, error = self._finished.popleft()
+            future, result, error, context = self._finished.popleft()
             if future.done():
                 expected = self._expected.pop(future, None)
                 if expected is not None and not expected.done():
                     expected.set_result(None)
                 if error is not None and not isinstance(error, RunCancelled):
-                    log.debug("a function that nobody waits for any more failed", exc_info=error)
+                    # In the context of its call, which knows what the log may show of it.
+                    context.run(log.debug, "a function that nobody waits for any more failed", exc_info=error)
             elif error is not None:
                 future.set_exception(error)
             else:

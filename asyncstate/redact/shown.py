@@ -78,12 +78,15 @@ class ShownPlan:
         alike: dict[str, list[str]] = {}
         for tag, shown in self._chunks.items():
             alike.setdefault(shown.tag, []).append(tag)
-        for tags in alike.values():
-            if len(tags) > 1:
-                for tag in tags:
-                    shown = self._chunks[tag]
-                    name = f"{shown.name} ({shown.index + 1})"
-                    self._chunks[tag] = msgspec.structs.replace(shown, name=name)
+        taken = set(alike)
+        for tag in (tag for tags in alike.values() if len(tags) > 1 for tag in tags):
+            shown = self._chunks[tag]
+            name = shown.name
+            while shown.tag in taken:
+                name = f"{name} ({shown.index + 1})"
+                shown = msgspec.structs.replace(shown, name=name)
+            taken.add(shown.tag)
+            self._chunks[tag] = shown
 
     def hush(self, tag: str, id_: str) -> None:
         """Let ``no_log`` hide what is told of ``tag``, which is no state of the plan but comes of the state ``id_``."""
