@@ -29,7 +29,7 @@ from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
-from asyncstate.sources.fileclient import LocalFileClient, SlsFile
+from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
@@ -163,11 +163,13 @@ class StateRuntime:
         saltenv: str | None = None,
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
     ) -> Plan:
-        """Do what `compile` does, in the calling thread."""
+        """Do what `compile` does, in the calling thread; ``texts`` stand in for files, by their path."""
         self._need_a_tree()
+        client = OtherTexts(self.file_client, texts) if texts else self.file_client
         with self._discreet(), self.host.enter():
-            return self._compiler().plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+            return self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
 
     def _need_a_tree(self) -> None:
         """Raise CompileError where there is no folder to look for SLS files in."""
@@ -215,14 +217,15 @@ class StateRuntime:
         with self._discreet():
             return self._compiler().top_matches()
 
-    def _compiler(self) -> Compiler:
+    def _compiler(self, client: FileClient | None = None) -> Compiler:
+        client = client or self.file_client
         opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar
         rendered: set[str] = set()
         templates_pillar = independent(pillar)  # what a template does to it, other templates see, but no plugin
         return Compiler(
             opts=opts,
-            file_client=self.file_client,
-            render=lambda file, extra: self._render(file, extra, self.file_client, rendered, templates_pillar),
+            file_client=client,
+            render=lambda file, extra: self._render(file, extra, client, rendered, templates_pillar),
             states=self.host.loaders["states"],
             functions=self.host.loaders["states"],
             matcher=Matcher(opts, grains, pillar),

@@ -136,3 +136,31 @@ def test_a_setting_and_comments_silence_rules_for_every_command(run, tmp_path, m
     assert run("apply", "wrong", "--test").stderr == ""
     monkeypatch.setenv("ASYNCSTATE_IGNORE_RULES", "[requisite-wrod]")
     assert "Did you mean 'requisite-word'?" in run("check", "wrong").stderr
+
+
+def test_what_the_diff_leaves_is_described_once_for_each_place(run, tmp_path):
+    (tmp_path / "salt/loop.sls").write_text(
+        f"dir:\n  file.directory:\n    - name: {tmp_path}/out\n"
+        f"{{% for n in [1, 2] %}}\nf{{{{ n }}}}:\n  file.managed:\n    - name: {tmp_path}/out/{{{{ n }}}}\n{{% endfor %}}\n"
+    )
+    done = run("lint", "loop", "--fix-diff")
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"{tmp_path}/salt/loop.sls:6: if 'f1' needs it, write - require: [{{file: dir}}] by hand; ")
+    assert line.endswith("(and 1 more declared in this line)")
+
+
+def test_a_diff_with_which_an_sls_would_not_compile_is_not_printed(run, tmp_path):
+    """Another SLS takes this one as data, and counts the arguments in it."""
+    (tmp_path / "salt/counted.sls").write_text(
+        f"dir:\n  file.directory:\n    - name: {tmp_path}/out\nf:\n  file.managed:\n    - name: {tmp_path}/out/f\n"
+    )
+    (tmp_path / "salt/counts.sls").write_text(
+        "{% import_yaml 'counted.sls' as own %}\ninclude: [counted]\n{{ own.f['file.managed'] | length }}:\n  test.nop: []\n".replace(
+            "{{", "n{{"
+        )
+    )
+    assert "+      - file: dir\n" in run("lint", "counted", "--fix-diff").stdout
+    done = run("lint", "counts", "--fix-diff")
+    assert done.stdout == ""
+    assert "with it the tree would not compile as it does: other states come out" in done.stderr

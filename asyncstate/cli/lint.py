@@ -10,18 +10,23 @@ import click
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
+from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES, Silenced
 from asyncstate.nearest import nearest
 from asyncstate.redact.redactor import MASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.lint import Finding
+    from asyncstate.report.requisite_patch import ByHand
     from asyncstate.runtime import StateRuntime
+
+_ORDERS = frozenset({"footprint-order", "definition-order"})
 
 
 def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
@@ -115,7 +120,7 @@ def command(
         wanted = (select_rules or RULES.keys()) - unwanted
         findings = list(_wanted(lint(plan, _places(settings, unused)), wanted))
         if fix_diff:
-            _fix(console, runtime, plan, findings)
+            _fix(console, _Trial(runtime, selection, plan), plan, findings)
             return 2 if strict and findings else 0
     shown = one_for_each_place(findings)
     if console.out == "human":
@@ -156,12 +161,60 @@ def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _fix(console: Console, runtime: StateRuntime, plan: Plan, findings: list[Finding]) -> None:
+class _Trial:
+    """Compiles a tree once more with other texts of some files, and says what is amiss then."""
+
+    def __init__(self, runtime: StateRuntime, selection: Selection, plan: Plan) -> None:
+        self._runtime = runtime
+        self._selection = selection
+        self._plan = plan
+        self._alone: dict[str, bool] = {}
+
+    def objection(self, texts: Mapping[str, str]) -> str:
+        """Return what keeps the tree, or one of the SLS by itself, from compiling to the same states."""
+        selection = self._selection
+        try:
+            changed = self._runtime.compile_sync(
+                selection.sls,
+                saltenv=selection.saltenv,
+                exclude=selection.exclude,
+                ids=selection.ids,
+                texts=texts,
+            )
+        except CompileError as error:
+            return error.issues[0].message.partition("\n")[0]
+        if {chunk.tag for chunk in changed.chunks} != {chunk.tag for chunk in self._plan.chunks}:
+            return "other states come out"
+        for sls, env in dict.fromkeys((chunk.sls, chunk.env) for chunk in self._plan.chunks if chunk.file in texts):
+            if self._alone.setdefault(sls, self._compiles(sls, env, None)) and not self._compiles(sls, env, texts):
+                return f"SLS '{sls}' would not compile by itself"
+        return ""
+
+    def _compiles(self, sls: str, env: str, texts: Mapping[str, str] | None) -> bool:
+        try:
+            self._runtime.compile_sync([sls], saltenv=env, texts=texts)
+        except CompileError:
+            return False
+        return True
+
+
+def _fix(console: Console, trial: _Trial, plan: Plan, findings: list[Finding]) -> None:
     from asyncstate.report.requisite_patch import requisite_patch
 
-    del runtime
     nameable = [finding for finding in findings if finding.missing < 0 or MASK not in plan.chunks[finding.missing].id]
-    diff, left = requisite_patch(plan, nameable, lambda path: Path(path).read_text(encoding="utf-8"))
-    left += [finding for finding in findings if finding not in nameable]
+    diff, left = requisite_patch(plan, nameable, _text_of, trial.objection)
     console.write(diff)
-    console.say(*(f"{finding.file}:{finding.line}: to be written by hand: {finding.message}" for finding in left))
+    by_place: dict[tuple[str, int], list[ByHand]] = {}
+    for by_hand in left:
+        by_place.setdefault((by_hand.finding.file, by_hand.finding.line), []).append(by_hand)
+    for (file, line), here in by_place.items():
+        more = f" (and {len(here) - 1} more declared in this line)" if len(here) > 1 else ""
+        console.say(f"{file}:{line}: {here[0].what}{more}")
+    for finding in findings:
+        if finding.rule in _ORDERS and (finding.missing < 0 or finding not in nameable):
+            console.say(f"{finding.file}:{finding.line}: to be written by hand: {finding.message}")
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()

@@ -1,102 +1,243 @@
-"""The requisites that lint misses, as a unified diff of the SLS files."""
+"""The requisites that lint misses, as a unified diff of the SLS files.
+
+Only what a person would write is written: under states in plain block style that stand in no loop, macro or condition,
+into the list of requisites that is there, and with IDs that the SLS itself, or one it includes, declares in the same
+plain way. What comes out is compiled before it is shown. Of everything else it is said what to do by hand, and why.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.render.jinja_blocks import lines_in_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.report.lint import Finding
 
-_HEADER = re.compile(r"^(?P<indent> *)(?P<name>[\w.]+)(?P<rest>: *| *: *\[\] *|)$")
+_HEADER = re.compile(r"^(?P<indent> *)(?P<name>[\w.]+)(?P<rest>: *\[\] *|:|) *(?P<comment>#.*)?$")
 _ITEM = re.compile(r"^(?P<indent> *)- ")
-_PLAIN_ID = re.compile(r"^[\w./-]+$")
+_ONE_LINE = re.compile(r"^(?P<head> *- require: *\[)(?P<items>.*?) *\](?P<tail> *(?:#.*)?)$")
+_PLAIN_ID = re.compile(r"^[A-Za-z_/][\w./-]*$")
+_NO_WORD = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
+_ATTEMPTS = 100
 
 
-def requisite_patch(plan: Plan, findings: Iterable[Finding], read: Callable[[str], str]) -> tuple[str, list[Finding]]:
-    """Return a diff that adds the missing requisites, and the findings it could not be written for.
+class ByHand(NamedTuple):
+    """A finding that no diff is written for: what to write, and why a person has to."""
 
-    ``read(path)`` returns the text of an SLS file. Only states in block style whose function stands on a line of its
-    own are changed; what a template writes is left alone.
+    finding: Finding
+    what: str
+
+
+class _Unplain(Exception):
+    """A place that is not plain text; the reason is for people."""
+
+
+def requisite_patch(
+    plan: Plan,
+    findings: Iterable[Finding],
+    read: Callable[[str], str],
+    objection: Callable[[Mapping[str, str]], str],
+) -> tuple[str, list[ByHand]]:
+    """Return a diff that adds the missing requisites, and what is left to write by hand.
+
+    ``read(path)`` returns the text of an SLS file, its line ends as they are; ``objection(texts)`` what keeps the tree
+    from compiling to the same states with these texts in place of some files, "" if nothing does.
     """
-    by_file: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.missing >= 0:
-            by_file.setdefault(finding.file, []).append(finding)
-    diffs: list[str] = []
-    left: list[Finding] = []
-    for path, wanted in sorted(by_file.items()):
-        old = read(path).splitlines(keepends=True) if path else []
-        new = list(old)
-        # From the end of the file to its beginning: what is added moves no line that is still to be found.
-        wanted.sort(key=lambda finding: finding.line, reverse=True)
-        left += [
-            finding
-            for finding in wanted
-            if not _add(new, plan.chunks[finding.chunk], plan.chunks[finding.missing], finding.line)
-        ]
-        diffs.extend(difflib.unified_diff(old, new, f"a/{path.lstrip('/')}", f"b/{path.lstrip('/')}"))
+    wanted = [finding for finding in findings if finding.missing >= 0]
+    writer = _Writer(plan, read)
+    left: list[ByHand] = []
+    good: list[Finding] = []
+    for finding in wanted:
+        reason = writer.reason_against(finding)
+        if reason:
+            left.append(ByHand(finding, _advice(plan, finding, reason)))
+        else:
+            good.append(finding)
+    texts = writer.written(good)
+    if good and objection(texts):
+        good, refused = _one_by_one(writer, good, objection)
+        left += [ByHand(finding, _advice(plan, finding, reason)) for finding, reason in refused]
+        texts = writer.written(good)
+    diffs = (_diff(path, read(path), text) for path, text in sorted(texts.items()))
     return "".join(diffs), left
 
 
-def _add(lines: list[str], chunk: LowChunk, missing: LowChunk, line: int) -> bool:
-    """Put ``require`` of one state into the text of another; False where that is not plain."""
-    at = _header(lines, chunk, line)
-    if at is None:
-        return False
+def _one_by_one(
+    writer: _Writer, findings: list[Finding], objection: Callable[[Mapping[str, str]], str]
+) -> tuple[list[Finding], list[tuple[Finding, str]]]:
+    """Return those that the tree compiles with, each added to the ones before it, and the others with what is wrong."""
+    good: list[Finding] = []
+    refused: list[tuple[Finding, str]] = []
+    for number, finding in enumerate(findings):
+        against = objection(writer.written([*good, finding])) if number < _ATTEMPTS else "it was not tried"
+        if against:
+            refused.append((finding, f"with it the tree would not compile as it does: {against}"))
+        else:
+            good.append(finding)
+    return good, refused
+
+
+def _advice(plan: Plan, finding: Finding, reason: str) -> str:
+    chunk, missing = plan.chunks[finding.chunk], plan.chunks[finding.missing]
+    return f"if '{chunk.id}' needs it, write - require: [{{{missing.state}: {missing.id}}}] by hand; {reason}"
+
+
+class _Writer:
+    """Adds requisites to the texts of SLS files."""
+
+    def __init__(self, plan: Plan, read: Callable[[str], str]) -> None:
+        self._plan = plan
+        self._read = read
+        self._texts: dict[str, str] = {}
+        self._blocks: dict[str, frozenset[int]] = {}
+
+    def reason_against(self, finding: Finding) -> str:
+        """Say why a requisite cannot be written, "" if it can."""
+        chunk, missing = self._plan.chunks[finding.chunk], self._plan.chunks[finding.missing]
+        if chunk.sls != missing.sls and chunk.sls not in missing.included_from:
+            return f"'{chunk.sls}' does not include '{missing.sls}', which declares '{missing.id}': include it first"
+        try:
+            self._declaration(chunk, "it")
+            self._declaration(missing, f"'{missing.id}'")
+            _add(self._lines(chunk.file), chunk, missing)
+        except _Unplain as reason:
+            return str(reason)
+        return ""
+
+    def written(self, findings: list[Finding]) -> dict[str, str]:
+        """Return the texts of all files that change."""
+        lines: dict[str, list[str]] = {}
+        # From the end of a file to its beginning: what is added moves no line that is still to be found.
+        for finding in sorted(findings, key=lambda finding: -self._plan.chunks[finding.chunk].line):
+            chunk, missing = self._plan.chunks[finding.chunk], self._plan.chunks[finding.missing]
+            text = lines.get(chunk.file)
+            lines[chunk.file] = _add(self._lines(chunk.file) if text is None else text, chunk, missing)
+        return {path: "".join(text) for path, text in lines.items()}
+
+    def _lines(self, path: str) -> list[str]:
+        return self._text(path).splitlines(keepends=True)
+
+    def _text(self, path: str) -> str:
+        if path not in self._texts:
+            self._texts[path] = self._read(path)
+        return self._texts[path]
+
+    def _declaration(self, chunk: LowChunk, called: str) -> None:
+        """Raise _Unplain unless an ID stands in its file as it is, outside of all blocks."""
+        if not chunk.file or not chunk.line:
+            raise _Unplain(f"it is not known where {called} is declared")
+        text = self._text(chunk.file)
+        if "\r" in text:
+            raise _Unplain("the lines of the file end with carriage returns")
+        if chunk.file not in self._blocks:
+            self._blocks[chunk.file] = lines_in_blocks(text)
+        lines = text.splitlines()
+        at = next((number for number in range(chunk.line, 0, -1) if _declares(lines[number - 1], chunk.id)), 0)
+        between = lines[at : chunk.line - 1]
+        if not at or any(line[:1] not in {" ", "#", ""} for line in between):
+            raise _Unplain(f"{called} is written by a template, or not in block style")
+        if not self._blocks[chunk.file].isdisjoint(range(at, chunk.line + 1)):
+            raise _Unplain(f"{called} stands in a loop, a macro or a condition of the template")
+
+
+def _declares(line: str, id_: str) -> bool:
+    written = {id_, f'"{id_}"', "'" + id_.replace("'", "''") + "'"}
+    return re.sub(r"\s*:\s*(#.*)?$", "", line) in written and line.rstrip() not in written
+
+
+def _add(lines: list[str], chunk: LowChunk, missing: LowChunk) -> list[str]:
+    """Return the lines of a file with ``require`` of one state under another. Raises _Unplain."""
+    at = _header(lines, chunk)
     header = _HEADER.match(lines[at].rstrip("\n"))
-    if header is None:
-        return False
-    target = missing.id if _PLAIN_ID.match(missing.id) else "'" + missing.id.replace("'", "''") + "'"
-    reference = f"- {missing.state}: {target}\n"
-    items = list(_items(lines, at, len(header["indent"])))
-    indent = _ITEM.match(lines[items[0]])["indent"] if items else f"{header['indent']}  "  # type: ignore[index]
-    for item in items:
-        if re.fullmatch(r" *- require: *\n?", lines[item]):
-            lines.insert(item + 1, f"{indent}  {reference}")
-            return True
-        if lines[item].lstrip().startswith("- require:"):
-            return False
-    lines[at] = f"{header['indent']}{header['name']}:\n"
-    lines[at + 1 : at + 1] = [f"{indent}- require:\n", f"{indent}  {reference}"]
-    return True
+    assert header is not None  # noqa: S101 - it has just been found
+    end = _end(lines, at, len(header["indent"]))
+    body = lines[at + 1 : end]
+    if any("{%" in line or "{#" in line for line in body):
+        raise _Unplain("a template statement stands among its arguments")
+    if any(re.match(r" *(- )?<<", line) or re.search(r"[:-] [&*]\w", line) for line in body):
+        raise _Unplain("it shares arguments by a YAML anchor")
+    new = [line if line.endswith("\n") else f"{line}\n" for line in lines]
+    items = [number for number in range(at + 1, end) if _is_item(lines, number, at)]
+    if not items and any(line.strip() and not line.lstrip().startswith("#") for line in body):
+        raise _Unplain("its arguments are not in block style")
+    indent = str(_ITEM.match(lines[items[0]])["indent"]) if items else f"{header['indent']}  "  # type: ignore[index]
+    reference = f"{missing.state}: {_written(missing.id)}"
+    for position, item in enumerate(items):
+        if re.match(r" *- require:", lines[item]):
+            stop = items[position + 1] if position + 1 < len(items) else end
+            return _merge(new, item, stop, indent, reference)
+    if not header["rest"].startswith(":") or "[" in header["rest"]:
+        comment = f"  {header['comment']}" if header["comment"] else ""
+        new[at] = f"{header['indent']}{header['name']}:{comment}\n"
+    new[end:end] = [f"{indent}- require:\n", f"{indent}  - {reference}\n"]
+    return new
 
 
-def _header(lines: list[str], chunk: LowChunk, line: int) -> int | None:
-    """Return where the function of a state stands: on its line, or below the ID there."""
-    names = {chunk.function, chunk.state}
-    above = next((text for text in reversed(lines[:line]) if text[:1] not in {" ", "#", "\n"}), "")
-    if "{{" in above:
-        return None
-    for at in range(line - 1, len(lines)):
-        text = lines[at]
-        if "{{" in text or "{%" in text:
-            return None
-        header = _HEADER.match(text.rstrip("\n"))
-        if header is not None and header["name"] in names:
-            return at if header["indent"] else None
-        if at > line - 1 and text.strip() and not text.startswith((" ", "#")):
-            return None
-    return None
+def _merge(new: list[str], item: int, stop: int, indent: str, reference: str) -> list[str]:
+    """Add a reference to the requisite list that begins in line ``item``."""
+    in_one_line = _ONE_LINE.match(new[item].rstrip("\n"))
+    if in_one_line is not None:
+        items = f"{in_one_line['items']}, " if in_one_line["items"].strip() else ""
+        new[item] = f"{in_one_line['head']}{items}{{{reference}}}]{in_one_line['tail']}\n"
+        return new
+    if not re.fullmatch(r" *- require: *(#.*)?\n", new[item]):
+        raise _Unplain("its list of requisites is not in block style")
+    members = [number for number in range(item + 1, stop) if _ITEM.match(new[number])]
+    deeper = str(_ITEM.match(new[members[0]])["indent"]) if members else f"{indent}  "  # type: ignore[index]
+    after = members[-1] if members else item
+    new.insert(after + 1, f"{deeper}- {reference}\n")
+    return new
 
 
-def _items(lines: list[str], at: int, indent: int) -> Iterator[int]:
-    """Yield where the arguments of the state at ``at`` begin."""
-    depth: int | None = None
+def _header(lines: list[str], chunk: LowChunk) -> int:
+    """Return where the function of a state stands: on its line, or below the ID there. Raises _Unplain."""
+    for at in range(chunk.line - 1, len(lines)):
+        text = lines[at].rstrip("\n")
+        header = _HEADER.match(text)
+        if header is not None and header["name"] in {chunk.function, chunk.state} and header["indent"]:
+            return at
+        if at >= chunk.line and text.strip() and not text.startswith((" ", "#")):
+            break
+    raise _Unplain("its function does not stand on a line of its own")
+
+
+def _end(lines: list[str], at: int, indent: int) -> int:
+    """Return the line behind the arguments of the state at ``at``, blank lines and comments behind them left out."""
+    end = at + 1
     for number in range(at + 1, len(lines)):
         text = lines[number]
-        if not text.strip() or text.lstrip().startswith("#"):
+        if not text.strip():
             continue
-        item = _ITEM.match(text)
         own = len(text) - len(text.lstrip(" "))
-        if own < indent or (own == indent and item is None):
-            return
-        if item is not None:
-            depth = own if depth is None else depth
-            if own == depth:
-                yield number
+        if own < indent or (own == indent and not _ITEM.match(text)):
+            break
+        if not text.lstrip().startswith("#"):
+            end = number + 1
+    return end
+
+
+def _is_item(lines: list[str], number: int, at: int) -> bool:
+    """Tell whether an argument of the state at ``at`` begins in a line."""
+    first = next((match for line in lines[at + 1 :] if (match := _ITEM.match(line))), None)
+    item = _ITEM.match(lines[number])
+    return item is not None and first is not None and item["indent"] == first["indent"]
+
+
+def _written(id_: str) -> str:
+    """Write an ID as YAML reads it back."""
+    if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
+        return id_
+    return "'" + id_.replace("'", "''") + "'"
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    name = path.lstrip("/")
+    lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{name}", f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

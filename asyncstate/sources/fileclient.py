@@ -308,6 +308,22 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         return []
 
 
+class OtherTexts:
+    """A file client some of whose files have another text than they have on disk. ``texts`` has them by real path."""
+
+    def __init__(self, client: FileClient, texts: Mapping[str, str]) -> None:
+        self._client = client
+        self._texts = texts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file that `find` named, or the text that stands in for it."""
+        text = self._texts.get(path)
+        return self._client.read(path) if text is None else text.encode()
+
+
 class MemoryFileClient(_SlsLookup):
     """A tree given as ``{saltenv: {path: text}}``. Paths that `find` returns begin with ``/memory/``."""
 
