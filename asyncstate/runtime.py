@@ -154,7 +154,14 @@ class StateRuntime:
         ids: Sequence[str] = (),
     ) -> Plan:
         """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError with every mistake."""
-        return await self.host.workers.run(lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids))
+
+        def compile_in_thread() -> Plan:
+            plan = self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids)
+            import asyncstate.run.engine  # noqa: F401, PLC0415 - `run` would import it on the program's loop
+
+            return plan
+
+        return await self.host.workers.run(compile_in_thread)
 
     def compile_sync(
         self,

@@ -14,7 +14,23 @@ def broken(low):
     raise ValueError("no idea")
 
 
+def leaves(low):
+    raise SystemExit(3)
+
+
+async def waits(low):
+    return {}
+
+
+class Odd(dict):
+    def get(self, key, default=None):
+        raise RuntimeError("not so")
+
+
 DECLARED = {
+    "leaves": leaves,
+    "waits": waits,
+    "strange": lambda low: Odd(),
     "file": path_footprint,
     "pkg": lambda low: {"reads": [], "writes": ["pkgdb"]},
     "service": lambda low: {"writes": f"service:{low['name']}"},
@@ -113,12 +129,21 @@ def test_a_group_looks_at_what_its_members_touch():
     assert ("c", "pkg x 2") in edges(compiled)
 
 
-@pytest.mark.parametrize("module", ["odd", "none"])
-def test_a_footprint_that_is_none_is_unknown(module):
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        ("odd", "no idea"),
+        ("leaves", "3"),
+        ("waits", "it is an async function, and must be a plain one"),
+        ("strange", "not so"),
+        ("none", None),
+    ],
+)
+def test_a_footprint_that_is_none_is_unknown(module, why):
     tree = f"a: {module}.thing\n"
     compiled = footprints(tree)
     assert compiled.unknown == (0,)
-    expected = ["mod_footprint of odd.thing failed: no idea"] if module == "odd" else []
+    expected = [f"mod_footprint of {module}.thing failed: {why}"] if why else []
     assert [issue.message for issue in compiled.warnings] == expected
 
 

@@ -9,6 +9,7 @@ do. Edges go forward in serial order, so they never make a cycle.
 from __future__ import annotations
 
 import re
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.scoreboard import Scoreboard
@@ -130,12 +131,15 @@ class Footprints:
             return Footprint(unknown=True)
         try:
             declared = module.declare(chunk.as_low())
-        except Exception as error:  # noqa: BLE001 - a plugin's; all that follows is an unknown footprint
-            self._findings.warn_at(f"mod_footprint of {chunk.function} failed: {error}", chunk.file, chunk.line)
-            return Footprint(unknown=True)
-        if not isinstance(declared, dict):
-            return Footprint(unknown=True)
-        return Footprint.of(declared)
+            if isinstance(declared, dict):
+                return Footprint.of(declared)
+            if isinstance(declared, CoroutineType):
+                declared.close()
+                raise TypeError("it is an async function, and must be a plain one")  # noqa: TRY301 - as if it said so
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a plugin's: its footprint is unknown
+            said = f"mod_footprint of {chunk.function} failed: {_words(error)}"
+            self._findings.warn_at(said, chunk.file, chunk.line)
+        return Footprint(unknown=True)
 
     def _module(self, chunk: LowChunk) -> _Module:
         known = self._modules.get(chunk.state)
@@ -212,6 +216,13 @@ def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
         elif isinstance(value, dict):
             stack.extend(value.values())
     return tuple(found)
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - a plugin's, too
+        return type(error).__name__
 
 
 def _names(value: Any) -> tuple[str, ...]:

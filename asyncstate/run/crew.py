@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from asyncstate.run.options import RunOptions
 
 _TURN = 0.005
-"""Seconds a worker may go on without giving others (events, signals, other workers) their turn."""
+"""Seconds the workers together go on without giving others (the program around, events, signals) their turn."""
 _LONG = 10.0
 """Seconds after which a chunk that still runs is named, and named again."""
 _FORMED = Outcome(result=True, changed=False)
@@ -75,6 +75,7 @@ class Crew:
         self._left: dict[int, Outcome] = {}
         self._left_behind: list[str] = []
         self._turn = 0.0
+        self._turning = False
         self._over = asyncio.Event()
         self._reason = ""
         self._failure: BaseException | None = None
@@ -179,13 +180,23 @@ class Crew:
                 finally:
                     self._leave_slot()
                 if self._clock() - self._turn > _TURN:
-                    await asyncio.sleep(0)
-                    self._turn = self._clock()
+                    await self._end_turn()
             elif machine.finished:
                 self._wake(len(self._idle))
                 return
             else:
                 await self._stand_by()
+
+    async def _end_turn(self) -> None:
+        """Let the loop turn. The first worker to do so begins the next turn, for all of them."""
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._begin_turn)
+        await asyncio.sleep(0)
+
+    def _begin_turn(self) -> None:
+        self._turn = self._clock()
+        self._turning = False
 
     async def _stand_by(self) -> None:
         event = asyncio.Event()

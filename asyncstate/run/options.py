@@ -74,8 +74,9 @@ def _lanes(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> dict[int, 
     for chunk in plan.chunks:
         named = chunk.args.get("lane")
         lanes = {str(lane) for lane in (named if isinstance(named, list) else [named] if named else [])}
-        if said[chunk.state]:
-            lanes.add(str(said[chunk.state]))
+        own = said[chunk.state]
+        if isinstance(own, str) and own:
+            lanes.add(own)
         if lanes:
             found[chunk.index] = sorted(lanes)
     return found
