@@ -1,9 +1,10 @@
 import pytest
 from fake_host import FakeHost
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.dunders import current
 from asyncstate.errors import CommandExecutionError
-from asyncstate.run.conditions import check_commands, check_conditions
+from asyncstate.run.conditions import WrongCondition, check_commands, check_conditions
 
 
 @pytest.fixture
@@ -120,3 +121,67 @@ def test_a_check_cmd_that_is_no_command(salt, given, shown):
     with pytest.raises(CommandExecutionError, match=f"expected a command or a list of commands, got {shown}"):
         check_commands(low(check_cmd=given), salt[0])
     assert salt[1] == []
+
+
+VALUES = {
+    "nothing": None, "true": True, "false": False, "a number": 5, "a fraction": 1.5, "a text": "true", "no text": "",
+    "no list": [], "a list of a number": [5], "a list of nothing": [None], "a mapping": {}, "a list of a mapping": [{}],
+    "a list of lists": [["true"]], "a function": {"fun": "test.true"}, "functions": [{"fun": "test.true"}],
+    "a function that is a number": [{"fun": 5}], "a function that is nothing": {"fun": None},
+    "a function that is a list": {"fun": ["a"]}, "a function that is not there": [{"fun": "no.such"}],
+    "arguments that are a number": [{"fun": "test.echo", "args": 5}],
+    "arguments that are a mapping": [{"fun": "test.echo", "args": {"a": 1}}],
+    "too many arguments": [{"fun": "test.echo", "args": [1, 2, 3]}], "too few": [{"fun": "test.echo"}],
+    "a keyword that is a number": [{"fun": "test.true", 5: 6}], "a path of a value": [{"fun": "test.true", "get_return": 5}],
+    "bytes": b"\xff", "a NUL": "a\0b", "a list of a NUL": ["a\0b"], "a lone surrogate": "a\udcff",
+    "keys that are numbers": {1: 2}, "an object": object(),
+}  # fmt: skip
+CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
+OPTIONS = ("runas", "cwd", "env", "shell", "prepend_path", "success_retcodes", "umask", "root", "cmd_opts_exclude")
+
+PROBE = """
+def here(name, **kwargs):
+    return {"name": name, "result": True, "changes": {"did": "it"}, "comment": "done"}
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    base = tmp_path_factory.mktemp("conditions")
+    (base / "salt" / "_states").mkdir(parents=True)
+    (base / "salt" / "_states" / "probe.py").write_text(PROBE)
+    return base
+
+
+@pytest.mark.parametrize("function", ["test.nop", "probe.here"])
+@pytest.mark.parametrize("key", [*CONDITIONS, *OPTIONS])
+async def test_a_condition_of_any_type_is_answered_in_words(tree, key, function):
+    roots = {"base": [str(tree / "salt")]}
+    settings = Settings(file_roots=roots, cachedir=str(tree / "cache"), state_dir=str(tree / "state"))
+    async with StateRuntime(settings) as runtime:
+        for name, value in VALUES.items():
+            asked = {key: value} if key in CONDITIONS else {key: value, "unless": "false"}
+            report = await runtime.single(function, {"name": "x", **asked})
+            (row,) = report.rows.values()
+            assert "Traceback" not in row["comment"], (name, row["comment"])
+            assert row["result"] in (True, False)
+            if key == "check_cmd" and function == "probe.here":
+                assert row["changes"] == {"did": "it"}, name
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"onlyif": [{"fun": 5}]}, "onlyif: fun must be the name of a function, not 5"),
+        ({"unless": [{"fun": "no.such"}]}, "unless: 'no.such' is not available."),
+        ({"onlyif": [{"fun": "t.yes", "args": 5}]}, "onlyif: args of t.yes must be a list, not 5"),
+        ({"onlyif": [{"fun": "t.no", "args": [1]}]}, "onlyif: t.no: too many positional arguments"),
+        ({"onlyif": [{"fun": "t.yes", 5: 6}]}, "onlyif: t.yes: "),
+        ({"creates": ["/a", None]}, "creates: expected a path or a list of paths, got None among them"),
+        ({"onlyif": []}, "onlyif: the list of conditions is empty"),
+    ],
+)
+def test_what_is_wrong_with_a_condition(salt, args, said):
+    with pytest.raises(WrongCondition) as caught:
+        check_conditions(low(**args), salt[0])
+    assert str(caught.value).startswith(said)

@@ -18,7 +18,7 @@ from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.plan import NodeKind
-from asyncstate.run.conditions import check_commands, check_conditions, globally_allowed, has_conditions, not_allowed
+from asyncstate.run.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.misfits import in_words, is_trip, misfits
 from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, unverified_row
 from asyncstate.run.slots import fill_slots, has_slot
@@ -269,13 +269,13 @@ class Caller:
                 if returned is None:
                     with thread_umask(current.get().umask):
                         returned = func(*args, **kwargs)
-                return {**returned, **check_commands(low, salt)} if checks else returned
+                return checked(returned, low, salt) if checks else returned
 
             return await self.host.workers.run(in_thread)
         returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None
         if returned is None:
             returned = await self._on_loop(function, func, args, kwargs)
-        return {**returned, **await self.host.workers.run(check_commands, low, salt)} if checks else returned
+        return await self.host.workers.run(checked, returned, low, salt) if checks else returned
 
     def _on_loop(self, function: LoadedFunction, func: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
         pending: Awaitable[Any] = func(*args, **kwargs)

@@ -6,17 +6,23 @@ answer in the prereq check and in the run.
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import current
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.run.slots import fill_slots, traverse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from asyncstate.model.result import Row
+
+
+class WrongCondition(CommandExecutionError):
+    """A condition is not formed as one. The text says it all: what is wrong is in the tree, not in any code."""
+
 
 CONDITIONS = ("onlyif", "unless", "creates")
 _COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "timeout", "success_retcodes")
@@ -41,8 +47,8 @@ class Answer:
 def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | None:
     """Evaluate all three; return the row of a state that is skipped, or None if it is to run.
 
-    As in Salt all are evaluated, any of them skips, and the comments of all are joined. Raises what a condition's
-    function raises.
+    As in Salt all are evaluated, any of them skips, and the comments of all are joined. Raises WrongCondition for what
+    cannot be evaluated, and what a condition's function raises.
     """
     options = _command_options(low)
     answers = []
@@ -85,18 +91,29 @@ def not_allowed(name: str) -> Row:
 
 
 def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
-    """Run ``check_cmd``; return what it makes of result and comment. Raises CommandExecutionError for no command."""
+    """Run ``check_cmd``; return what it makes of result and comment. Raises WrongCondition for no command."""
     if not isinstance(low["check_cmd"], (str, list)):
         given = "nothing" if low["check_cmd"] is None else repr(low["check_cmd"])
-        raise CommandExecutionError(f"check_cmd: expected a command or a list of commands, got {given}")
+        raise WrongCondition(f"check_cmd: expected a command or a list of commands, got {given}")
     shell = current.get().grains.get("shell")
     options = {"shell": shell} if shell else {}
     verdict: Row = {"result": False}
     for command in _as_list(low["check_cmd"]):
-        if salt["cmd.retcode"](command, ignore_retcode=True, python_shell=True, **options) != 0:
+        if _run("check_cmd", command, salt, options) != 0:
             return {"result": False, "comment": "check_cmd determined the state failed"}
         verdict = {"result": True, "comment": "check_cmd determined the state succeeded"}
     return verdict
+
+
+def checked(returned: Any, low: Mapping[str, Any], salt: Mapping[str, Any]) -> Any:
+    """Return what a function returned with the answer of ``check_cmd``. What is no row is not asked about."""
+    if not isinstance(returned, dict):
+        return returned
+    try:
+        answer = check_commands(low, salt)
+    except CommandExecutionError as error:  # what the state did is not undone by that
+        answer = {"result": False, "comment": f"An exception occurred in this state: {error}"}
+    return {**returned, **answer}
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -112,31 +129,62 @@ def _command_options(low: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _call(entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple[Any, int]:
+def _call(kind: str, entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple[Any, int]:
     """Call the function of a ``fun:`` condition; return its value and the return code it left behind."""
+    function = _function(kind, entry["fun"], salt)
+    given = entry.get("args", [])
+    if not isinstance(given, (list, tuple, dict, str)):
+        raise WrongCondition(f"{kind}: args of {entry['fun']} must be a list, not {given!r}")
     keywords = {key: value for key, value in entry.items() if key not in ("fun", "args", "get_return")}
-    arguments, keywords = fill_slots(list(entry.get("args", [])), keywords, salt)
+    arguments, keywords = fill_slots(list(given), keywords, salt)
+    try:
+        inspect.signature(function).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise WrongCondition(f"{kind}: {entry['fun']}: {error}") from None
     context = current.get()
     context.retcode = 0
-    value = salt[entry["fun"]](*arguments, **keywords)
+    value = function(*arguments, **keywords)
     if entry.get("get_return"):
         value = traverse(value, entry["get_return"], ":")
     return value, context.retcode
 
 
-def _retcode(command: str, salt: Mapping[str, Any], options: dict[str, Any]) -> int | None:
+def _function(kind: str, name: Any, salt: Mapping[str, Any]) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        raise WrongCondition(f"{kind}: fun must be the name of a function, not {name!r}")
+    try:
+        function: Callable[..., Any] = salt[name]
+    except KeyError as error:
+        reason = error.__cause__ if isinstance(error.__cause__, AsyncStateError) else f"'{name}' is not available."
+        raise WrongCondition(f"{kind}: {reason}") from None
+    return function
+
+
+def _retcode(kind: str, command: str, salt: Mapping[str, Any], options: dict[str, Any]) -> int | None:
     """Return the command's return code; None when it could not be started."""
     try:
-        return int(salt["cmd.retcode"](command, ignore_retcode=True, python_shell=True, **options))
+        return _run(kind, command, salt, options)
+    except WrongCondition:
+        raise
     except CommandExecutionError:
         return None
+
+
+def _run(kind: str, command: Any, salt: Mapping[str, Any], options: dict[str, Any]) -> int:
+    try:
+        return int(salt["cmd.retcode"](command, ignore_retcode=True, python_shell=True, **options))
+    except (TypeError, AttributeError, ValueError) as error:
+        given = ", ".join(key for key, value in options.items() if value is not None)
+        raise WrongCondition(
+            f"{kind}: a command cannot be run like this: {error}" + (f" (look at: {given})" if given else "")
+        ) from None
 
 
 def _onlyif(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]) -> Answer:
     for entry in entries:
         warning = ""
         if isinstance(entry, str):
-            code = _retcode(entry, salt, options)
+            code = _retcode("onlyif", entry, salt, options)
             true = code == 0
             warning = f"onlyif: the command could not be started: {entry}" if code is None else ""
         elif not isinstance(entry, dict):
@@ -144,12 +192,12 @@ def _onlyif(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]
         elif "fun" not in entry:
             return Answer(f"no `fun` argument in onlyif: {entry}", skip=False)
         else:
-            value, code = _call(entry, salt)
+            value, code = _call("onlyif", entry, salt)
             true = bool(value) if not code else False
         if not true:
             return Answer("onlyif condition is false", skip=True, warning=warning)
     if not entries:
-        raise CommandExecutionError("onlyif: the list of conditions is empty")
+        raise WrongCondition("onlyif: the list of conditions is empty")
     return Answer("onlyif condition is true", skip=False)
 
 
@@ -158,7 +206,7 @@ def _unless(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]
     answer = None
     for entry in entries:
         if isinstance(entry, str):
-            code = _retcode(entry, salt, options)
+            code = _retcode("unless", entry, salt, options)
             warning = f"unless: the command could not be started: {entry}" if code is None else warning
             true = code in (0, None)
         elif not isinstance(entry, dict):
@@ -167,19 +215,22 @@ def _unless(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]
         elif "fun" not in entry:
             return Answer(f"no `fun` argument in unless: {entry}", skip=False)
         else:
-            value, code = _call(entry, salt)
+            value, code = _call("unless", entry, salt)
             true = bool(value) if not code else False
         if not true:
             return Answer("unless condition is false", skip=False)
         answer = Answer("unless condition is true", skip=True, warning=warning)
     if answer is None:
-        raise CommandExecutionError("unless: the list of conditions is empty")
+        raise WrongCondition("unless: the list of conditions is empty")
     return answer
 
 
 def _creates(paths: Any) -> Answer:
     if isinstance(paths, str) and os.path.exists(paths):
         return Answer(f"{paths} exists", skip=True)
+    for path in paths if isinstance(paths, list) else []:
+        if not isinstance(path, (str, bytes, int)):
+            raise WrongCondition(f"creates: expected a path or a list of paths, got {path!r} among them")
     if isinstance(paths, list) and all(os.path.exists(path) for path in paths):
         return Answer("All files in creates exist", skip=True)
     return Answer("Creates files not found", skip=False)

@@ -199,7 +199,7 @@ class Invoker:
             attempt += 1
             row = await self._caller.call(work, chunk, lows())
         if said:
-            row["comment"] = "\n".join([*said, row["comment"] or ""])
+            row["comment"] = "\n".join([*said, str(row["comment"] or "")])
             row["duration"] = round(row["duration"] + spent, 3)
             row["start_time"] = began
         return row

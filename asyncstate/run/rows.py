@@ -11,6 +11,7 @@ from asyncstate.errors import PathRefused
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.run.conditions import WrongCondition
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
@@ -40,10 +41,12 @@ def mocked_row(name: Any) -> Row:
 def exception_row(name: Any, error: BaseException) -> Row:
     """A row for a state function that raised. The traceback begins in the plugin, not in the engine.
 
-    A refused path is no accident: its words are the comment.
+    A refused path is no accident: its words are the comment. Nor is a condition that is none.
     """
     if isinstance(error, PathRefused):
-        return failed_row(name, str(error))
+        return failed_row(plain(name), plain(error))
+    if isinstance(error, WrongCondition):
+        return failed_row(plain(name), f"{_EXCEPTION}{plain(error)}")
     import traceback  # noqa: PLC0415 - only states that raise
 
     trace = error.__traceback__
