@@ -482,3 +482,26 @@ def test_a_machine_says_why_it_stopped_once():
 
 def test_empty_plan_is_finished():
     assert Machine(PlanBuilder().build()).finished
+
+
+def test_a_group_without_an_exclusive_member_is_formed_beside_others():
+    plan = PlanBuilder().chunk("x").chunk("one").chunk("two").chunk("alone").group("one", "two").build()
+    machine = Machine(plan, exclusive={3})
+    assert machine.take().chunk == 0
+    assert machine.take().kind is NodeKind.GROUP
+
+
+def test_a_check_that_failed_stops_nothing_by_itself():
+    plan = PlanBuilder().chunk("prep", prereq=["deploy"]).chunk("deploy").build()
+    machine = Machine(plan, failhard={1})
+    machine.done(machine.take().node, FAILED)
+    assert not machine.stopped
+    machine.fail_hard(2)
+    assert machine.stopped == "failhard", "unless what held it back holds back its chunk"
+
+
+def test_what_others_fail_hard_for_is_not_what_this_one_does():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    machine = Machine(plan, failhard={1})
+    machine.done(machine.take().node, FAILED)
+    assert machine.take().chunk == 1

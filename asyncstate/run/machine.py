@@ -291,9 +291,9 @@ _PASSED = Outcome(result=True, changed=False)
 
 
 def _listeners(plan: Plan) -> list[int]:
-    """Return the listeners in the order they are called in."""
+    """Return the listeners, which are numbered in the order they are called in."""
     others = range(len(plan.chunks), len(plan.nodes))
-    return sorted((node for node in others if plan.nodes[node].kind is NodeKind.LISTENER), key=plan.rank.__getitem__)
+    return [node for node in others if plan.nodes[node].kind is NodeKind.LISTENER]
 
 
 def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:

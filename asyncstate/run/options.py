@@ -49,9 +49,16 @@ def _modules(plan: Plan, host: PluginHost) -> dict[str, LoadedModule | None]:
     modules: dict[str, LoadedModule | None] = {}
     for chunk in plan.chunks:
         if modules.get(chunk.state) is None:
-            function = host.loaders["states"].find(chunk.function)
-            modules[chunk.state] = function.module if function is not None else None
+            modules[chunk.state] = _module(chunk.function, host)
     return modules
+
+
+def _module(function: str, host: PluginHost) -> LoadedModule | None:
+    try:
+        found = host.loaders["states"].find(function)
+    except BaseException:  # noqa: BLE001 - a plugin's; the row of the chunk will say what is wrong
+        return None
+    return found.module if found is not None else None
 
 
 def _exclusive(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> set[int]:
