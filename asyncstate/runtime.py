@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,6 +37,7 @@ from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -82,7 +83,14 @@ class StateRuntime:
         """Gather grains and render the pillar. Raises PillarError; ConfigError if root would run others' plugins."""
         import asyncio  # noqa: PLC0415 - programs that only compile never need it
 
-        self.host.attach(asyncio.get_running_loop())
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise AsyncStateError(
+                "a StateRuntime needs the event loop of asyncio, and none runs here. Under trio, run it in a thread of "
+                "its own: trio.to_thread.run_sync(asyncio.run, main())"
+            ) from None
+        self.host.attach(loop)
         try:
             with self._discreet():
                 await self.host.workers.run(self._open)
@@ -336,9 +344,14 @@ class StateRuntime:
         mock: bool = False,
         observers: Sequence[Callable[[Event], None]] = (),
         events: bool = True,
+        lock: bool | None = None,
+        wait: float = 0.0,
     ) -> Run:
         """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
 
+        One run at a time may change a system, be it in this program, another one, or of the command line: entering it
+        takes the lock of ``cachedir`` and raises LockHeld if that is not to be had within ``wait`` seconds
+        (``math.inf``: for ever). Dry runs and mocked ones need no lock; ``lock`` says otherwise, either way.
         ``mock`` calls no state function: every state that would be called has a row that says so.
         ``observers`` are called with each event as it happens, on the event loop; one that raises is called no
         more. With ``events`` the run can also be iterated over; a program that does not iterate saves the work by
@@ -359,7 +372,8 @@ class StateRuntime:
         )
         feed = _Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
-        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host)
+        run_lock = self._run_lock(lock, wait, test=options.test or mock)
+        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host, run_lock)
 
     async def apply(
         self,
@@ -370,18 +384,35 @@ class StateRuntime:
         ids: Sequence[str] = (),
         **options: Any,
     ) -> RunReport:
-        """Compile and run; ``options`` are those of `run`. A failing state is in the report, not an exception."""
-        plan = await self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids)
-        async with self.run(plan, events=False, **options) as run:
-            pass
+        """Compile and run; ``options`` are those of `run`. A failing state is in the report, not an exception.
+
+        The lock is taken before the tree is compiled: what another run has changed by then is seen.
+        """
+        async with self._lock_of(options):
+            plan = await self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids)
+            async with self.run(plan, events=False, **options, lock=False) as run:
+                pass
         return run.report
 
     async def single(self, function: str, arguments: Mapping[str, Any], **options: Any) -> RunReport:
         """Run one state function, without a tree. Raises CompileError if there is no such function."""
-        plan = await self.host.workers.run(self.single_plan, function, arguments)
-        async with self.run(plan, events=False, **options) as run:
-            pass
+        async with self._lock_of(options):
+            plan = await self.host.workers.run(self.single_plan, function, arguments)
+            async with self.run(plan, events=False, **options, lock=False) as run:
+                pass
         return run.report
+
+    def _lock_of(self, options: dict[str, Any]) -> AbstractAsyncContextManager[object]:
+        """Take ``lock`` and ``wait`` out of the options of a run and return the lock that it needs."""
+        test = self.settings.test if options.get("test") is None else options["test"]
+        looks_only = bool(test or options.get("mock"))
+        return self._run_lock(options.pop("lock", None), options.pop("wait", 0.0), test=looks_only)
+
+    def _run_lock(self, lock: bool | None, wait: float, *, test: bool) -> AbstractAsyncContextManager[object]:
+        from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
+
+        wanted = not test if lock is None else lock
+        return RunLock(self.settings.cachedir, wait=wait) if wanted else nullcontext()
 
     def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
@@ -452,10 +483,13 @@ class Run:
     Leaving through an exception cancels the run. ``report`` is there once the run is over.
     """
 
-    def __init__(self, engine: Engine, feed: _Feed | None, host: PluginHost) -> None:
+    def __init__(
+        self, engine: Engine, feed: _Feed | None, host: PluginHost, lock: AbstractAsyncContextManager[object]
+    ) -> None:
         self._engine = engine
         self._host = host
         self._feed = feed
+        self._lock = lock
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
 
@@ -491,9 +525,10 @@ class Run:
         return aiter(self._feed)
 
     async def __aenter__(self) -> Self:
-        """Start the run."""
+        """Start the run. Raises LockHeld, or OSError if there can be no lock."""
         import anyio  # noqa: PLC0415 - programs that only compile never run
 
+        await self._lock.__aenter__()
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._drive)
@@ -513,6 +548,8 @@ class Run:
             if len(group.exceptions) == 1:
                 raise group.exceptions[0] from None
             raise
+        finally:
+            await self._lock.__aexit__(None, None, None)
 
     async def _drive(self) -> None:
         import anyio  # noqa: PLC0415 - programs that only compile never run
@@ -528,5 +565,6 @@ class Run:
             if reaper.busy:
                 with anyio.CancelScope(shield=True):
                     await self._host.workers.run(reaper.wait)
+            await self._lock.__aexit__(None, None, None)
             if self._feed is not None:
                 self._feed.close()

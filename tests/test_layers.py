@@ -14,6 +14,7 @@ PLUGIN_MAY_IMPORT = (
     "asyncstate.filesystem",
     "asyncstate.interfaces",
     "asyncstate.process",
+    "asyncstate.remains",
 )
 
 

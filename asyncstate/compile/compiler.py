@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.aggregate import aggregate, warn_odd_options
@@ -31,9 +29,10 @@ from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.model.rules import ANY, Silenced
+from asyncstate.render.collector import rare_collections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.aggregate import Aggregation
     from asyncstate.compile.arguments import Functions
@@ -105,7 +104,7 @@ class Compiler:
         self, sls: Sequence[str] | None = None, saltenv: str | None = None, exclude: Sequence[Any] | str = ()
     ) -> HighData:
         """Render the SLS given, or what the top file says, into high data (``.data``), extensions not yet applied."""
-        with _collector_paused():
+        with rare_collections():
             selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
             high = self._build(selection, exclude)
             if sls is not None:
@@ -126,7 +125,7 @@ class Compiler:
         ``only_ids`` keeps these IDs and what they depend on. A highstate that has nothing to do is a plan without
         chunks whose one row says so, as in Salt.
         """
-        with _collector_paused():
+        with rare_collections():
             if sls is None:
                 return self._plan_highstate(self._env(saltenv), exclude, only_ids)
             high = self._build({self._env(saltenv): list(sls)}, exclude)
@@ -134,7 +133,7 @@ class Compiler:
 
     def plan_file(self, file: SlsFile) -> Plan:
         """Compile one file, wherever it lies. It may only declare states, as in Salt's ``state.template``."""
-        with _collector_paused():
+        with rare_collections():
             high = self._build({file.saltenv: [file.sls]}, (), _OneFile(self._file_client, file))
             said = {"include": high.includes.get(file.sls), "exclude": high.data.get("__exclude__")}
             for word, value in {**said, "extend": high.data.get("__extend__")}.items():
@@ -150,7 +149,7 @@ class Compiler:
 
         IDs may be written as in an SLS (``{"a": "test.nop", "b": {"test.nop": []}}``) or as in high data.
         """
-        with _collector_paused():
+        with rare_collections():
             findings = Findings()
             copied = fresh(high)
             special = {id_: copied.pop(id_) for id_ in ("__extend__", "__exclude__") if id_ in copied}
@@ -341,18 +340,6 @@ class _OneFile:
         if (sls, saltenv) == (self._file.sls, self._file.saltenv):
             return self._file
         return self._client.sls_file(sls, saltenv)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from going through a tree again and again while it grows: there is little garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str, warnings: tuple[Issue, ...]) -> Plan:

@@ -74,6 +74,7 @@ class PluginHost:
         self.renderers = SuffixMap(self._render_functions, "render")
         self.shared = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
+        self._base_lock = threading.Lock()
         self._base = CallContext(
             opts=opts,
             grains=opts.setdefault("grains", {}),
@@ -135,17 +136,19 @@ class PluginHost:
 
     def set_grains(self, grains: dict[str, Any]) -> None:
         """Use ``grains`` from now on. Plugins are asked again whether they load."""
-        changed = grains != self._base.grains
-        self.opts["grains"] = grains
-        self._base = self._base.derive(grains=grains)
+        with self._base_lock:
+            changed = grains != self._base.grains
+            self.opts["grains"] = grains
+            self._base = self._base.derive(grains=grains)
         if changed:
             self.reload()
 
     def set_pillar(self, pillar: dict[str, Any]) -> None:
         """Use ``pillar`` from now on. Plugins are asked again whether they load."""
-        changed = pillar != self._base.pillar
-        self.opts["pillar"] = pillar
-        self._base = self._base.derive(pillar=pillar)
+        with self._base_lock:
+            changed = pillar != self._base.pillar
+            self.opts["pillar"] = pillar
+            self._base = self._base.derive(pillar=pillar)
         if changed:
             self.reload()
 
@@ -171,10 +174,12 @@ class PluginHost:
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Say which loop runs the async functions that plain functions call from their threads."""
         self._switch.loop = loop
+        self.workers.open()
 
     def detach(self) -> None:
-        """Forget the loop: an async function called from a thread is run on a loop of its own."""
+        """Forget the loop: an async function called from a thread is run on a loop of its own. Idle threads end."""
         self._switch.loop = None
+        self.workers.close()
 
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:

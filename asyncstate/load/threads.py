@@ -10,6 +10,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
+from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,9 +41,9 @@ class WorkerThreads:
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, name: str = "asyncstate") -> None:
-        self._idle_seconds = idle_seconds
+        self._patience = self.idle_seconds = idle_seconds
         self._name = name
-        self._idle: list[_Worker] = []
+        self.idle: list[_Worker] = []
         self._outlets: dict[asyncio.AbstractEventLoop, _Outlet] = {}
         self._started = 0
 
@@ -88,6 +89,17 @@ class WorkerThreads:
             if release is not None:
                 release()
 
+    def open(self) -> None:
+        """Keep threads that have nothing to do, for a while, from now on."""
+        self.idle_seconds = self._patience
+
+    def close(self) -> None:
+        """End the threads that have nothing to do; each of the others ends with its call."""
+        self.idle_seconds = 0.0
+        with suppress(IndexError):  # until there is none; any may end by itself meanwhile
+            while True:
+                self.idle.pop().ready.release()
+
     @property
     def started(self) -> int:
         """How many threads were started so far."""
@@ -95,9 +107,9 @@ class WorkerThreads:
 
     def _submit(self, job: _Job) -> _Worker:
         try:
-            worker = self._idle.pop()
+            worker = self.idle.pop()
         except IndexError:
-            worker = _Worker(self._idle, self._idle_seconds, f"{self._name}-{self._started + 1}", job)
+            worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
             try:
                 worker.start()
             except (RuntimeError, MemoryError) as error:
@@ -123,10 +135,9 @@ _Job = tuple["_Outlet", "asyncio.Future[Any]", "Context", "Callable[..., Any]", 
 class _Worker(threading.Thread):
     """One thread. While it is in the list of idle ones, whoever takes it out of there owns its ``job`` slot."""
 
-    def __init__(self, idle: list[_Worker], idle_seconds: float, name: str, job: _Job) -> None:
+    def __init__(self, pool: WorkerThreads, name: str, job: _Job) -> None:
         super().__init__(name=name, daemon=True)
-        self._idle_list = idle
-        self._idle_seconds = idle_seconds
+        self._pool = pool
         self.job: _Job | None = job
         self.future: asyncio.Future[Any] | None = None
         """What waits for the call under way."""
@@ -136,13 +147,15 @@ class _Worker(threading.Thread):
         self.ready.acquire()
         while True:
             self._work()
-            if not self.ready.acquire(timeout=self._idle_seconds):
+            if not self.ready.acquire(timeout=self._pool.idle_seconds):
                 try:
-                    self._idle_list.remove(self)
-                except ValueError:  # taken out for a job at this very moment
+                    self._pool.idle.remove(self)
+                except ValueError:  # taken out at this very moment
                     self.ready.acquire()
                 else:
                     return
+            if self.job is None:  # taken out to end
+                return
 
     def _work(self) -> None:
         job, self.job = self.job, None
@@ -157,7 +170,7 @@ class _Worker(threading.Thread):
         except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
             error = deliverable(raised)
         self.future = None
-        self._idle_list.append(self)
+        self._pool.idle.append(self)
         outlet.deliver(future, result, error, context)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate import dunders
 from asyncstate.process.ending import belong, reaper
 from asyncstate.process.lineage import start
+from asyncstate.remains import note_ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,6 +91,8 @@ def run_child(
         child.close()
     if cancel is not None:
         cancel.check()
+    elif lineage.mark:
+        note_ended([lineage.mark])
     return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from asyncstate import remains
 from asyncstate.process.lineage import Lineage, Process, ThreadChildren, look_at, processes
 
 if TYPE_CHECKING:
@@ -100,8 +101,10 @@ _lock = threading.Lock()
 def belong(lineage: Lineage, token: CancelToken | None) -> None:
     """Make a lineage part of a call: when the call's token is cancelled, or that of a call around it, it is ended.
 
-    A token that nobody cancels while its call is under way lets everything live.
+    `release` says that the call has ended by itself: then everything lives.
     """
+    if lineage.mark:
+        remains.note_started(lineage.mark)
     while token is not None:
         with _lock:
             known = _parts.get(token)
@@ -110,6 +113,18 @@ def belong(lineage: Lineage, token: CancelToken | None) -> None:
         if known is None or token.reason:
             token.on_cancel(partial(_end_all, lineages))
         token = token.parent
+
+
+def has_started(token: CancelToken) -> bool:
+    """Whether a call has started a program so far."""
+    return token in _parts
+
+
+def release(token: CancelToken) -> None:
+    """Let live what a call has started that ended by itself, a daemon or a program in the background."""
+    with _lock:
+        lineages = _parts.pop(token, [])
+    remains.note_ended([lineage.mark for lineage in lineages if lineage.mark])
 
 
 def _end_all(lineages: list[Lineage]) -> None:

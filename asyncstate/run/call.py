@@ -18,6 +18,7 @@ from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.plan import NodeKind
+from asyncstate.process.ending import has_started, release
 from asyncstate.run.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.misfits import in_words, is_trip, misfits
 from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, unverified_row
@@ -116,6 +117,7 @@ class Caller:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
+        await self._let_live()
         row = normalise(returned, name)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
@@ -130,6 +132,13 @@ class Caller:
                 said = exception_row(name, error)["comment"]
                 row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
         return row
+
+    async def _let_live(self) -> None:
+        """Let what a call has started live on, if nobody cut the call off."""
+        context = current.get(None)
+        token = context.cancel if context is not None else None
+        if token is not None and not token.reason and has_started(token):
+            await self.host.workers.run(release, token)
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""

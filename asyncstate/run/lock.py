@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from asyncstate import remains
 from asyncstate.errors import LockHeld
+from asyncstate.run.leftovers import clear_leftovers
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from filelock import FileLock
+
+_POLL = 0.05
+"""Seconds between two attempts to get a lock that is held. The kernel can wait for it, but not be told to stop."""
+_HOLDER_LIMIT = 4096
 
 
 class Holder(NamedTuple):
@@ -26,52 +31,106 @@ class Holder(NamedTuple):
 class RunLock:
     """A lock file in a directory: the cache directory, as in Salt. The system frees it however its process ends.
 
-    Entering waits ``wait`` seconds at most and raises LockHeld, which names the holder; OSError if there can be no lock
-    file. It blocks: take it before an event loop runs.
+    Two of them exclude each other in one process, too. Who has it keeps notes of what it makes and starts, and has
+    cleared what those left who were killed. Entering waits ``wait`` seconds at most and raises LockHeld, which names
+    the holder; OSError if there can be no lock file. ``async with`` waits without holding up the loop.
     """
 
     def __init__(self, directory: str, *, wait: float = 0.0) -> None:
         self.path = os.path.join(directory, "run.lock")
+        self._directory = directory
         self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait
         self._lock: FileLock | None = None
+        self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
         """Return who said last that they hold the lock; None if nobody does."""
         try:
-            with open(self._holder_path, encoding="utf-8") as file:
-                said = json.load(file)
-            return Holder(int(said["pid"]), str(said["since"]))
-        except (OSError, ValueError, TypeError, KeyError):
+            descriptor = os.open(self._holder_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, encoding="utf-8") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return None
+                said = json.loads(file.read(_HOLDER_LIMIT))
+            since = "".join(sign for sign in str(said["since"])[:40] if sign.isprintable())
+            return Holder(int(said["pid"]), since)
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
 
     def __enter__(self) -> Self:
         """Take the lock and say so. Raises LockHeld and OSError."""
-        from filelock import FileLock, Timeout  # noqa: PLC0415 - only runs that change something
-
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        lock = FileLock(self.path, timeout=self._wait, mode=0o600)
-        try:
-            lock.acquire(poll_interval=0.05)
-        except Timeout:
-            held = self.holder() or Holder(0, "an unknown time")
-            raise LockHeld(self.path, held.pid, held.since) from None
-        self._lock = lock
-        self._say_so()
+        until = time.monotonic() + self._wait
+        while not self._take():
+            if time.monotonic() >= until:
+                raise self._held()
+            time.sleep(_POLL)
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Give the lock back."""
+        lock, self._lock = self._lock, None
+        if lock is None:
+            return
+        self._stack.close()
         with suppress(FileNotFoundError):
             os.unlink(self._holder_path)
-        if self._lock is not None:
-            self._lock.release()
+        lock.release()
 
-    def _say_so(self) -> None:
-        new = f"{self._holder_path}.{os.getpid()}"
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    async def __aenter__(self) -> Self:
+        """Take the lock and say so. Raises LockHeld and OSError."""
+        import anyio  # noqa: PLC0415 - not for those who take it without a loop
+        from anyio.to_thread import run_sync  # noqa: PLC0415
+
+        until = time.monotonic() + self._wait
+        while True:
+            with anyio.CancelScope(shield=True):  # a lock that was taken while we were cancelled must not stay taken
+                taken = await run_sync(self._take)
+            try:
+                await anyio.sleep(0 if taken else _POLL)
+            except BaseException:
+                self.__exit__()
+                raise
+            if taken:
+                return self
+            if time.monotonic() >= until:
+                raise self._held()
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Give the lock back."""
+        self.__exit__()
+
+    def _held(self) -> LockHeld:
+        held = self.holder() or Holder(0, "an unknown time")
+        return LockHeld(self.path, held.pid, held.since)
+
+    def _take(self) -> bool:
+        """Take the lock if nobody has it. Then nothing is left of dead runs, and notes are kept."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - only runs that change something
+
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        # Each its own lock object: one that is used twice by one process counts its users and lets both in.
+        lock = FileLock(self.path, timeout=0, mode=0o600, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+        try:
+            clear_leftovers(self._directory)
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            title = f"the run of process {os.getpid()}, begun {since}"
+            self._stack.enter_context(remains.Notes(self._directory, title))
+            self._say_so(since)
+        except BaseException:
+            self._stack.close()
+            lock.release()
+            raise
+        self._lock = lock
+        return True
+
+    def _say_so(self, since: str) -> None:
+        new = f"{self._holder_path}.{os.urandom(8).hex()}"
+        remains.note_temporary(new)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}, file)
+            json.dump({"pid": os.getpid(), "since": since}, file)
         os.replace(new, self._holder_path)

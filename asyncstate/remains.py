@@ -1,0 +1,173 @@
+"""What a run would leave behind if it were killed: noted as it is made, so that the next run finds it.
+
+A run that ends, however it ends, clears up after itself. One that is killed (``kill -9``, no memory, no power) cannot.
+So each run that changes a system keeps notes in its cache directory, in a file that it holds locked while it lives: the
+names of temporary files, before they are made, and the programs of calls that are under way. Notes that nobody holds
+locked are those of a dead run. They are what was written down, not what looks like ours, and a name has 64 random bits:
+whoever owns the folder it is in can gain nothing by putting something else there.
+
+Notes are not synced: when the machine itself stops, no process is left, and a temporary file may be.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDER = "remains"
+_SUFFIX = ".notes"
+_LIMIT = 1 << 26
+"""So many bytes of notes are read: a million names."""
+_lock = threading.Lock()
+_kept: tuple[Notes, ...] = ()
+
+
+class Notes:
+    """The notes of one run, from entering to leaving. OSError if there can be none."""
+
+    def __init__(self, directory: str, title: str) -> None:
+        folder = os.path.join(directory, _FOLDER)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._path = os.path.join(folder, os.urandom(8).hex() + _SUFFIX)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.open(f"{self._path}.new", flags, 0o600)
+        # Only under its final name is it looked at, and by then it is locked.
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self.write("R", title)
+        os.rename(f"{self._path}.new", self._path)
+
+    def write(self, kind: str, text: str) -> None:
+        """Add a note. A full disk keeps nobody from working."""
+        with suppress(OSError):
+            os.write(self._file, os.fsencode(f"{kind}{text}\0"))
+
+    def __enter__(self) -> Self:
+        global _kept  # noqa: PLW0603 - the process has one set of notes, and several runs may keep them
+        with _lock:
+            _kept = (*_kept, self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        global _kept  # noqa: PLW0603
+        with _lock:
+            _kept = tuple(notes for notes in _kept if notes is not self)
+        with suppress(OSError):
+            os.unlink(self._path)
+        os.close(self._file)
+
+
+def note_temporary(path: str) -> None:
+    """Note an absolute path before something temporary is made there. It need not be taken back."""
+    for notes in _kept:
+        notes.write("T", path)
+
+
+def note_started(mark: int) -> None:
+    """Note the mark of a program that a call has started."""
+    for notes in _kept:
+        notes.write("+", str(mark))
+
+
+def note_ended(marks: list[int]) -> None:
+    """Note that the call which started programs with these marks has ended by itself: what it left is wanted."""
+    for notes in _kept:
+        for mark in marks:
+            notes.write("-", str(mark))
+
+
+def temporary_file(prefix: str = "", suffix: str = "", directory: str | None = None) -> tuple[int, str]:
+    """Make a new file that only we can read and return its descriptor and path, as ``tempfile.mkstemp`` does."""
+    path = _name(prefix, suffix, directory)
+    note_temporary(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), path
+
+
+def make_temporary_folder(prefix: str = "", directory: str | None = None) -> str:
+    """Make a new folder that only we can enter and return its path, as ``tempfile.mkdtemp`` does."""
+    path = _name(prefix, "", directory)
+    note_temporary(path)
+    os.mkdir(path, 0o700)
+    return path
+
+
+@contextmanager
+def temporary_folder(prefix: str = "", directory: str | None = None) -> Iterator[str]:
+    """Make a folder as `make_temporary_folder` does, and remove it with all in it at the end of the block."""
+    import shutil  # noqa: PLC0415 - imported by most, but not by those who write a single file
+
+    path = make_temporary_folder(prefix, directory)
+    try:
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
+
+
+def _name(prefix: str, suffix: str, directory: str | None) -> str:
+    folder = os.path.abspath(directory or tempfile.gettempdir())
+    return os.path.join(folder, f"{prefix}{os.urandom(8).hex()}{suffix}")
+
+
+class Dead(NamedTuple):
+    """What the notes of a dead run say: what it called itself, what it made and did not take away, what it started."""
+
+    title: str
+    temporaries: list[str]
+    marks: list[int]
+
+
+@contextmanager
+def dead_run(path: str) -> Iterator[Dead | None]:
+    """Yield what the notes at ``path`` say, None if their run lives or they are gone; then throw them away."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield None
+            return
+        yield _read(file)
+        with suppress(OSError):
+            os.unlink(path)
+    finally:
+        os.close(file)
+
+
+def all_notes(directory: str) -> list[str]:
+    """Return the paths of all notes in a cache directory, of runs that live and of dead ones."""
+    folder = os.path.join(directory, _FOLDER)
+    try:
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(_SUFFIX))
+    except OSError:
+        return []
+
+
+def _read(file: int) -> Dead:
+    data = b""
+    while (more := os.read(file, 1 << 20)) and len(data) < _LIMIT:
+        data += more
+    title = ""
+    temporaries: dict[str, None] = {}
+    marks: dict[int, None] = {}
+    for record in data.split(b"\0")[:-1]:
+        kind, text = record[:1], os.fsdecode(record[1:])
+        if kind == b"R":
+            title = text
+        elif kind == b"T" and text.startswith("/"):
+            temporaries[text] = None
+        elif kind == b"+" and text.isdigit():
+            marks[int(text)] = None
+        elif kind == b"-" and text.isdigit():
+            marks.pop(int(text), None)
+    return Dead(title, list(temporaries), list(marks))

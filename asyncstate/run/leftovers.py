@@ -1,0 +1,79 @@
+"""What runs that were killed have left: temporary files are removed, processes that still live are named."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from asyncstate import filesystem, remains
+from asyncstate.errors import PathRefused
+from asyncstate.process.lineage import Lineage, Process, living
+
+if TYPE_CHECKING:
+    from asyncstate.remains import Dead
+
+log = logging.getLogger(__name__)
+
+_NAMED = 10
+"""So many processes are named one by one."""
+
+
+def clear_leftovers(directory: str) -> None:
+    """Remove the temporary files of dead runs, and say in the log which processes of calls they cut off still live.
+
+    The processes are left alone: what they do may be half done, and only a person knows whether it should be. To be
+    called by a run that has the run lock.
+    """
+    for path in remains.all_notes(directory):
+        with remains.dead_run(path) as dead:
+            if dead is not None:
+                _clear(dead)
+
+
+def _clear(dead: Dead) -> None:
+    removed = sum(_removed(path) for path in dead.temporaries)
+    if removed:
+        log.info("%s was killed; %d temporary files that it left were removed", dead.title, removed)
+    alive = living([Lineage(mark, 0) for mark in dead.marks]) if dead.marks else []
+    if alive:
+        named = ", ".join(_described(process) for process in alive[:_NAMED])
+        more = f" and {len(alive) - _NAMED} more" if len(alive) > _NAMED else ""
+        log.warning(
+            "%s was killed, and what it was doing goes on: %s%s. Wait for them or end them: kill %s",
+            dead.title,
+            named,
+            more,
+            " ".join(str(process.pid) for process in alive),
+        )
+
+
+def _removed(path: str) -> bool:
+    """Remove what was noted, if it is there; False if nothing was, or it cannot be."""
+    try:
+        found = filesystem.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            filesystem.remove(path)
+        elif found.st_uid == os.geteuid():
+            filesystem.remove_tree(path)
+        else:
+            return False
+    except FileNotFoundError:
+        return False
+    except (OSError, PathRefused) as error:
+        log.warning("a temporary file of a run that was killed cannot be removed: %s", error)
+        return False
+    return True
+
+
+def _described(process: Process) -> str:
+    """Return the id, program and age of a process. Its arguments may hold secrets."""
+    name = "?"
+    with suppress(OSError), open(f"/proc/{process.pid}/comm", encoding="utf-8", errors="replace") as file:
+        name = "".join(sign if sign.isprintable() else "?" for sign in file.read(64).rstrip("\n"))
+    seconds = time.clock_gettime(time.CLOCK_BOOTTIME) - process.started / os.sysconf("SC_CLK_TCK")
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - seconds))
+    return f"process {process.pid} ({name}, since {since})"

@@ -1,0 +1,128 @@
+"""Notes of what a run would leave if it were killed, and what becomes of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from asyncstate import remains
+from asyncstate.dunders import CancelToken
+from asyncstate.process.child import run_child
+from asyncstate.process.ending import belong, release
+from asyncstate.process.lineage import look_at, start
+from asyncstate.run.leftovers import clear_leftovers
+from asyncstate.run.lock import RunLock
+
+KILLED = """
+import os, signal, subprocess, sys
+from asyncstate import remains
+from asyncstate.dunders import CancelToken
+from asyncstate.process.ending import belong, release
+from asyncstate.process.lineage import start
+from asyncstate.run.lock import RunLock
+cache, tree = sys.argv[1:]
+null = subprocess.DEVNULL
+with RunLock(cache):
+    remains.temporary_file("left-", directory=tree)
+    folder = remains.make_temporary_folder("left-", tree)
+    open(folder + "/inner", "w").close()
+    remains.note_temporary(tree + "/renamed")
+    remains.note_temporary(tree + "/link")
+    os.symlink("/etc/hostname", tree + "/link")
+    ended, cut = CancelToken(), CancelToken()
+    daemon, born = start(["sleep", "600"], stdout=null, stderr=null)
+    belong(born, ended)
+    release(ended)
+    busy, born = start(["sleep", "600"], stdout=null, stderr=null)
+    belong(born, cut)
+    print(daemon.pid, busy.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """A run that was killed: its cache directory, the folder it worked in, what it let live and what it was at."""
+    cache, tree = tmp_path / "cache", tmp_path / "tree"
+    tree.mkdir()
+    done = subprocess.run([sys.executable, "-c", KILLED, cache, tree], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    daemon, busy = map(int, done.stdout.split())
+    yield cache, tree, daemon, busy
+    for pid in (daemon, busy):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
+    cache, tree, daemon, busy = killed
+    assert len(list(tree.iterdir())) == 3
+    (tree / "bystander").touch()
+    with caplog.at_level(logging.WARNING), RunLock(str(cache)):
+        assert [path.name for path in tree.iterdir()] == ["bystander"]
+    assert f"process {busy} (sleep, since " in caplog.text
+    assert f"kill {busy}" in caplog.text
+    assert str(daemon) not in caplog.text
+    assert look_at(busy) is not None  # it is named, not ended
+    assert sorted(path.name for path in cache.iterdir()) == ["remains", "run.lock"]
+    assert list((cache / "remains").iterdir()) == []
+    caplog.clear()
+    with RunLock(str(cache)):
+        assert caplog.text == ""
+
+
+def test_the_notes_of_a_run_that_lives_are_left_alone(tmp_path, caplog):
+    cache, other = str(tmp_path / "cache"), tmp_path / "temporary"
+    with remains.Notes(cache, "a run"):
+        remains.note_temporary(str(other))
+        other.touch()
+        clear_leftovers(cache)
+        assert other.exists()
+        assert len(remains.all_notes(cache)) == 1
+    assert remains.all_notes(cache) == []
+
+
+def test_odd_notes_do_no_harm(tmp_path):
+    folder = tmp_path / "remains"
+    folder.mkdir()
+    (folder / "a.notes").write_bytes(b"T/nowhere/at/all\0Trelative\0+x\0-\0?\0\0T" + b"/" * 9000 + b"\0T/cut off he")
+    (folder / "b.notes").write_bytes(b"")
+    os.mkfifo(folder / "c.notes")
+    os.symlink("/dev/zero", folder / "d.notes")
+    clear_leftovers(str(tmp_path))
+    assert sorted(path.name for path in folder.iterdir()) == ["d.notes"]
+
+
+def test_what_ended_is_not_among_the_started(tmp_path):
+    with remains.Notes(str(tmp_path), "a run"):
+        run_child(["true"])
+        token = CancelToken()
+        process, born = start(["sleep", "600"])
+        belong(born, token)
+        assert process.poll() is None
+        (path,) = remains.all_notes(str(tmp_path))
+        with open(path, "rb") as file:
+            assert remains._read(file.fileno()).marks == [born.mark]
+        release(token)
+        with open(path, "rb") as file:
+            assert remains._read(file.fileno()) == ("a run", [], [])
+        process.kill()
+        process.wait()
+
+
+def test_temporary_files_and_folders(tmp_path):
+    descriptor, path = remains.temporary_file("a-", ".sh", str(tmp_path))
+    os.close(descriptor)
+    assert os.path.basename(path).startswith("a-")
+    assert path.endswith(".sh")
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    with remains.temporary_folder("b-", str(tmp_path)) as folder:
+        assert os.stat(folder).st_mode & 0o777 == 0o700
+        os.mkdir(f"{folder}/inner")
+    assert not os.path.exists(folder)
+    os.unlink(path)
+    assert list(tmp_path.iterdir()) == []
