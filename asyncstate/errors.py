@@ -159,7 +159,9 @@ class LockHeld(AsyncStateError):
     """Another mutating run holds the lock of this root."""
 
     def __init__(self, path: str, pid: int, since: str) -> None:
-        super().__init__(f"another run holds {path}: process {pid}, since {since}. Wait for it with --wait SECONDS.")
+        super().__init__(
+            f"another run holds {path}: process {pid}, since {since}. Wait for it with --wait SECONDS (or wait=)."
+        )
         self.pid = pid
         self.since = since
 

@@ -20,6 +20,12 @@ settings.register_profile("explore", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+@pytest.fixture(autouse=True)
+def private_directories(tmp_path, monkeypatch):
+    """Let no test use the machine's own cache directory, where each run takes a lock, because it named no other."""
+    monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: str(tmp_path / ".own"))
+
+
 @pytest.fixture
 def checkout() -> Path:
     """The root of the source tree."""

@@ -124,6 +124,7 @@ class Session:
                 mock=bool(self.options.get("mock")),
                 observers=self._observers,
                 events=False,
+                lock=False,  # taken already, or not needed
             )
             self.console.answered = self._lines is not None
             try:

@@ -83,12 +83,12 @@ class RunLock:
 
         until = time.monotonic() + self._wait
         while True:
-            with anyio.CancelScope(shield=True):  # a lock that was taken while we were cancelled must not stay taken
+            with anyio.CancelScope(shield=True):
                 taken = await run_sync(self._take)
             try:
                 await anyio.sleep(0 if taken else _POLL)
-            except BaseException:
-                self.__exit__()
+            except BaseException:  # cancelled meanwhile: it must not stay taken
+                await self.__aexit__()
                 raise
             if taken:
                 return self
@@ -97,7 +97,12 @@ class RunLock:
 
     async def __aexit__(self, *_error: object) -> None:
         """Give the lock back."""
-        self.__exit__()
+        import anyio  # noqa: PLC0415 - as above
+        from anyio.to_thread import run_sync  # noqa: PLC0415
+
+        if self._lock is not None:
+            with anyio.CancelScope(shield=True):
+                await run_sync(self.__exit__)
 
     def _held(self) -> LockHeld:
         held = self.holder() or Holder(0, "an unknown time")

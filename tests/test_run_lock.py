@@ -1,0 +1,179 @@
+"""The run lock in programs: who runs, runs alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+
+import pytest
+
+from asyncstate import AsyncStateError, Settings, StateRuntime
+from asyncstate.errors import LockHeld
+from asyncstate.run.lock import RunLock
+
+
+@pytest.fixture
+def settings(tmp_path):
+    (tmp_path / "salt").mkdir()
+    (tmp_path / "salt" / "web.sls").write_text("a:\n  app.alone: []\n")
+    return Settings(file_roots={"base": [str(tmp_path / "salt")]}, cachedir=str(tmp_path / "cache"))
+
+
+class App:
+    """A state that says when it runs beside itself."""
+
+    def __init__(self):
+        self.inside = 0
+        self.most = 0
+        self.calls = 0
+        self.started = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def alone(self, name):
+        self.inside += 1
+        self.calls += 1
+        self.most = max(self.most, self.inside)
+        self.started.set()
+        await self.go.wait()
+        self.inside -= 1
+        return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+
+@pytest.fixture
+def app():
+    return App()
+
+
+@pytest.fixture
+async def runtime(settings, app):
+    async with StateRuntime(settings, states={"app.alone": app.alone}) as runtime:
+        yield runtime
+
+
+async def test_two_runs_of_a_program_exclude_each_other(runtime, app):
+    first = asyncio.create_task(runtime.apply(["web"]))
+    await app.started.wait()
+    with pytest.raises(LockHeld, match=rf"process {os.getpid()}, since \d{{4}}-"):
+        await runtime.apply(["web"])
+    with pytest.raises(LockHeld):
+        await runtime.single("app.alone", {"name": "b"})
+    with pytest.raises(LockHeld):
+        async with runtime.run(await runtime.compile(["web"])):
+            raise AssertionError("it runs")
+    app.go.set()
+    assert (await first).ok
+    assert app.calls == 1
+
+
+async def test_who_waits_runs_afterwards(runtime, app):
+    runs = [asyncio.create_task(runtime.apply(["web"], wait=60)) for _ in range(3)]
+    await app.started.wait()
+    app.go.set()
+    reports = await asyncio.gather(*runs)
+    assert [report.ok for report in reports] == [True] * 3
+    assert (app.calls, app.most) == (3, 1)
+
+
+async def test_waiting_holds_up_nothing_and_can_be_given_up(runtime, app, settings, loop_guard):
+    with RunLock(settings.cachedir), loop_guard():
+        waiting = asyncio.create_task(runtime.apply(["web"], wait=60))
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    app.go.set()
+    assert (await runtime.apply(["web"])).ok  # nothing of it was left locked
+
+
+async def test_who_looks_takes_no_lock_and_nobody_must(runtime, app, settings):
+    app.go.set()
+    with RunLock(settings.cachedir):
+        assert (await runtime.apply(["web"], mock=True)).ok
+        assert (await runtime.apply(["web"], test=True)).ok
+        assert (await runtime.apply(["web"], lock=False)).ok
+        with pytest.raises(LockHeld):
+            await runtime.apply(["web"], test=True, lock=True)
+
+
+async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, app, settings):
+    plan = await runtime.compile(["web"])
+    async with runtime.run(plan) as run:
+        await app.started.wait()
+        run.cancel("enough")
+    with RunLock(settings.cachedir):
+        pass
+    with pytest.raises(ZeroDivisionError):
+        async with runtime.run(plan):
+            _ = 1 / 0
+    with RunLock(settings.cachedir):
+        pass
+    task = asyncio.create_task(runtime.apply(["web"]))
+    app.started.clear()
+    await app.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with RunLock(settings.cachedir):
+        pass
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"pid": [], "since": 1}',
+        b"[" * 4000,
+        b'{"pid": 1e999, "since": ""}',
+        b"\xff",
+        b"9" * 5000,
+    ],
+)
+def test_an_odd_holder_file(tmp_path, content):
+    (tmp_path / "run.holder").write_bytes(content)
+    assert RunLock(str(tmp_path)).holder() is None
+    with RunLock(str(tmp_path)) as lock:
+        assert lock.holder().pid == os.getpid()
+
+
+def test_a_holder_file_that_would_block_or_never_end(tmp_path):
+    os.mkfifo(tmp_path / "run.holder")
+    assert RunLock(str(tmp_path)).holder() is None
+    (tmp_path / "run.holder").unlink()
+    (tmp_path / "run.holder").symlink_to("/dev/zero")
+    assert RunLock(str(tmp_path)).holder() is None
+    (tmp_path / "run.holder").unlink()
+    (tmp_path / "run.holder").write_text(json.dumps({"pid": 5, "since": "now\x1b]0;x"}))
+    assert RunLock(str(tmp_path)).holder() == (5, "now]0;x")
+
+
+def test_trio_is_told_what_is_needed(settings):
+    async def main():
+        async with StateRuntime(settings):
+            raise AssertionError("it was entered")
+
+    async def drive():
+        with pytest.raises(AsyncStateError, match="needs the event loop of asyncio"):
+            await main()
+
+    # What trio's loop looks like from here: a coroutine that runs, and no loop of asyncio.
+    with pytest.raises(StopIteration):
+        drive().send(None)
+
+
+async def test_threads_of_a_closed_runtime_end(settings):
+    before = set(threading.enumerate())
+    async with StateRuntime(settings) as runtime:
+        await runtime.compile(["web"])
+        mine = {thread for thread in threading.enumerate() if thread.name.startswith("asyncstate-")} - before
+        assert mine
+    for thread in mine:
+        await asyncio.to_thread(thread.join, 5)
+        assert not thread.is_alive()
+    async with runtime:  # it may be opened again
+        await runtime.compile(["web"])
