@@ -16,6 +16,7 @@ import os
 from collections import deque
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.compile.compiler import Compiler
@@ -93,7 +94,7 @@ class StateRuntime:
         self.host.attach(loop)
         try:
             with self._discreet():
-                await self.host.workers.run(self._open)
+                await self.host.workers.run(self._open_on_loop)
         except BaseException:
             self.host.detach()
             raise
@@ -118,6 +119,13 @@ class StateRuntime:
         except AsyncStateError as error:
             self.secrets.redactor.error(error)
             raise
+
+    def _open_on_loop(self) -> None:
+        # What a run needs is imported here, in a thread: later it would be imported on the loop, and hold it up.
+        import_module("asyncstate.run.engine")
+        import_module("asyncstate.run.lock")
+        import_module("filelock")
+        self._open()
 
     def _open(self) -> None:
         self.host.require_root_alone()
