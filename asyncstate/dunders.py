@@ -362,6 +362,7 @@ def hide(text: str) -> None:
     """Show ``text`` nowhere from now on: not in rows, events, reports, logs and errors of this runtime.
 
     For plugins that decrypt, or fetch what nobody shall read: a renderer in ``_renderers``, a module that asks a vault.
+    Outside a call there is no runtime that could know it.
     """
     context = current.get(None)
     if context is not None and context.secrets is not None:

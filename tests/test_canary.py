@@ -297,6 +297,16 @@ def test_no_compile_error_shows_a_secret(asyncstate, name, words):
     assert code in {0, 1}, errors
 
 
+@pytest.mark.parametrize("words", [("apply",), ("apply", "--debug"), ("apply", "--out", "json")], ids=" ".join)
+def test_no_internal_error_shows_a_secret(asyncstate, monkeypatch, words):
+    def fail(*_arguments, **_options):
+        raise ZeroDivisionError(f"{PASSWORD}\n{KEY}")
+
+    monkeypatch.setattr("asyncstate.run.engine.Engine.run", fail)
+    _, output, errors = asyncstate(*words)
+    assert "ZeroDivisionError" in output + errors
+
+
 def test_handlers_of_a_program_that_uses_it_see_no_secret(asyncstate, caplog):
     for words in (("apply",), ("check", "missing"), ("show", "lowstate")):
         asyncstate(*words)

@@ -129,11 +129,13 @@ def test_a_row_keeps_its_keys_and_measures():
         "result": True,
         "comment": "name",
         "__id__": "i",
-        "start_time": "12:00",
+        "start_time": "12:00:01.5",
         "mine": 1,
     }
-    shown = Redactor(["name", "12:00", "comment", "own", "result"]).row(row)
+    shown = Redactor(["name", "12:00:01.5", "comment", "own", "result"]).row(row)
     assert shown == {**row, "comment": MASK}
+    odd = {**row, "duration": "hunter2", "result": ["hunter2"], "start_time": "hunter2"}
+    assert "hunter2" not in repr(Redactor(["hunter2"]).row(odd))
 
 
 def test_errors_are_redacted_with_their_issues():

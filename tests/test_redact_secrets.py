@@ -15,6 +15,14 @@ def test_the_snapshot_is_compiled_once_for_a_set():
     assert secrets == {"hunter2", "correct horse", ""}
 
 
+def test_bytes_and_numbers_are_secrets_too():
+    secrets = Secrets()
+    secrets.add(b"hunter2")  # type: ignore[arg-type]
+    secrets.add(123456)  # type: ignore[arg-type]
+    assert secrets == {"hunter2", "123456"}
+    assert secrets.redactor.value(["hunter2", 123456]) == [MASK, MASK]
+
+
 def test_a_secret_can_be_taken_back():
     secrets = Secrets(["hunter2", "correct horse"])
     assert secrets.redactor.text("hunter2") == MASK

@@ -59,6 +59,9 @@ def test_tags_stay_different(plan, shown):
         "cmd_|-named_|-named_|-run",
     ]
     assert shown.tag("x_|-hunter2_|-n_|-y") == f"x_|-{MASK}_|-n_|-y"
+    assert shown.tag("hunter2_|-a_|-n_|-hunter2") == f"{MASK}_|-a_|-n_|-{MASK}"
+    shown.hush("hunter2_|-b_|-n_|-hunter2", "quiet")
+    assert shown.tag("hunter2_|-b_|-n_|-hunter2") == f"{MASK}_|-quiet_|-{MASK}_|-{MASK}"
     assert shown.tag("x_|-s3cret_|-n_|-y") == f"x_|-{MASK}_|-n (2)_|-y"
     assert shown.tag("x_|-hunter2_|-n_|-y") == f"x_|-{MASK}_|-n_|-y"
 
@@ -83,7 +86,11 @@ EVENTS = {
     ChunkStarted: {"function": "cmd.run", "id": "a", "name": "echo hunter2", "sls": "s"},
     ChunkRetried: {"attempt": 1, "result": False, "comment": "hunter2", "interval": 1.0},
     ChunkOutput: {"text": "hunter2"},
-    ChunkFinished: {"row": row("hunter2", comment="hunter2", hunter2="hunter2"), "why": "met"},
+    ChunkFinished: {
+        "row": row("hunter2", comment="hunter2", hunter2="hunter2"),
+        "why": "met",
+        "sub_rows": {"x_|-hunter2_|-hunter2_|-y": row("hunter2")},
+    },
     StateEvent: {"name": "salt/hunter2", "row": row("hunter2")},
     RunFinished: {
         "exit_code": 0,

@@ -32,6 +32,8 @@ SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__
 )
 """Keys of a row that the engine and its readers know by name: they are shown whatever the secrets are."""
 _MEASURED: Final = frozenset({"result", "__run_num__", "start_time", "duration", "__state_ran__"})
+_TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
+_NUMBERS: Final = frozenset({bool, int, float, type(None)})
 _PLAIN: Final = frozenset({bool, float, type(None)})
 
 
@@ -149,7 +151,10 @@ class Redactor:
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a row that shows no secret. The keys every row has, and what was measured, stay."""
         return distinct(
-            (key if key in SCHEMA else self._value(key, _DEEPEST), item if key in _MEASURED else self._value(item, 0))
+            (
+                key if key in SCHEMA else self._value(key, _DEEPEST),
+                item if _measured(key, item) else self._value(item, 0),
+            )
             for key, item in row.items()
         )
 
@@ -166,6 +171,13 @@ class Redactor:
                 vars(error)[key] = self.value(item)
         error.args = tuple(self.text(item) if isinstance(item, str) else item for item in error.args)
         error.__cause__, error.__suppress_context__ = None, True
+
+
+def _measured(key: object, item: object) -> bool:
+    """Whether this is a number or a time of the engine's, which no secret is hidden in."""
+    return key in _MEASURED and (
+        type(item) in _NUMBERS or (isinstance(item, str) and _TIME_OF_DAY.fullmatch(item) is not None)
+    )
 
 
 def distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

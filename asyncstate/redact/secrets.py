@@ -17,7 +17,10 @@ class Secrets(MutableSet[str]):
         self._compiled: tuple[frozenset[str], Redactor] = (frozenset(), Redactor())
 
     def add(self, value: str) -> None:
-        """Hide ``value`` from now on."""
+        """Hide ``value`` from now on. Plugins also give bytes and numbers."""
+        if not isinstance(value, str):
+            raw: object = value
+            value = raw.decode("utf-8", "surrogateescape") if isinstance(raw, (bytes, bytearray)) else str(raw)
         if value not in self._texts:
             with self._lock:
                 self._texts |= {value}

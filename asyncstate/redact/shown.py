@@ -104,7 +104,8 @@ class ShownPlan:
             return known.tag
         shown = self._others.get(tag)
         if shown is None:
-            first = shown = self._hushed_tag(tag) if tag in self._hushed else redactor.tag(tag)
+            # What a state returned named it, so nothing of it is known to be harmless.
+            first = shown = self._hushed_tag(tag) if tag in self._hushed else _every_part(tag, redactor)
             number = 1
             while shown in self._taken:
                 number += 1
@@ -116,7 +117,9 @@ class ShownPlan:
     def _hushed_tag(self, tag: str) -> str:
         parts = parse_tag(tag)
         id_ = self._snapshot().text(self._hushed[tag])
-        return state_tag(parts.state, id_, id_ if parts.name == self._hushed[tag] else MASK, parts.fun)
+        name = id_ if parts.name == self._hushed[tag] else MASK
+        redactor = self._snapshot()
+        return state_tag(redactor.text(parts.state), id_, name, redactor.text(parts.fun))
 
     def row(self, tag: str, row: Mapping[str, Any]) -> Row:
         """Return a copy of the row of a (true) tag as it is shown."""
@@ -216,6 +219,13 @@ class ShownPlan:
         if chunk.tag in self._hushed:
             args = hush_arguments(args)
         return msgspec.structs.replace(self._chunks[chunk.tag], args=args)
+
+
+def _every_part(tag: str, redactor: Redactor) -> str:
+    try:
+        return state_tag(*map(redactor.text, parse_tag(tag)))
+    except ValueError:
+        return redactor.text(tag)
 
 
 def _numbered(tag: str, number: int) -> str:
