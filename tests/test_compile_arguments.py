@@ -147,3 +147,47 @@ def test_a_function_is_asked_for_once(functions, monkeypatch):
     text = "".join(f"s{n}: own.plain\n" for n in range(50))
     assert len(compiler(text, functions=functions).plan(["s"]).chunks) == 50
     assert asked == ["own.plain"]
+
+
+def typed(  # noqa: PLR0917
+    name: "str",
+    text: "str | None" = None,
+    members: "list[str] | None" = None,
+    either: "str | list[str]" = "",
+    number: "int" = 0,
+    table: "dict[str, Any] | None" = None,  # noqa: F821 - an annotation is text
+    any: "Any" = None,  # noqa: F821 - as above
+):
+    """Take what bundled states take."""
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("text: [a]", "'text' of 'own.typed' must be a text, not a list"),
+        ("text: {a: b}", "must be a text, not a mapping"),
+        ("members: a", "must be a list of texts, not a text"),
+        ("members: {a: b}", "must be a list of texts, not a mapping"),
+        ("number: [1]", "must be a whole number, not a list"),
+        ("table: [1]", "must be a mapping, not a list"),
+        ("table: x", "must be a mapping, not a text"),
+        # What does no harm, or is not known yet:
+        ("text: 5", ""),
+        ("text: null", ""),
+        ("number: '5'", ""),
+        ("members: [1]", ""),
+        ("either: [a]", ""),
+        ("either: a", ""),
+        ("any: [a]", ""),
+        ("any: a", ""),
+        ("members: '__slot__:salt:cmd.run(ls)'", ""),
+    ],
+)
+@pytest.mark.parametrize("bundled", [True, False])
+def test_a_list_or_a_mapping_where_a_bundled_function_takes_none(functions, argument, told, bundled):
+    functions.register("own.typed", typed).module.bundled = bundled
+    warnings = compiler(state("own.typed", argument), functions=functions).plan(["s"]).warnings
+    assert [(issue.rule, issue.line, issue.mistake) for issue in warnings] == (
+        [("argument-type", 3, False)] if told and bundled else []
+    )
+    assert all(told in issue.message for issue in warnings)

@@ -7,10 +7,12 @@ does not depend on what is found here: its rows are Salt's.
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.errors import FunctionNotFound
+from asyncstate.load.annotations import Expected, described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import near_miss, nearest
@@ -26,6 +28,7 @@ UNKNOWN_FUNCTION = "unknown-function"
 UNKNOWN_ARGUMENT = "unknown-argument"
 MISSING_ARGUMENT = "missing-argument"
 PROBABLE_ARGUMENT = "probable-argument"
+ARGUMENT_TYPE = "argument-type"
 REQUISITE_WORD = "requisite-word"
 
 _REQUISITE_WORDS = frozenset({*REQUISITE_KEYWORDS, *IN_SUFFIXED, "use"} - {"onfail_stop", "prerequired"})
@@ -73,18 +76,39 @@ class _Taken(NamedTuple):
     required: frozenset[str]
     anything: bool
     mentioned: frozenset[str]
+    expected: dict[str, Expected]
+    shapes: dict[str, frozenset[type | None]]
 
     @classmethod
     def by(cls, function: LoadedFunction) -> _Taken:
         signature = function.signature
         names = frozenset(signature.names)
+        expected = _expected(function) if function.module.bundled else {}
         return cls(
             names,
             names | INTERNAL_KEYWORDS | OPTIONAL_KEYWORDS,
             frozenset((*signature.required, *signature.required_keywords)) - _GIVEN,
             signature.has_kwargs,
             frozenset(re.findall(r"\w+", function.doc)) if signature.has_kwargs else frozenset(),
+            expected,
+            {name: frozenset({*annotation.shapes(), None}) for name, annotation in expected.items()},
         )
+
+
+def _expected(function: LoadedFunction) -> dict[str, Expected]:
+    """Return what the annotations of a bundled function say; those of others may be meant for readers only."""
+    found = {}
+    for name, parameter in inspect.signature(inspect.unwrap(function.func)).parameters.items():
+        expected = Expected.of(parameter.annotation)
+        if expected is not None:
+            found[name] = expected
+    return found
+
+
+def _shape(value: Any) -> type | None:
+    if isinstance(value, str) or value is None:
+        return None if value is None or value.startswith("__slot__:") else object
+    return dict if isinstance(value, dict) else list if isinstance(value, (list, tuple)) else object
 
 
 def check_arguments(
@@ -112,6 +136,10 @@ def check_arguments(
             checker.no_function(draft, name)
         elif not (draft.args.keys() <= taken.accepted and taken.required <= draft.args.keys()):
             checker.arguments(draft, name, taken)
+        if taken is not None and taken.shapes:
+            for key in draft.args.keys() & taken.shapes.keys():
+                if _shape(draft.args[key]) not in taken.shapes[key]:
+                    checker.shape(draft, name, key, taken.expected[key])
 
 
 class _Checker:
@@ -157,6 +185,12 @@ class _Checker:
         for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
             if not key.startswith("__"):
                 self._argument(draft, name, taken, key)
+
+    def shape(self, draft: Draft, name: str, key: str, expected: Expected) -> None:
+        """Say that an argument is a list, a mapping or neither, where it must not be."""
+        where = f"ID '{draft.id}' in SLS '{draft.sls}'"
+        message = f"'{key}' of '{name}' must be {expected}, not {described(draft.args[key])} ({where})"
+        self._note(ARGUMENT_TYPE, draft, key, message, "", mistake=False)
 
     def _argument(self, draft: Draft, name: str, taken: _Taken, key: str) -> None:
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"

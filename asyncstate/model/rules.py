@@ -20,6 +20,7 @@ RULES = {
     "unknown-argument": "an argument that the function does not take",
     "missing-argument": "a required argument that is not given",
     "probable-argument": "what is nearly an argument, where the function takes any keyword",
+    "argument-type": "a list or a mapping where it must be neither, or the other way round",
     "requisite-word": "what is nearly a requisite and lists states",
     "missing-source": "a salt:// source that is in no file root",
     "tree": "what compiles otherwise than it was probably meant: a reference to nothing, an order that is none, …",
