@@ -92,6 +92,14 @@ def test_a_states_own_word_decides():
     assert compiled.not_aggregated == {1: "its own 'aggregate' says no", 2: "its own 'aggregate' says no"}
 
 
+@pytest.mark.parametrize("keyword", ["no_log: true", "timeout: 5"])
+def test_a_keyword_that_is_for_one_call_keeps_a_state_out(keyword):
+    tree = f"a: pkg.installed\nb: {{pkg.installed: [{{{keyword}}}]}}\nc: pkg.installed\n"
+    compiled = aggregated(tree)
+    assert groups(compiled) == [["a", "c"]]
+    assert compiled.not_aggregated == {1: aggregate.ALONE[keyword.partition(":")[0]]}
+
+
 def test_one_state_that_asks_absorbs_the_later_ones():
     tree = "a: pkg.installed\nb: {pkg.installed: [{aggregate: true}]}\nc: pkg.installed\nd: {pkg.installed: [{aggregate: false}]}\ne: gem.installed\n"
     assert groups(aggregated(tree, None)) == [["b", "c"]]

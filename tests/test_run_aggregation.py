@@ -281,14 +281,6 @@ async def test_what_a_module_raises_is_one_notice_and_told(error):
     assert hooks.errors == [error]
 
 
-@pytest.mark.parametrize("keyword", ["no_log", "timeout"])
-async def test_a_keyword_that_is_for_one_call_keeps_a_state_out_of_the_common_one(keyword):
-    seen = []
-    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, seen)))
-    await aggregation.fold(chunks("a", "secret", "b", secret={keyword: 5}), {})
-    assert [names for _, _, names, _ in seen] == [["a", "b"]]
-
-
 async def test_a_split_of_another_shape_says_what_it_must_be():
     aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, []), mod_aggregate_split=lambda *args: None))
     members = chunks("a", "b")

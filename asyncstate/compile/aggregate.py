@@ -7,12 +7,12 @@ That is the group Salt would put them in, found in one pass over the graph inste
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.wiring import GROUP_MEMBER
 from asyncstate.model.plan import NodeKind
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from asyncstate.compile.low import Draft
     from asyncstate.compile.order import SerialOrder
     from asyncstate.compile.wiring import Wiring
+
+ALONE = {
+    "no_log": "it says no_log: the row of a common call would name it",
+    "timeout": "its timeout is for its own call, not for that of others",
+}
+"""Why states with these keywords join no common call."""
 
 MAX_MEMBERS = 500
 """The size of the largest group, as in Salt."""
@@ -91,8 +97,9 @@ def _eligible(
                 opened.add(module)
         else:
             wanted = module in opened or _wants(option, draft)
-        if wanted and draft.args.get("no_log"):
-            refused[node] = "it says no_log: the row of a common call would name it"
+        alone = next((why for keyword, why in ALONE.items() if draft.args.get(keyword)), "")
+        if wanted and alone and has_mod_aggregate(module):
+            refused[node] = alone
         elif wanted and has_mod_aggregate(module):
             found.setdefault(module, []).append(node)
         elif wanted and (option is not True or "aggregate" in draft.args):
@@ -117,8 +124,8 @@ def warn_odd_options(
     for module in option if isinstance(option, list) else ():
         wrong = why_not(module)
         if wrong:
-            near = get_close_matches(module, sorted({draft.state for draft in drafts} - {module}), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "name state modules, such as pkg"
+            near = nearest(module, sorted({draft.state for draft in drafts} - {module}))
+            hint = f"did you mean {near!r}?" if near else "name state modules, such as pkg"
             findings.warn_at(f"state_aggregate: [{module}] has no effect: {wrong}", "", 0, hint)
     for draft in drafts:
         own = draft.args.get("aggregate")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.load.salt_import import EXTERNAL
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -59,12 +60,6 @@ def _absent_key(error: KeyError, place: _Place) -> str:
     for dunder in _DUNDER.findall(linecache.getline(place.file, place.line)):
         data = place.frame.f_globals.get(dunder)
         if dunder in _DATA and isinstance(data, Mapping) and isinstance(key, str) and key not in data:
-            return f"{dunder} has no {key!r}{_nearest(key, data)}"
+            near = nearest(key, map(str, data))
+            return f"{dunder} has no {key!r}" + (f"; did you mean {near!r}?" if near else "")
     return ""
-
-
-def _nearest(key: str, data: Mapping[str, object]) -> str:
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
-    near = difflib.get_close_matches(key, map(str, data), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

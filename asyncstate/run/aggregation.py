@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Low = dict[str, Any]
 Changes = dict[str, Any]
 
-_ALONE = ("no_log", "timeout")
-"""Keywords that hold for one state's own call: the row of a common call would tell, or be cut short, for the others."""
 _OWN_VERDICT = ("check_cmd",)
 """Keywords by which a member's own call decides whether it succeeded, whatever the common call said."""
 
@@ -62,7 +60,6 @@ class Aggregation:
         First for the first member, then for each later one the module has not marked ``__agg__``. The first call that
         goes wrong is the last: whoever is not in a common call by then runs for itself.
         """
-        ready = [chunk for chunk in ready if not any(chunk.args.get(keyword) for keyword in _ALONE)]
         function = await self._caller.find(f"{ready[0].state}.mod_aggregate") if ready else None
         if function is None or isinstance(function, FunctionNotFound):
             return
