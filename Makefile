@@ -1,6 +1,8 @@
 # Everything runs in a private environment, .venv, filled from the lock files in requirements/.
 ENV := .venv
 SCRATCH := $(CURDIR)/build/quickstart
+# A cache of its own has a lock of its own: no other run on this machine is in the way.
+CACHE := $(CURDIR)/build/quickstart-cache
 TREE := examples/quickstart
 
 .PHONY: help quickstart test check lock clean
@@ -10,7 +12,7 @@ help:  ## what there is
 
 quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into build/quickstart
 	@mkdir -p $(SCRATCH)
-	$(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
+	ASYNCSTATE_CACHEDIR=$(CACHE) $(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
 	    --pillar '{"root": "$(SCRATCH)"}'
 
 test: $(ENV)/.dev  ## the tests, with branch coverage measured on the way

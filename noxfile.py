@@ -73,6 +73,12 @@ def packaging(session: nox.Session) -> None:
 
 
 @nox.session
+def fresh(session: nox.Session) -> None:
+    """Run both commands of the README in a minimal Debian, as a user without rights; root builds it, in build/fresh."""
+    session.run(".ci/fresh", "build/fresh", *(session.posargs or ("make quickstart", "make test")), external=True)
+
+
+@nox.session
 def real(session: nox.Session) -> None:
     """Apply trees for real, as root, in a throw-away Debian (built once, in build/debian)."""
     python(session, "pytest", "tests/real", "-m", "real", *session.posargs)
@@ -115,7 +121,19 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def full(session: nox.Session) -> None:
     """Everything above, and the slow tests."""
-    for name in ("lint", "types", "coverage", "packaging", "real", "servers", "platforms", "mutation", "bench", "docs"):
+    for name in (
+        "lint",
+        "types",
+        "coverage",
+        "packaging",
+        "fresh",
+        "real",
+        "servers",
+        "platforms",
+        "mutation",
+        "bench",
+        "docs",
+    ):
         session.notify(
             name, ("-m", "slow or not slow and not server and not platform and not real") if name == "coverage" else ()
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shutil
 from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
@@ -27,8 +26,7 @@ _OTHER_INITS = {"openrc", "runit"}
 
 
 def __virtual__() -> Any:
-    # systemctl without systemd: an image that is being built, whose services stay as they are
-    others = _booted_with_systemd() or shutil.which("systemctl") or __grains__.get("init") in _OTHER_INITS
+    others = _booted_with_systemd() or __grains__.get("init") in _OTHER_INITS
     if __grains__.get("os_family") == "Debian" and not others:
         return __virtualname__
     return False, "The debian_service module could not be loaded: unsupported OS family and/or systemd running."

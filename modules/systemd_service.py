@@ -27,8 +27,10 @@ _NOT_FOUND = 4
 
 
 def __virtual__() -> Any:
-    # without systemd as process 1, as in an image or a container, services can still be enabled
-    if __grains__.get("kernel") == "Linux" and (_booted_with_systemd() or shutil.which("systemctl")):
+    # Without systemd as process 1, as in an image or a container, services can still be enabled; Debian's scripts
+    # work there as well and are what Salt takes.
+    can_enable = __grains__.get("os_family") != "Debian" and shutil.which("systemctl")
+    if __grains__.get("kernel") == "Linux" and (_booted_with_systemd() or can_enable):
         return __virtualname__
     reason = "only available on Linux systems which have been booted with systemd."
     return False, f"The systemd execution module failed to load: {reason}"
@@ -247,6 +249,8 @@ def _reload_if_changed(name: str) -> None:
 
 
 def _is_known(name: str) -> bool:
+    if not _booted_with_systemd():  # systemctl status then succeeds, whatever it is asked for
+        return any(os.path.exists(os.path.join(folder, _unit(name))) for folder in _UNIT_FOLDERS)
     return bool(0 <= _systemctl("status", name)["retcode"] < _NOT_FOUND)
 
 

@@ -83,7 +83,7 @@ def test_references_to_nothing_and_to_itself_have_places(run, tmp_path):
 def test_the_diff_can_be_applied(run, tmp_path):
     done = run("lint", "--fix-diff")
     assert done.stderr == ""
-    subprocess.run(["patch", "--quiet", "-p1", "-d", "/"], input=done.stdout, text=True, check=True)
+    subprocess.run(["git", "apply", "-p1"], cwd="/", input=done.stdout, text=True, check=True)
     assert "    - require:\n      - file: dir\n" in (tmp_path / "salt/web.sls").read_text()
     assert [rule for rule, _ in rules(run("lint", "web", "--out", "json"))] == ["unknown-effects"]
 

@@ -15,9 +15,9 @@ from asyncstate.cli.root import root
 from asyncstate.config import Settings
 from asyncstate.model import event as event_module
 from asyncstate.model.event import Event
+from asyncstate.report.reference import bundled_modules
 
 INTERNAL_SETTINGS = {"extra", "origins"}
-HOOKS = ("mod_",)
 
 
 @pytest.fixture
@@ -112,19 +112,10 @@ def test_the_documented_defaults_are_the_defaults(page):
 
 
 @pytest.fixture
-def bundled_states(tmp_path, monkeypatch):
-    """The names of the bundled state functions, those of other folders left out."""
-    from asyncstate.load.host import PluginHost
-    from asyncstate.sources.fileclient import LocalFileClient
-
-    monkeypatch.setenv("HOME", str(tmp_path))
-    settings = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path))
-    client = LocalFileClient.from_opts(settings.opts())
-    host = PluginHost(settings.opts(), file_client=client)
-    host.set_grains({"kernel": "Linux", "os": "Debian", "os_family": "Debian"})
-    with host.enter():
-        names = host.loaders["states"].names()
-    return {name for name in names if not name.partition(".")[2].startswith(HOOKS)}
+def bundled_states():
+    """The names of the bundled state functions, whether they load on this machine or not."""
+    modules = bundled_modules("states").items()
+    return {f"{name}.{function}" for name, providers in modules for each in providers for function in each.functions}
 
 
 def test_every_bundled_state_is_documented_and_every_documented_state_exists(page, bundled_states):
@@ -197,6 +188,18 @@ def test_the_first_two_shell_blocks_are_the_two_commands(checkout):
 
 def test_ci_runs_the_second_command_of_the_readme(checkout):
     assert re.search(r'^step "tests" make test$', (checkout / ".ci" / "run").read_text(), re.MULTILINE)
+
+
+def test_ci_runs_both_commands_of_the_readme_on_a_minimal_debian(checkout):
+    gate = (checkout / ".ci" / "run").read_text()
+    assert re.search(r'\.ci/fresh build/fresh "make quickstart" "make test"$', gate, re.MULTILINE)
+    asked = re.search(r"^packages=(\S+)", (checkout / ".ci" / "fresh").read_text(), re.MULTILINE)[1].split(",")
+    assert set(asked) == {"python3", "python3-venv", "git", "make", "ca-certificates"}, "the README asks for no more"
+
+
+def test_the_quick_start_waits_for_no_other_run(checkout):
+    done = subprocess.run(["make", "-n", "quickstart"], cwd=checkout, capture_output=True, text=True, check=True)
+    assert f"ASYNCSTATE_CACHEDIR={checkout}/build/" in done.stdout
 
 
 def test_the_make_targets_exist(checkout):

@@ -114,7 +114,7 @@ def test_the_interface_is_kept_by_both_providers():
     ("machine", "load"),
     [
         (("Debian", False, None), {"sysv"}),
-        (("Debian", False, "/bin/systemctl"), {"systemd"}),  # offline: in an image that is being built
+        (("Debian", False, "/bin/systemctl"), {"sysv"}),  # in a container or an image that is being built
         (("Debian", True, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, None), set()),
@@ -260,6 +260,15 @@ def test_nothing_is_started_in_an_image_that_is_being_built(systemd, monkeypatch
     for function in ("running", "dead"):
         row = systemd.state(f"service.{function}", name="nginx")
         assert (row["result"], row["comment"]) == (True, "Running in OFFLINE mode. Nothing to do")
+
+
+def test_without_systemd_running_a_unit_is_there_if_its_file_is(systemd, monkeypatch, tmp_path):
+    (tmp_path / "nginx.service").touch()
+    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: False)
+    monkeypatch.setattr(systemd_service, "_UNIT_FOLDERS", (str(tmp_path),))
+    systemd.systemctl.answers = {f"{STATUS} nosuch.service": (0, "", "Running in chroot, ignoring command 'status'")}
+    assert systemd.call("service.available", "nginx")
+    assert not systemd.call("service.available", "nosuch")
 
 
 def test_systemd_tells_what_it_knows(systemd):

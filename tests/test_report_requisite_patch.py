@@ -35,9 +35,10 @@ def patched(tree, objection=None):
 def apply(tree, tmp_path):
     diff, left = patched(tree)
     assert left == []
-    file = tmp_path / "s.sls"
+    file = tmp_path / "memory/base/s.sls"
+    file.parent.mkdir(parents=True)
     file.write_text(tree)
-    subprocess.run(["patch", "--quiet", str(file)], input=diff, text=True, check=True)
+    subprocess.run(["git", "apply", "-p1"], cwd=tmp_path, input=diff, text=True, check=True)
     return file.read_text()
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+
 import pytest
 from asyncstate.states import cron
 
 from tests.plugin_harness import PluginHarness
 
+ME = pwd.getpwuid(os.geteuid()).pw_name  # who is no root gets at other tables by becoming somebody else
 MARKER = "# Lines below here are managed by Salt, do not edit\n"
 
 
@@ -20,12 +24,12 @@ class FakeCrontab:
         harness.salt["cmd.run_stdout"] = self.show
         harness.salt["cmd.run_all"] = self.install
 
-    def _user(self, command):
+    def _user(self, command, options):
         assert command[0] == "crontab"
-        return command[2] if command[1] == "-u" else "root"
+        return command[2] if command[1] == "-u" else options.get("runas", ME)
 
     def show(self, command, **options):
-        return self.tables.get(self._user(command), "")
+        return self.tables.get(self._user(command, options), "")
 
     def install(self, command, stdin=None, **options):
         assert options.pop("python_shell") is False
@@ -35,7 +39,7 @@ class FakeCrontab:
         if command[-1] != "-":
             with open(command[-1]) as file:
                 stdin = file.read()
-        self.tables[self._user(command)] = stdin
+        self.tables[self._user(command, options)] = stdin
         return {"retcode": 0, "stdout": "", "stderr": ""}
 
 
@@ -188,21 +192,21 @@ def files(plugins, crontab):
 
 
 def test_a_whole_file(files, crontab):
-    dry, real, again = files.three_runs("cron.file", name="salt://tab")
+    dry, real, again = files.three_runs("cron.file", name="salt://tab", user=ME)
     assert dry["result"] is None
-    assert (real["result"], real["comment"]) == (True, "Crontab for user root was updated")
+    assert (real["result"], real["comment"]) == (True, f"Crontab for user {ME} was updated")
     assert "+1 * * * * x" in real["changes"]["diff"]
-    assert crontab.tables["root"] == "1 * * * * x\n"
-    assert (again["comment"], again["changes"]) == ("Crontab for user root is in the correct state", {})
-    row = files.state("cron.file", name="salt://tab", replace=False)
-    assert row["comment"] == "User root already has a crontab. No changes made"
+    assert crontab.tables[ME] == "1 * * * * x\n"
+    assert (again["comment"], again["changes"]) == (f"Crontab for user {ME} is in the correct state", {})
+    row = files.state("cron.file", name="salt://tab", user=ME, replace=False)
+    assert row["comment"] == f"User {ME} already has a crontab. No changes made"
 
 
 def test_a_whole_file_that_fails(files, crontab):
-    row = files.state("cron.file", name="salt://none")
+    row = files.state("cron.file", name="salt://none", user=ME)
     assert row["result"] is False
     crontab.complaint = "bad minute"
-    row = files.state("cron.file", name="salt://tab")
+    row = files.state("cron.file", name="salt://tab", user=ME)
     assert (row["result"], row["changes"]) == (False, {})
     assert row["comment"].endswith("Error: bad minute")
     row = files.state("cron.file", name="salt://tab", user="no-such-user")

@@ -173,7 +173,7 @@ def test_requirements_files(plugins, fake, tmp_path):
 def test_a_user_gets_copies_of_the_trees_requirements(plugins, fake, monkeypatch):
     plugins.salt_file("app/list", "-r base\ntiny\n")
     plugins.salt_file("app/base", "other\n")
-    plugins.salt["file.user_to_uid"] = lambda user: 0
+    plugins.salt["file.user_to_uid"] = lambda user: os.geteuid()
     seen = []
 
     def look(command, **options):

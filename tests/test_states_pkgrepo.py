@@ -227,6 +227,7 @@ def test_an_armored_keyring_and_a_key_for_all_sources(harness, etc, key):
     assert stored.read_bytes() == binary
 
 
+@pytest.mark.skipif(not shutil.which("gpg"), reason="needs gpg")
 def test_a_key_that_cannot_be_had_leaves_the_sources_alone(harness, etc):
     row = harness.state("pkgrepo.managed", name=LINE, key_url="salt://nosuch.asc")
     assert (row["result"], row["comment"].partition("': ")[2]) == (False, "Error: file not found: salt://nosuch.asc")

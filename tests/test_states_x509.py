@@ -78,7 +78,8 @@ def mode(path):
 )
 def test_a_key_is_made_once(plugins, folder, arguments, begin):
     path = folder / "new" / "www.key"
-    dry, real, again = plugins.three_runs("x509.private_key_managed", name=str(path), makedirs=True, **arguments)
+    new = {"name": str(path), "makedirs": True, "dir_mode": "0700"}
+    dry, real, again = plugins.three_runs("x509.private_key_managed", **new, **arguments)
     assert short(dry) == (None, "The private key would have been created", {"created": str(path)})
     assert short(real) == (True, "The private key has been created", {"created": str(path)})
     assert short(again) == (True, "The private key is in the correct state", {})

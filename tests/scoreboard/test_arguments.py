@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import pwd
 
 import pytest
 
 from asyncstate import dunders
 from asyncstate.model.event import StateEvent
+
+USER = pwd.getpwuid(os.geteuid()).pw_name
 
 
 def skipped(sls, conditions, **options):
@@ -312,7 +315,7 @@ def test_keywords_of_the_runtime_stay_there(sls):
             f"    - {argument}\n"
             for argument in (
                 "require: [b]", "order: 3", "failhard: false", "onlyif: 'true'", "unless: 'false'", "creates: /nowhere",
-                "retry: false", "parallel: true", "reload_modules: false", "runas: root", "no_log: false", "fire_event: false",
+                "retry: false", "parallel: true", "reload_modules: false", f"runas: {USER}", "no_log: false", "fire_event: false",
                 "saltenv: base", "umask: '022'", "check_cmd: 'true'", "exclusive: true", "footprint: {}", "lane: l", "onfail_stop: false",
                 "mine: 1", "test: true",
             )
