@@ -47,7 +47,7 @@ from .change import (
     set_times,
     symlink,
 )
-from .place import Place, absolute, open_folder, parent, pinned, resolved
+from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
 from .programs import require_unshared
 from .query import (
     exists,
@@ -63,7 +63,7 @@ from .query import (
     stat,
     walk,
 )
-from .reading import READ_LIMIT, handed_over, open_read, open_write, read_bytes, read_input
+from .reading import READ_LIMIT, handed_over, open_read, open_write, read_bytes, read_input, require_readable
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree
 
@@ -108,6 +108,8 @@ __all__ = [
     "rename",
     "replace_content",
     "replace_text",
+    "require_changeable",
+    "require_readable",
     "require_unshared",
     "resolved",
     "rmdir",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.errors import PathRefused
@@ -129,6 +129,12 @@ def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def require_changeable(path: str, *, follow: bool = True) -> None:
+    """Raise PathRefused where setting owner, mode or times would: for dry runs. Nothing if there is nothing."""
+    with suppress(OSError), pinned(path, follow=follow):
+        pass
 
 
 def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from asyncstate.errors import PathRefused
@@ -73,6 +73,12 @@ def _require_regular(path: str, found: os.stat_result, verb: str = "read") -> No
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
     raise PathRefused(f"Refusing to {verb} {path}: it is {kind}")
+
+
+def require_readable(path: str) -> None:
+    """Raise PathRefused where reading a file would: for dry runs. Nothing if there is none, or a directory."""
+    with suppress(OSError):
+        os.close(read_descriptor(path))
 
 
 @contextmanager

@@ -215,7 +215,9 @@ def check_perms(
         before["lgroup"] = found.st_gid if isinstance(group, int) else gid_to_group(found.st_gid)
     changes = wanted.differences(found, modeless=is_link)
     if changes:
-        if not __opts__["test"]:
+        if __opts__["test"]:
+            filesystem.require_changeable(name, follow=follow_symlinks)
+        else:
             changes = _enforce(name, ret, wanted, found, changes, notes, follow_symlinks=follow_symlinks)
         ret["changes"].update(changes)
     if attrs is not None and not is_link and not stat.S_ISDIR(found.st_mode):

@@ -174,6 +174,7 @@ def get_managed(
         path = source.removeprefix("file://")
         if not filesystem.exists(path):
             return "", {}, f"Local file source {path} does not exist"
+        filesystem.require_readable(path)
     if not source.startswith("salt://") and source_hash and not skip_verify:
         try:
             expected = get_source_sum(

@@ -66,6 +66,7 @@ def serialize(
             f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not "
             "installed.",
         )
+    filesystem.resolved(name)
     old = None
     try:
         if merge_if_exists and filesystem.is_file(name):

@@ -108,6 +108,7 @@ def _foretold_touch(ret: Row, name: str, atime: Any, mtime: Any, *, extant: bool
         ret["comment"] = f"File {name} is set to be created"
         ret["changes"] = {"new": name}
         return ret
+    filesystem.require_changeable(name)
     found = filesystem.lstat(name)
     if (atime is not None and str(atime) != str(found.st_atime)) or (
         mtime is not None and str(mtime) != str(found.st_mtime)
@@ -168,6 +169,7 @@ def copy_(
         return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
     if occupied and filesystem.is_file(name) and filesystem.is_file(source) and _same_content(name, source):
         ret["comment"] += " - files are identical but force flag is set"
+    filesystem.require_readable(source)
     if is_dry_run():
         ret["comment"] = f'File "{source}" is set to be copied to "{name}"'
         ret["result"] = None

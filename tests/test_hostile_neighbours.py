@@ -1,0 +1,333 @@
+"""Whatever an unprivileged user plants where a state of root's works: nothing outside of his reach is touched.
+
+A table: every state that takes a path, times every kind of plant, times where it is planted.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.plugin_harness import PluginHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOBODY = 65534
+SECRET = b"root=secret\n"
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray; run the tests as root"),
+    pytest.mark.timeout(120),
+]
+
+
+def run_all(command, cwd=None, **_):
+    done = subprocess.run(
+        command, cwd=cwd, shell=isinstance(command, str), capture_output=True, text=True, check=False, timeout=20
+    )
+    return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+
+
+@pytest.fixture
+def ground(tmp_path):
+    """A user's home, a folder like /tmp, and a tree of root's that nobody else may touch or read."""
+    for name in ("home", "shared", "victim/d/inner"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("f", "d/g", "d/inner/h"):
+        (tmp_path / "victim" / name).write_bytes(SECRET)
+        (tmp_path / "victim" / name).chmod(0o600)
+        os.utime(tmp_path / "victim" / name, (1_000_000, 1_000_000))
+    os.symlink("f", tmp_path / "victim" / "link")
+    os.chown(tmp_path / "home", NOBODY, NOBODY)
+    (tmp_path / "shared").chmod(0o1777)
+    (tmp_path / "own.txt").write_text("own=1\n")
+    with tarfile.open(tmp_path / "pkg.tar", "w") as archive:
+        for name in ("f", "d/g", "new"):
+            archive.add(tmp_path / "own.txt", name)
+    with zipfile.ZipFile(tmp_path / "pkg.zip", "w") as packed:
+        for name in ("f", "d/g", "new"):
+            packed.write(tmp_path / "own.txt", name)
+    harness = PluginHarness(tmp_path, pki_dir=str(tmp_path))
+    for name in ("file", "archive", "hashutil", "ini", "git", "virtualenv", "x509"):
+        harness.load("modules", name)
+    for name in ("file", "archive", "ini_manage", "git", "virtualenv", "x509"):
+        harness.load("states", name)
+    harness.salt["cmd.run_all"] = run_all
+    harness.salt["cmd.run"] = lambda command, **options: run_all(command, **options)["stdout"]
+    harness.salt["cmd.retcode"] = lambda command, **options: run_all(command, **options)["retcode"]
+    for name in ("f", "d/g", "new"):
+        harness.salt_file(f"tree/{name}", "own=1\n")
+    return harness
+
+
+def _link(target: str) -> Callable[[Path], None]:
+    def plant(path: Path) -> None:
+        os.symlink(target.format(base=path.parent.parent), path)
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+    return plant
+
+
+def _hard(path: Path) -> None:
+    os.link(path.parent.parent / "victim" / "f", path)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path, 0o666)
+    os.chown(path, NOBODY, NOBODY)
+
+
+def _moved(path: Path) -> None:
+    os.symlink("../victim", path)  # root's own link, which the owner of the folder brought here
+
+
+PLANTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "link to a file": (_link("../victim/f"), "x"),
+    "link to a folder": (_link("../victim/d"), "x"),
+    "link to a folder, slash": (_link("../victim/d"), "x/"),
+    "link by a whole path": (_link("{base}/victim/f"), "x"),
+    "link to nothing": (_link("../victim/new"), "x"),
+    "link to a device": (_link("/dev/zero"), "x"),
+    "hard link": (_hard, "x"),
+    "pipe": (_pipe, "x"),
+    "parent, a file": (_link("../victim"), "x/f"),
+    "parent, a folder": (_link("../victim"), "x/d"),
+    "parent, a folder, slash": (_link("../victim"), "x/d/"),
+    "parent, a link": (_link("../victim"), "x/link"),
+    "parent, nothing": (_link("../victim"), "x/new"),
+    "grandparent": (_link("../victim"), "x/d/g"),
+    "upwards": (_link("../victim/d"), "x/../f"),
+    "link of root's that was moved": (_moved, "x/f"),
+}
+
+
+def _file(fun: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
+    return lambda path, base: (f"file.{fun}", {"name": path, **arguments})
+
+
+def _with(state: str, key: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
+    """Make the planted path the argument ``key``; ``{base}`` in others is the folder of the whole ground."""
+
+    def call(path: str, base: Path) -> tuple[str, dict[str, Any]]:
+        filled = {
+            name: value.format(base=base) if isinstance(value, str) else value for name, value in arguments.items()
+        }
+        return state, {**filled, key: path}
+
+    return call
+
+
+GIVE = {"user": "nobody", "mode": "0666"}
+STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
+    "managed": _file("managed", contents="x", **GIVE),
+    "managed, not following": _file("managed", contents="x", follow_symlinks=False, **GIVE),
+    "managed, owner only": _file("managed", replace=False, **GIVE),
+    "managed, makedirs": _file("managed", contents="x", makedirs=True, **GIVE),
+    "managed, backup": _file("managed", contents="x", backup="minion", **GIVE),
+    "managed, attributes": _file("managed", contents="x", attrs="i"),
+    "managed from a local source": _with("file.managed", "source", name="{base}/home/got", **GIVE),
+    "managed from a local template": _with("file.managed", "source", name="{base}/home/got", template="jinja", **GIVE),
+    "directory": _file("directory", user="nobody", dir_mode="0777", makedirs=True),
+    "directory, forced": _file("directory", force=True, **GIVE),
+    "directory, backup": _file("directory", backupname="/nowhere/at/all", **GIVE),
+    "directory, clean": _file("directory", clean=True),
+    "directory, recursively": _file("directory", user="nobody", mode="0777", recurse=["user", "mode"]),
+    "directory, following": _file(
+        "directory", user="nobody", mode="0777", recurse=["user", "mode"], follow_symlinks=True
+    ),
+    "recurse": _file("recurse", source="salt://tree"),
+    "recurse, clean": _file("recurse", source="salt://tree", clean=True, user="nobody"),
+    "absent": _file("absent"),
+    "touch": _file("touch", makedirs=True),
+    "touch at a time": _file("touch", atime=5, mtime=5),
+    "symlink": _file("symlink", target="/etc/hostname"),
+    "symlink, forced": _file("symlink", target="/etc/hostname", force=True, makedirs=True, user="nobody"),
+    "symlink, backup": _file("symlink", target="/etc/hostname", backupname="aside", force=True),
+    "hardlink": _with("file.hardlink", "name", target="{base}/own.txt", makedirs=True),
+    "hardlink, forced": _with("file.hardlink", "name", target="{base}/own.txt", force=True),
+    "hardlink to": _with("file.hardlink", "target", name="{base}/home/got"),
+    "mknod": _file("mknod", ntype="p", user="nobody", mode="0666"),
+    "copy to": _with("file.copy", "name", source="{base}/own.txt", makedirs=True, **GIVE),
+    "copy to, forced": _with("file.copy", "name", source="{base}/own.txt", force=True, **GIVE),
+    "copy into": _with("file.copy", "name", source="{base}/own.txt", force=True, subdir=True, **GIVE),
+    "copy from": _with("file.copy", "source", name="{base}/home/got", **GIVE),
+    "copy from, preserving": _with("file.copy", "source", name="{base}/home/got", preserve=True),
+    "rename to": _with("file.rename", "name", source="{base}/own.txt", makedirs=True),
+    "rename to, forced": _with("file.rename", "name", source="{base}/own.txt", force=True),
+    "rename from": _with("file.rename", "source", name="{base}/got"),
+    "append": _file("append", text="x"),
+    "append, makedirs": _file("append", text="x", makedirs=True),
+    "prepend": _file("prepend", text="x"),
+    "replace": _file("replace", pattern="secret", repl="x"),
+    "replace, adding": _file("replace", pattern="nothing", repl="x", append_if_not_found=True),
+    "blockreplace": _file("blockreplace", content="x", append_if_not_found=True),
+    "comment": _file("comment", regex="^root"),
+    "uncomment": _file("uncomment", regex="root"),
+    "keyvalue": _file("keyvalue", key="root", value="x", separator="="),
+    "line": _file("line", content="x", mode="insert", location="end"),
+    "serialize": _file("serialize", dataset={"a": 1}, serializer="json", **GIVE),
+    "serialize, merging": _file("serialize", dataset={"a": 1}, serializer="json", merge_if_exists=True),
+    "decode": _file("decode", encoded_data=base64.b64encode(b"x").decode()),
+    "patch": _with("file.patch", "name", source="salt://tree/f"),
+    "tidied": _file("tidied", age=0, matches=[".*"], rmdirs=True),
+    "tidied, following": _file("tidied", age=0, matches=[".*"], rmdirs=True, followlinks=True),
+    "pruned": _file("pruned", recurse=True),
+    "retention": _file("retention_schedule", retain={"most_recent": 0}),
+    "exists": _file("exists"),
+    "missing": _file("missing"),
+    "extracted": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True),
+    "extracted, clean": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean=True),
+    "extracted, clean parent": _with(
+        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean_parent=True
+    ),
+    "extracted for a user": _with(
+        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True, user="nobody"
+    ),
+    "extracted by tar": _with(
+        "archive.extracted",
+        "name",
+        source="{base}/pkg.tar",
+        enforce_toplevel=False,
+        overwrite=True,
+        options="--no-same-owner",
+    ),
+    "extracted zip": _with(
+        "archive.extracted", "name", source="{base}/pkg.zip", enforce_toplevel=False, overwrite=True
+    ),
+    "extracted from": _with("archive.extracted", "source", name="{base}/home/got/", archive_format="tar"),
+    "ini option": _with("ini.options_present", "name", sections={"root": {"a": 1}}),
+    "ini section": _with("ini.sections_absent", "name", sections=["root"]),
+    "git": _with("git.latest", "target", name="{base}/nowhere", force_clone=True),
+    "git, forced": _with("git.present", "name", force=True),
+    "virtualenv": _with("virtualenv.managed", "name"),
+    "x509 key": _with("x509.private_key_managed", "name", algo="ec"),
+    "x509 pem": _with("x509.pem_managed", "name", text="-----BEGIN A-----\nAAAA\n-----END A-----\n"),
+}
+
+
+def tree(folder: Path) -> list[tuple[Any, ...]]:
+    """Return all of a tree: names, kinds, modes, owners, times and contents."""
+    found = []
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        status = path.lstat()
+        content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+        content = os.readlink(path).encode() if stat.S_ISLNK(status.st_mode) else content
+        mtime = 0 if path == folder.parent else status.st_mtime_ns
+        found.append((str(path), status.st_mode, status.st_uid, status.st_gid, status.st_ino, mtime, content))
+    return found
+
+
+def given_away(folder: Path) -> list[Path]:
+    """Return the files with root's secret in them that others can read. What is exchanged meanwhile is left out."""
+    found = []
+    for top, _, names in os.walk(folder):
+        for path in (folder.__class__(top, name) for name in names):
+            with suppress(OSError), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+                status = os.fstat(file.fileno())
+                readable = status.st_uid == NOBODY or status.st_mode & 0o044
+                if stat.S_ISREG(status.st_mode) and readable and SECRET in file.read():
+                    found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("where", ["home", "shared"])
+@pytest.mark.parametrize("state", STATES)
+def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where):
+    for plant, (make, below) in PLANTS.items():
+        planted = tmp_path / where / "x"
+        if where == "shared" and make is _moved:
+            continue  # in a sticky folder nobody but root moves what is root's
+        make(planted)
+        victim = tree(tmp_path / "victim")
+        everything = tree(tmp_path / where)
+        function, arguments = STATES[state](f"{tmp_path}/{where}/{below}", tmp_path)
+        told = f"{function} {plant}"
+        dry = ground.state(function, test=True, **arguments)
+        assert tree(tmp_path / "victim") == victim, f"dry run: {told}: {dry}"
+        assert tree(tmp_path / where) == everything, f"dry run: {told}: {dry}"
+        row = ground.state(function, test=False, **arguments)
+        assert tree(tmp_path / "victim") == victim, f"{told}: {row}"
+        assert given_away(tmp_path) == [], f"{told}: {row}"
+        if "Refusing" in str(row["comment"]):
+            assert row["result"] is False, f"{told}: {row}"
+            assert dry["result"] is False, f"{told}: dry run says {dry}, the run {row}"
+        restore(tmp_path, where)
+
+
+def restore(base: Path, where: str) -> None:
+    """Take away what the states made, so that the next plant finds the ground as it was."""
+    for name in (where, "home"):
+        for path in sorted((base / name).rglob("*"), reverse=True):
+            subprocess.run(["chattr", "-i", str(path)], check=False, capture_output=True) if path.is_file() else None
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    for name in ("got", "aside"):
+        for path in (base / name, base / where / name):
+            if path.is_symlink() or path.exists():
+                path.unlink()
+    if not (base / "own.txt").exists():
+        (base / "own.txt").write_text("own=1\n")
+
+
+SWAPPER = """
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+os.setgid(65534); os.setuid(65534)
+libc = ctypes.CDLL(None)
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, b"sub", -100, b"L", 2)
+"""
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [pytest.param(20, id="some"), pytest.param(1000, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+)
+@pytest.mark.parametrize(
+    "state",
+    [
+        "managed", "managed, makedirs", "directory", "directory, clean", "directory, recursively", "recurse",
+        "recurse, clean", "absent", "touch", "symlink, forced", "copy to, forced", "copy from", "rename to, forced",
+        "append", "replace", "tidied", "retention", "extracted", "extracted zip", "extracted by tar", "ini option",
+    ],
+)  # fmt: skip
+def test_no_exchange_of_folders_leads_a_state_of_root_elsewhere(ground, tmp_path, state, rounds):
+    home = tmp_path / "home"
+    (home / "sub").mkdir()
+    _link("../victim")(home / "L")
+    os.chown(home / "sub", NOBODY, NOBODY)
+    for folder in (*tmp_path.parents[:1], tmp_path):
+        folder.chmod(0o755)
+    before = tree(tmp_path / "victim")
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, str(home)], stdout=subprocess.PIPE)
+    assert swapper.stdout is not None
+    until = time.monotonic() + (3 if rounds < 100 else 300)
+    try:
+        assert swapper.stdout.readline() == b"ready\n"
+        for number in range(rounds):
+            below = ("d", "f", "new")[number % 3]
+            function, arguments = STATES[state](f"{home}/sub/{below}", tmp_path)
+            if not (tmp_path / "own.txt").exists():
+                (tmp_path / "own.txt").write_text("own=1\n")
+            with suppress(OSError):  # what vanishes on the way is a row that says so, of the engine's
+                ground.state(function, test=False, **arguments)
+            assert tree(tmp_path / "victim") == before, f"round {number}"
+            assert given_away(tmp_path / "home") == []
+            if time.monotonic() > until:
+                break
+    finally:
+        swapper.kill()
+        swapper.wait()
+        swapper.stdout.close()
