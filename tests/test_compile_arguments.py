@@ -129,15 +129,26 @@ def test_mistakes_of_all_kinds_come_at_once(found):
 REFUSING = "def __virtual__():\n    return False, 'no library'\ndef go(name):\n    pass\n"
 
 
-@pytest.mark.parametrize(("before", "told"), [("", [True]), ("lib: pkg.installed\n", [])])
-def test_a_module_that_does_not_load_may_do_so_once_a_package_is_there(tmp_path, before, told):
-    tree = PluginTree(tmp_path)
-    tree.add("_states/lazy.py", REFUSING)
-    loader = tree.host().loaders["states"]
+@pytest.mark.parametrize(
+    ("tree", "told"),
+    [
+        ("a: lazy.go\n", "no library"),
+        ("lib: pkg.installed\na: lazy.go\n", ""),
+        ("lib: pkg.installed\na: lazy.og\n", "did you mean 'lazy.go'?"),
+        ("lib: pkg.installed\na: {lazy.go: [{nmae: x}]}\n", "did you mean 'name'?"),
+        ("lib: pkg.installed\na: broken.go\n", ""),
+        ("a: broken.go\n", "No module named 'nowhere'"),
+    ],
+)
+def test_a_module_that_does_not_load_may_do_so_once_a_package_is_there(tmp_path, tree, told):
+    plugins = PluginTree(tmp_path)
+    plugins.add("_states/lazy.py", REFUSING)
+    plugins.add("_states/broken.py", "import nowhere\ndef go(name):\n    pass\n")
+    loader = plugins.host().loaders["states"]
     loader.register("pkg.installed", lambda name: name)
-    issues = [issue for issue in compiler(before + "a: lazy.go\n", functions=loader).plan(["s"]).warnings if issue.rule]
-    assert [issue.mistake for issue in issues] == told
-    assert all("no library" in issue.hint for issue in issues)
+    issues = [issue for issue in compiler(tree, functions=loader).plan(["s"]).warnings if issue.rule]
+    assert [issue.mistake for issue in issues] == ([True] if told else [])
+    assert all(told in issue.hint for issue in issues)
 
 
 def test_a_function_is_asked_for_once(functions, monkeypatch):

@@ -10,6 +10,7 @@ import click
 from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.nearest import nearest
 from asyncstate.report.reference import TITLES, Function, call_lines, platforms
 from asyncstate.report.terminal import one_line
 
@@ -95,15 +96,13 @@ def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
 
 
 def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
-    from difflib import get_close_matches
-
     if not name:
         return click.UsageError("no plugins were found")
     known = [each for loader in loaders.values() for each in loader.names()]
     if "." not in name:
         known = [each.partition(".")[0] for each in known]
-    near = get_close_matches(name, sorted(set(known)), n=1)
-    hint = f" Did you mean {near[0]}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
+    near = nearest(name, sorted(set(known)))
+    hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
     return click.UsageError(f"nothing is called {name!r}.{hint}")
 
 

@@ -9,6 +9,7 @@ import click
 
 from asyncstate.cli.console import Console
 from asyncstate.cli.overview import COMMANDS, overview
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,16 +107,14 @@ class Family(click.Group):
 
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
     """Say that there is no such command, and what may have been meant."""
-    from difflib import get_close_matches
-
     from asyncstate.cli.salt import COMMANDS as SALT_COMMANDS
 
     said = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:
         return f"{said}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
-    near = get_close_matches(name, known, n=1)
+    near = nearest(name, known)
     if near:
-        return f"{said}. Did you mean: asyncstate {family} {near[0]}".replace("  ", " ")
+        return f"{said}. Did you mean: asyncstate {family} {near}".replace("  ", " ")
     if not family and "." in name:
         return f"{said}. To call an execution module function: asyncstate call {name}"
     return f"{said}. There are: {', '.join(known)}"

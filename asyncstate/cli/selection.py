@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import exclusion, fold_keywords, sls_names
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     import click
@@ -57,11 +58,9 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
     found = chunks_called(plan, wanted)
     if found:
         return found
-    from difflib import get_close_matches
-
     names = dict.fromkeys(name for chunk in plan.chunks for name in (chunk.id, str(chunk.name)))
-    near = get_close_matches(wanted, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    near = nearest(wanted, names)
+    hint = f" Did you mean {near!r}?" if near else ""
     raise click.UsageError(f"no state has the ID or name {wanted!r}.{hint}")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low import Draft
-    from asyncstate.load.loader import LoadedFunction
+    from asyncstate.load.loader import LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "unknown-function"
 UNKNOWN_ARGUMENT = "unknown-argument"
@@ -64,8 +64,8 @@ class Functions(Protocol):
     def module(self, name: str, /) -> object | None:
         """Return the module of that name, or None."""
 
-    def refuses(self, module_name: str, /) -> bool:
-        """Tell whether there is a module of that name that does not load as things are now."""
+    def refused(self, module_name: str, /) -> LoadedModule | None:
+        """Return the module of that name that does not load as things are now, with the functions it would have."""
 
 
 class _Taken(NamedTuple):
@@ -166,16 +166,25 @@ class _Checker:
     def look_up(self, name: str) -> _Taken | None:
         """Ask for a function once; None if there is none."""
         function = self._functions.find(name)
+        if function is None and self.bringers:
+            function = self._later(name)
         taken = self.known[name] = None if function is None else _Taken.by(function)
         return taken
 
     def no_function(self, draft: Draft, name: str) -> None:
         """Say that the function is not there, unless its module is and may load once the tree was applied in part."""
-        if self._functions.refuses(draft.state) and self.bringers:
+        module = self._functions.refused(draft.state) if self.bringers else None
+        if module is not None and not module.functions:
             return
-        reason, hint = _missing(self._functions, name)
+        reason, hint = _missing(self._functions, name) if module is None else ("", _nearest_of(module, draft.fun))
         message = f"State '{name}' was not found in SLS '{draft.sls}' (ID '{draft.id}')"
         self._note(UNKNOWN_FUNCTION, draft, None, message, "\n".join(filter(None, (reason, hint))), mistake=True)
+
+    def _later(self, name: str) -> LoadedFunction | None:
+        """Return a function of a module that may load once the tree was applied in part."""
+        state, _, fun = name.partition(".")
+        module = self._functions.refused(state)
+        return module.functions.get(fun) if module is not None else None
 
     def arguments(self, draft: Draft, name: str, taken: _Taken) -> None:
         """Say which arguments a function lacks or does not take."""
@@ -229,6 +238,11 @@ def _missing(functions: Functions, name: str) -> tuple[str, str]:
         known = functions.module(state) is not None
         return "", _did_you_mean(error.suggestion) or ("" if known else nothing)
     return "", ""
+
+
+def _nearest_of(module: LoadedModule, fun: str) -> str:
+    near = nearest(fun, [name for name in module.functions if not name.startswith("mod_")])
+    return _did_you_mean(f"{module.name}.{near}" if near else "")
 
 
 def _did_you_mean(name: str) -> str:

@@ -11,6 +11,7 @@ from asyncstate.compile.prereq import add_prereq
 from asyncstate.compile.verify import requisite_mistakes
 from asyncstate.compile.wiring import PREREQ
 from asyncstate.model.requisite import DIRECT
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +28,6 @@ _DIRECT = {kind.value: kind.weight for kind in DIRECT}
 _RANK = {kind.value: position for position, kind in enumerate(DIRECT)}
 _GLOB_CHARACTERS = re.compile(r"[*?\[\]]")
 _HINT_LIMIT = 10
-_HINT_CANDIDATES = 20000
 
 
 class TargetIndex:
@@ -286,15 +286,13 @@ class Resolver:
         self._hints += 1
         if self._hints > _HINT_LIMIT:
             return ""
-        from difflib import get_close_matches  # noqa: PLC0415 - only for an error message
-
         names = (
             self.index.known_sls()
             if module == "sls"
             else self.index.known_names(module) or self.index.known_names("id")
         )
-        near = get_close_matches(target, names[:_HINT_CANDIDATES], 1)
-        return f"did you mean '{near[0]}'?" if near else ""
+        near = nearest(target, names)
+        return f"did you mean '{near}'?" if near else ""
 
     def _announce_disabled(self, key: str, draft: Draft) -> None:
         if key not in self._announced:

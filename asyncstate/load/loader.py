@@ -39,13 +39,17 @@ loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
 
 
 class _Refusal:
-    """A plugin that does not load here. ``names`` are those under which it would be asked for."""
+    """A plugin that does not load here. ``names`` are those under which it would be asked for.
 
-    __slots__ = ("names", "reason")
+    ``namespace`` is what was imported of it before it refused, if anything.
+    """
 
-    def __init__(self, reason: str | None, *names: str) -> None:
+    __slots__ = ("names", "namespace", "reason")
+
+    def __init__(self, reason: str | None, *names: str, namespace: ModuleType | None = None) -> None:
         self.reason = reason
         self.names = frozenset(names)
+        self.namespace = namespace
 
 
 class _Contents:
@@ -139,9 +143,22 @@ class LazyLoader:
             return f"'{module_name}' __virtual__ returned False"
         return f"'{module_name}' __virtual__ returned False: {'; '.join(reasons)}"
 
-    def refuses(self, module_name: str) -> bool:
-        """Tell whether there is a plugin of that name that does not load here, as things are now."""
-        return self.module(module_name) is None and bool(self._refusals_of(module_name))
+    def refused(self, module_name: str) -> LoadedModule | None:
+        """Return the plugin of that name that does not load here, as things are now; None if there is none.
+
+        It has the functions that it would have, as far as that is known: none if it could not be imported.
+        """
+        refusals = self._refusals_of(module_name) if self.module(module_name) is None else []
+        if not refusals:
+            return None
+        namespace = next((refusal.namespace for refusal in refusals if refusal.namespace is not None), None)
+        module = LoadedModule(module_name, getattr(namespace, "__file__", None) or "", namespace)
+        aliases = getattr(namespace, "__func_alias__", {})
+        for attribute, func in vars(namespace).items() if namespace is not None else ():
+            if inspect.isfunction(func) and not attribute.startswith("_"):
+                name = aliases.get(attribute, attribute)
+                module.functions[name] = LoadedFunction(f"{module_name}.{name}", func, module)
+        return module
 
     def names(self) -> list[str]:
         """Load every plugin and return the sorted names of all functions."""
@@ -291,7 +308,7 @@ class LazyLoader:
             verdict = Verdict(accepted=True, name=as_name) if as_name else evaluate(namespace, plugin, self.kind)
             names.append(verdict.name)
             if not verdict.accepted:
-                return _Refusal(verdict.reason, *names)
+                return _Refusal(verdict.reason, *names, namespace=namespace)
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
             unify = _unifier(namespace) or (self._unifier_of_others(as_name, plugin) if as_name else None)
             if unify is not None:

@@ -6,7 +6,6 @@ one before returned: text, later data.
 
 from __future__ import annotations
 
-import difflib
 import io
 import logging
 import re
@@ -15,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.limits import check_data
@@ -173,8 +173,8 @@ def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
 
 def _unknown(name: str, context: RenderContext) -> RenderError:
     known = sorted({*_BUILT_IN, *context.renderers})
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f'Did you mean "{near[0]}"?' if near else f"Known are: {', '.join(known)}."
+    near = nearest(name.lower(), known)
+    hint = f'Did you mean "{near}"?' if near else f"Known are: {', '.join(known)}."
     return RenderError(f'The renderer "{name}" is not available. {hint}', file=context.path, line=1)
 
 

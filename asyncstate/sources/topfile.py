@@ -6,7 +6,6 @@ for the former). That nothing matches is no error but one failed row, `no_states
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import logging
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from asyncstate.errors import CompileError, Issue, RenderError
+from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ class _Choice:
         kind = kinds[-1] if kinds else "compound"
         if isinstance(kind, str) and kind in self._matcher.kinds:
             return self._matcher.match(kind, target)
-        nearest = difflib.get_close_matches(str(kind), self._matcher.kinds, n=1)
-        hint = f"Did you mean {nearest[0]!r}?" if nearest else f"There are: {', '.join(sorted(self._matcher.kinds))}."
+        near = nearest(str(kind), self._matcher.kinds)
+        hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."
         message = f"Unknown match type {kind!r} for target {target!r} in saltenv {self._env!r}"
         raise CompileError([origin.issue(message, target, hint)])
