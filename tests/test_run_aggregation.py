@@ -281,6 +281,42 @@ async def test_what_a_module_raises_is_one_notice_and_told(error):
     assert hooks.errors == [error]
 
 
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+async def test_an_error_without_words_is_told_by_its_kind():
+    def mod_aggregate(low, lows, running):
+        raise Wordless
+
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    await aggregation.fold(chunks("a", "b"), {})
+    assert aggregation.notices == ["m.mod_aggregate failed for s:a: Wordless. The states run one by one"]
+
+
+async def test_a_coroutine_in_place_of_low_data_is_closed():
+    async def late():
+        return {}
+
+    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: late()))
+    await aggregation.fold(chunks("a", "b"), {})
+    assert aggregation.notices == [
+        "m.mod_aggregate failed for s:a: it returned coroutine, not low data. The states run one by one"
+    ]
+
+
+async def test_what_is_abandoned_does_the_work_of_nobody_else():
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, [])))
+    a, b = members = chunks("a", "b")
+    await aggregation.fold(members, {})
+    assert aggregation.is_common(a)
+    aggregation.abandon(members)
+    assert not aggregation.is_common(a)
+    assert aggregation.share(b) is None
+    assert aggregation.lows == {}
+
+
 async def test_a_split_of_another_shape_says_what_it_must_be():
     aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b"}, []), mod_aggregate_split=lambda *args: None))
     members = chunks("a", "b")

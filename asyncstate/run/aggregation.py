@@ -10,6 +10,7 @@ what the call changed before it failed is added to the row of the member it belo
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import FunctionNotFound
@@ -104,6 +105,12 @@ class Aggregation:
             self._folded[chunk.index] = taken
         return taken
 
+    def abandon(self, chunks: Iterable[LowChunk]) -> None:
+        """Have these states run one by one, with their own low data."""
+        for chunk in chunks:
+            self.lows.pop(chunk.index, None)
+            self._folded.pop(chunk.index, None)
+
     def is_common(self, chunk: LowChunk) -> bool:
         """Tell whether the low data of a chunk does the work of other members, too."""
         return chunk.index in self._folded
@@ -166,14 +173,24 @@ class Aggregation:
 
     async def _call(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         try:
-            return await self._caller.call_hook(function, args, chunk)
+            returned = await self._caller.call_hook(function, args, chunk)
         except BaseException as error:  # noqa: BLE001 - a module may raise anything
             self._caller.raised(error)
-            self._note(function, chunk, f"{type(error).__name__}: {error}")
+            self._note(function, chunk, _told(error))
             return _FAILED
+        if inspect.iscoroutine(returned):
+            returned.close()
+        return returned
 
     def _note(self, function: LoadedFunction, chunk: LowChunk, what: str) -> None:
         self.notices.append(f"{function.name} failed for {chunk.place}: {what}. The states run one by one")
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its text is the plugin's, too
+        return type(error).__name__
 
 
 def _wrong_with(low: Any, chunk: LowChunk) -> str:

@@ -99,8 +99,7 @@ class Invoker:
             await self.aggregation.fold(free, self._caller.running)
         except BaseException as error:  # noqa: BLE001 - without an aggregation the members run one by one
             self._caller.raised(error)
-            for chunk in chunks:
-                self.aggregation.lows.pop(chunk.index, None)
+            self.aggregation.abandon(chunks)
             self.aggregation.notices.append(f"Aggregating {chunks[0].state} states failed: {type(error).__name__}")
 
     def _held_back(self, work: Work, chunk: LowChunk) -> Row:
