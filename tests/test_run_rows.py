@@ -15,6 +15,16 @@ def good(**changes):
     return {"name": "n", "result": True, "changes": {}, "comment": "c", **changes}
 
 
+@given(name=st.text(), result=st.none() | st.booleans(), comment=st.text() | st.just("c" * 5000))
+def test_the_plainest_return_is_treated_like_any_other(name, result, comment):
+    returned = {"name": name, "result": result, "changes": {}, "comment": comment}
+    row = normalise(returned, "n")
+    longer = normalise({**returned, "more": 1}, "n")
+    assert row == {key: value for key, value in longer.items() if key != "more"}
+    row["changes"]["x"] = 1
+    assert returned["changes"] == {}
+
+
 @pytest.mark.parametrize("returned", [None, "fine", [True], 5])
 def test_a_return_that_is_no_dict_is_one_failed_row(returned):
     row = normalise(returned, "n")

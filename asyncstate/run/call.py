@@ -117,7 +117,9 @@ class Caller:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
-        await self._let_live()
+        started = self._started()
+        if started is not None:
+            await self.host.workers.run(release, started)
         row = normalise(returned, name)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
@@ -133,12 +135,11 @@ class Caller:
                 row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
         return row
 
-    async def _let_live(self) -> None:
-        """Let what a call has started live on, if nobody cut the call off."""
+    def _started(self) -> CancelToken | None:
+        """Return the token of the call that ended if it has started what is to live on, and nobody cut the call off."""
         context = current.get(None)
         token = context.cancel if context is not None else None
-        if token is not None and not token.reason and has_started(token):
-            await self.host.workers.run(release, token)
+        return token if token is not None and not token.reason and has_started(token) else None
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
