@@ -18,7 +18,7 @@ TELLING: Final = 4
 _TELLING_LINE: Final = 8
 """A shorter line of a longer secret says little, and ordinary texts have lines like it."""
 _TELLING_BASE64: Final = 8
-_ASSIGNED: Final = re.compile(r"""\s*["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?\s*""")
+_ASSIGNED: Final = re.compile(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""")
 """A line that gives a name a value, as in YAML, JSON, INI and environment files."""
 
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
@@ -43,9 +43,9 @@ def _parts(secret: str) -> Iterator[str]:
     lines = secret.splitlines()
     if len(lines) < 2:
         return
-    for line in lines:
-        if len(line.strip()) >= _TELLING_LINE:
-            yield line.strip()
+    for line in map(str.strip, lines):
+        if len(line) >= _TELLING_LINE:
+            yield line
         assigned = _ASSIGNED.fullmatch(line)
         if assigned and len(assigned[1]) >= _TELLING_LINE:
             yield assigned[1]
