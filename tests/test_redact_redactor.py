@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
-from asyncstate.model.tag import parse_tag
 from asyncstate.redact.redactor import MASK, Redactor, distinct
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
@@ -114,12 +113,6 @@ def test_values_that_never_end_are_cut():
     loop: list[object] = []
     loop.append(loop)
     assert "..." in repr(Redactor(["hunter2"]).value(loop))
-
-
-def test_a_tag_keeps_its_shape():
-    tag = Redactor(["hunter2", "managed", "file"]).tag("file_|-set hunter2_|-echo hunter2_|-managed")
-    assert parse_tag(tag) == ("file", f"set {MASK}", f"echo {MASK}", "managed")
-    assert Redactor(["hunter2"]).tag("no hunter2 tag") == f"no {MASK} tag"
 
 
 def test_a_row_keeps_its_keys_and_measures():

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
@@ -73,6 +72,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` with `MASK` in place of each secret; secrets that touch become one mask."""
+        if self.harmless(text):
+            return text
         shown = self._seen.get(text)
         if shown is None:
             shown = self._hide(text)
@@ -81,6 +82,10 @@ class Redactor:
                     self._seen.clear()
                 self._seen[text] = shown
         return shown
+
+    def harmless(self, text: str) -> bool:
+        """Whether it is plain without a search that nothing is to be hidden in a text, or in parts of it."""
+        return not self._telling and not self._short and "@" not in text
 
     def _hide(self, text: str) -> str:
         if self._short and text.strip() in self._short:
@@ -135,28 +140,21 @@ class Redactor:
         if depth >= _DEEPEST:
             return "..."
         if isinstance(value, Mapping):
-            pairs = [(self._value(key, _DEEPEST), self._value(item, depth + 1)) for key, item in value.items()]
-            return distinct(pairs)
+            pairs = ((self._value(key, _DEEPEST), self._value(item, depth + 1)) for key, item in value.items())
+            return distinct(pairs) if value else {}
         items = sorted(value, key=str) if isinstance(value, AbstractSet) else value
         return [self._value(item, depth + 1) for item in items]
 
-    def tag(self, tag: str) -> str:
-        """Return a state tag with the secrets in its ID and name hidden; its module and function are no secrets."""
-        try:
-            parts = parse_tag(tag)
-        except ValueError:
-            return self.text(tag)
-        return state_tag(parts.state, self.text(parts.id), self.text(parts.name), parts.fun)
-
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a row that shows no secret. The keys every row has, and what was measured, stay."""
-        return distinct(
-            (
-                key if key in SCHEMA else self._value(key, _DEEPEST),
-                item if _measured(key, item) else self._value(item, 0),
-            )
-            for key, item in row.items()
-        )
+        shown: dict[str, Any] = {}
+        for key, item in row.items():
+            seen = item if key in _MEASURED and _measured(item) else self._value(item, 0)
+            if key in SCHEMA:
+                shown[key] = seen
+            else:
+                shown[_unlike(shown, self._value(key, _DEEPEST))] = seen
+        return shown
 
     def issue(self, issue: Issue) -> Issue:
         """Return an issue that shows no secret."""
@@ -173,23 +171,25 @@ class Redactor:
         error.__cause__, error.__suppress_context__ = None, True
 
 
-def _measured(key: object, item: object) -> bool:
+def _measured(item: object) -> bool:
     """Whether this is a number or a time of the engine's, which no secret is hidden in."""
-    return key in _MEASURED and (
-        type(item) in _NUMBERS or (isinstance(item, str) and _TIME_OF_DAY.fullmatch(item) is not None)
-    )
+    return type(item) in _NUMBERS or (isinstance(item, str) and _TIME_OF_DAY.fullmatch(item) is not None)
 
 
 def distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Make a dict of pairs whose keys may have become alike: the second ``x`` is ``x (2)``, and so on."""
     found: dict[Any, Any] = {}
     for key, item in pairs:
-        unique, number = key, 1
-        while unique in found:
-            number += 1
-            unique = f"{key} ({number})"
-        found[unique] = item
+        found[_unlike(found, key)] = item
     return found
+
+
+def _unlike(known: Mapping[Any, Any], key: Any) -> Any:
+    unique, number = key, 1
+    while unique in known:
+        number += 1
+        unique = f"{key} ({number})"
+    return unique
 
 
 def _with_asterisks(text: str, begin: int, end: int) -> tuple[int, int]:

@@ -49,26 +49,31 @@ class ShownPlan:
         self._secrets = secrets
         self._redactor: Redactor | None = None
         self._chunks: dict[str, LowChunk] = {}
+        self._tags: dict[str, str] = {}
         self._others: dict[str, str] = {}
         self._taken: set[str] = set()
         listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
-        self._called: tuple[LowChunk, ...] = (*plan.chunks, *listeners)
-        self._hushed = {chunk.tag: chunk.id for chunk in self._called if chunk.args.get("no_log")}
+        self._called: dict[str, LowChunk] = {chunk.tag: chunk for chunk in (*plan.chunks, *listeners)}
+        self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
 
     def _snapshot(self) -> Redactor:
         """Return what hides the secrets known now; name all states anew if there are more than there were."""
         redactor = self._secrets.redactor
         if redactor is not self._redactor:
             self._redactor = redactor
-            self._chunks = {chunk.tag: self._named(chunk, redactor) for chunk in self._called}
+            self._chunks, self._tags, self._others = {}, {}, {}
+            for tag, chunk in self._called.items():
+                self._chunks[tag] = shown = self._named(tag, chunk, redactor)
+                self._tags[tag] = tag if shown is chunk else shown.tag
             self._tell_apart()
-            self._others = {}
-            self._taken = {chunk.tag for chunk in self._chunks.values()}
+            self._taken = set(self._tags.values())
         return redactor
 
-    def _named(self, chunk: LowChunk, redactor: Redactor) -> LowChunk:
+    def _named(self, tag: str, chunk: LowChunk, redactor: Redactor) -> LowChunk:
+        if redactor.harmless(tag) and redactor.harmless(chunk.sls) and tag not in self._hushed:
+            return chunk
         id_, name, sls = redactor.value(chunk.id), redactor.value(chunk.name), redactor.text(chunk.sls)
-        if chunk.tag in self._hushed and chunk.name != chunk.id.removeprefix("listener_"):
+        if tag in self._hushed and chunk.name != chunk.id.removeprefix("listener_"):
             name = MASK
         if (id_, name, sls) == (chunk.id, chunk.name, chunk.sls):
             return chunk
@@ -76,8 +81,8 @@ class ShownPlan:
 
     def _tell_apart(self) -> None:
         alike: dict[str, list[str]] = {}
-        for tag, shown in self._chunks.items():
-            alike.setdefault(shown.tag, []).append(tag)
+        for tag, shown_tag in self._tags.items():
+            alike.setdefault(shown_tag, []).append(tag)
         taken = set(alike)
         for tag in (tag for tags in alike.values() if len(tags) > 1 for tag in tags):
             shown = self._chunks[tag]
@@ -86,7 +91,7 @@ class ShownPlan:
                 name = f"{name} ({shown.index + 1})"
                 shown = msgspec.structs.replace(shown, name=name)
             taken.add(shown.tag)
-            self._chunks[tag] = shown
+            self._chunks[tag], self._tags[tag] = shown, shown.tag
 
     def hush(self, tag: str, id_: str) -> None:
         """Let ``no_log`` hide what is told of ``tag``, which is no state of the plan but comes of the state ``id_``."""
@@ -99,10 +104,7 @@ class ShownPlan:
     def tag(self, tag: str) -> str:
         """Return a tag as it is shown; different tags stay different."""
         redactor = self._snapshot()
-        known = self._chunks.get(tag)
-        if known is not None:
-            return known.tag
-        shown = self._others.get(tag)
+        shown = self._tags.get(tag) or self._others.get(tag)
         if shown is None:
             # What a state returned named it, so nothing of it is known to be harmless.
             first = shown = self._hushed_tag(tag) if tag in self._hushed else _every_part(tag, redactor)
@@ -146,7 +148,7 @@ class ShownPlan:
                 hushed = event.tag in self._hushed and not event.seconds
                 return {"tag": self.tag(event.tag), "text": MASK if hushed else redactor.text(event.text)}
             case ChunkFinished():
-                subs = {self.tag(tag): self.row(tag, row) for tag, row in event.sub_rows.items()}
+                subs = {self.tag(tag): self.row(tag, row) for tag, row in event.sub_rows.items()} or event.sub_rows
                 return {"tag": self.tag(event.tag), "row": self.row(event.tag, event.row), "sub_rows": subs}
             case StateEvent():
                 return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
