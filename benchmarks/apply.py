@@ -1,11 +1,13 @@
 """Whole commands, cold: ``asyncstate apply`` beside ``salt-call`` and ninja, where those are given.
 
-``SALT_CALL=/path/to/salt-call python benchmarks/apply.py [COUNT]``. Every run is checked before it counts: as many rows
+``SALT_CALL=/path/to/salt-call python benchmarks/apply.py [COUNT]``. Nothing of this machine is used: caches, locks and
+files lie in a folder that is removed. Every run is checked before it counts: as many rows
 as there are states, all of them true. Read the processor column on a machine that does other things too.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -41,10 +43,16 @@ def ninja(count: int, folder: Path) -> list[str]:
     return ["ninja", "-C", str(folder), "-j", "16"]
 
 
-def run(command: list[str], count: int) -> trees.Clock:
+def run(command: list[str], count: int, folder: Path) -> trees.Clock:
     """Run a command to its end and check what it did; return its stopped clock."""
+    environ = {
+        **os.environ,
+        "HOME": str(folder),
+        "ASYNCSTATE_CACHEDIR": str(folder / "cache"),
+        "ASYNCSTATE_STATE_DIR": str(folder / "state"),
+    }
     clock = trees.Clock()
-    done = subprocess.run(command, capture_output=True, check=False)
+    done = subprocess.run(command, capture_output=True, check=False, env=environ)
     clock.stop()
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stdout[-500:]!r} {done.stderr[-500:]!r}")
@@ -70,7 +78,7 @@ def compare(shape: str, count: int) -> None:
         for tool, command in commands.items():
             shutil.rmtree(folder / "out", ignore_errors=True)
             (folder / "out").mkdir()
-            clock = run(command, count)
+            clock = run(command, count, folder)
             ours = ours or clock
             ratio = f"{ours.cpu / clock.cpu:>10.2f}{ours.wall / clock.wall:>10.2f}"
             print(f"{shape:<10}{count:>7}  {tool:<12}{clock.cpu:>8.2f}{clock.wall:>8.2f}{ratio}")
@@ -78,7 +86,9 @@ def compare(shape: str, count: int) -> None:
 
 def main() -> None:
     """Print a table; the last two columns are asyncstate's time as a share of the tool's."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    parser = argparse.ArgumentParser(description=str(__doc__), formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", nargs="?", type=int, default=2000, help="states of a tree (2000)")
+    count = parser.parse_args().count
     print(f"{'shape':<10}{'states':>7}  {'tool':<12}{'CPU s':>8}{'wall s':>8}{'ours/CPU':>10}{'ours/wall':>10}")
     for shape, share in SIZES.items():
         compare(shape, max(1, int(count * share)))

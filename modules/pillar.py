@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import jinja2
+
 from asyncstate.dunders import __opts__, __pillar__
 from asyncstate.errors import CommandExecutionError
 
@@ -34,8 +36,11 @@ def get(
     """Return the value under a colon path, or ``default``.
 
     ``merge`` lays the value over a ``default`` that is a mapping, or appends it to one that is a list. Without a
-    default a missing key gives an empty string, or KeyError under the option ``pillar_raise_on_missing``.
+    default a missing key gives an empty string, or KeyError under the option ``pillar_raise_on_missing``. A default
+    that is undefined in a template is an error there, whether it is needed or not.
     """
+    if isinstance(default, jinja2.Undefined):
+        str(default)  # raises, unless the configuration has allow_undefined
     found = _merging.fresh(_traversal.traverse(__pillar__, key, _traversal.MISSING, delimiter))
     if merge:
         merged = _merged(key, default, found, merge_nested_lists)

@@ -132,7 +132,6 @@ def test_compile_errors_for_people_have_place_and_hint(failing, capfd):
     ("error", "message"),
     [
         (ConfigError("/etc/x.yaml: concurency: unknown"), "/etc/x.yaml: concurency: unknown"),
-        (LockHeld("/", 42, "10:00"), "process 42"),
         (AsyncStateError("plain"), "plain"),
         (PermissionError(13, "Permission denied", "/srv/secret"), "/srv/secret: Permission denied"),
     ],
@@ -145,6 +144,12 @@ def test_errors_on_purpose_are_one_message(failing, error, message, capfd):
     assert captured.err.startswith("asyncstate: ")
     assert failing(error, "--out", "yaml") == 1
     assert message in capfd.readouterr().out
+
+
+def test_a_lock_that_another_run_holds_has_an_exit_code_of_its_own(failing, capfd):
+    assert failing(LockHeld("/", 42, "10:00")) == 75
+    assert "process 42" in capfd.readouterr().err
+    assert failing(LockHeld("/", 42, "10:00"), "--out", "json") == 75
 
 
 def test_a_render_error_outside_a_compile_has_its_place(failing, capfd):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 
+import jinja2
 import pytest
 
 from asyncstate.errors import CommandExecutionError
@@ -42,6 +43,13 @@ def test_get(plugins, key, expected):
 def test_get_default(plugins):
     assert plugins.call("pillar.get", "gone", "default") == "default"
     assert plugins.call("pillar.get", "p|r", delimiter="|") == "v"
+
+
+def test_an_undefined_default_is_an_error_even_where_it_is_not_needed(plugins):
+    undefined = jinja2.StrictUndefined(name="nosuch")
+    with pytest.raises(jinja2.UndefinedError, match="'nosuch' is undefined"):
+        plugins.call("pillar.get", "p:r", undefined)
+    assert plugins.call("pillar.get", "p:r", jinja2.Undefined(name="nosuch")) == "v"
 
 
 def test_get_can_insist(plugins):

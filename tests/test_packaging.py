@@ -102,3 +102,9 @@ def test_every_dependency_is_locked(checkout):
     for lock, requirements in wanted.items():
         names = {re.match(r"[A-Za-z0-9_-]+", each)[0].lower() for each in requirements}
         assert names <= pins_of(checkout / "requirements" / f"{lock}.txt").keys()
+
+
+def test_the_benchmark_of_whole_commands_explains_itself(checkout):
+    command = [sys.executable, "benchmarks/apply.py", "--help"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    assert "states of a tree" in done.stdout

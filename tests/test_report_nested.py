@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.report.nested import is_diff, nested_lines
+from asyncstate.report.nested import diff_lines, is_diff, nested_lines
 from asyncstate.report.terminal import COLOURED
 
 
@@ -45,6 +45,12 @@ def test_bytes_and_sets():
         "    - x",
         "    - y",
     ]
+
+
+def test_the_empty_lines_that_some_states_put_into_a_diff_are_not_shown():
+    assert list(diff_lines("--- \n\n+++ \n\n@@ -0,0 +1,2 @@\n\n+a\n\n+b")) == [
+        "--- ", "+++ ", "@@ -0,0 +1,2 @@", "+a", "", "+b",
+    ]  # fmt: skip
 
 
 def test_diffs_are_coloured_by_line():

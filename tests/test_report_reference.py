@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
+import yaml
 
 from asyncstate.report.reference import Function, Provider, bundled_modules, markdown, page, platforms
 
@@ -32,12 +34,25 @@ def test_arguments_are_shown_as_they_are_written():
 @pytest.mark.parametrize(
     ("kind", "example"),
     [
-        ("states", "my-id:\n  x.managed:\n    - name: NAME\n    - mode: MODE"),
+        ("states", "my-id:\n  x.managed:\n    - name: example\n    - mode: example"),
         ("modules", "asyncstate call x.managed NAME MODE"),
     ],
 )
 def test_an_example_has_the_arguments_that_are_needed(kind, example):
     assert Function(kind, "x.managed", managed).example == example
+
+
+def test_the_examples_of_bundled_states_are_made_of_values():
+    examples = [
+        Function("states", f"{name}.{function}", func).example
+        for name, providers in bundled_modules("states").items()
+        for provider in providers
+        for function, func in provider.functions.items()
+    ]
+    placeholder = re.compile(r"- (\w+): (?i:\1)$", re.MULTILINE)  # an argument that is its own value
+    assert [each for each in examples if placeholder.search(each)] == []
+    assert all(isinstance(yaml.safe_load(each), dict) for each in examples if each)
+    assert len({each.splitlines()[2] for each in examples if each}) > 25
 
 
 def test_who_has_an_example_in_the_documentation_needs_no_other():

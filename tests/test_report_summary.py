@@ -55,7 +55,14 @@ def test_handled_failures_are_counted_as_such():
 
 
 def test_a_dry_run_says_how_much_would_change():
-    assert summary([row(None), row()], test=True)[-1] == "Dry run: 1 state would change; nothing was changed."
+    lines = summary([row(None, {"a": 1}), row(), row(None)], test=True)
+    assert lines[2] == "Succeeded: 3 (would change=2)"
+    assert lines[-1] == "Dry run: 2 states would change; nothing was changed."
+
+
+def test_an_interruption_that_kept_nothing_from_starting_says_so():
+    lines = summary([row()], cancelled="SIGINT", wall_ms=6200.0)
+    assert lines[-1] == "Interrupted after 6.2 s, when all had been started."
 
 
 @pytest.mark.feature("F086", "B5")
@@ -69,8 +76,9 @@ def test_what_was_not_started_is_listed_and_long_lists_are_cut():
 
 
 def test_why_a_run_was_cut_short():
-    assert "Terminated after 1.0 s." in summary([row()], cancelled="SIGTERM", wall_ms=1000.0)
-    assert "Cut short after 1.0 s: out of time." in summary([row()], cancelled="out of time", wall_ms=1000.0)
+    cut = {"not_started": tags(1), "wall_ms": 1000.0}
+    assert "Terminated after 1.0 s." in summary([row()], cancelled="SIGTERM", **cut)
+    assert "Cut short after 1.0 s: out of time." in summary([row()], cancelled="out of time", **cut)
 
 
 def test_the_seed_of_a_shuffle_is_shown():

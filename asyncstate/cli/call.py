@@ -10,8 +10,8 @@ from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.options import config_options, data_option, settings_from
-from asyncstate.cli.salt import split_arguments
-from asyncstate.errors import AsyncStateError, CommandExecutionError
+from asyncstate.cli.salt import COMMANDS, split_arguments
+from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -52,6 +52,11 @@ def command(
     settings = settings_from(console, options)
     try:
         value = run_on(settings.event_loop, _call(console, settings, function, positional, keywords))
+    except FunctionNotFound as error:
+        if error.name == function and function in COMMANDS:
+            said = f"{function} is a command here, no function: asyncstate {COMMANDS[function]}"
+            raise click.UsageError(said) from error
+        raise
     except AsyncStateError:
         raise
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +80,13 @@ def _entries(loader: LazyLoader, name: str | None) -> dict[str, Any]:
     if name and "." in name:
         function = loader.find(name)
         return {name: _entry(loader.kind, name, function)} if function else {}
-    names = [each for each in loader.names() if name is None or each.partition(".")[0] == name]
+    names = [each for each in loader.names() if not _is_hook(each) and (name is None or each.partition(".")[0] == name)]
     return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names)}
+
+
+def _is_hook(name: str) -> bool:
+    """Tell whether the engine calls this one, and no tree."""
+    return name.partition(".")[2].startswith("mod_")
 
 
 def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
@@ -99,11 +105,27 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     if not name:
         return click.UsageError("no plugins were found")
     known = [each for loader in loaders.values() for each in loader.names()]
+    refused = _why_not(loaders, name.partition(".")[0])
+    if refused:
+        return click.UsageError(f"{name} is not available here: {'; '.join(refused)}")
     if "." not in name:
         known = [each.partition(".")[0] for each in known]
     near = nearest(name, sorted(set(known)))
     hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
     return click.UsageError(f"nothing is called {name!r}.{hint}")
+
+
+def _why_not(loaders: dict[str, LazyLoader], module: str) -> list[str]:
+    """Return why the files of a module that no other file provides were not loaded."""
+    if any(each.partition(".")[0] == module for loader in loaders.values() for each in loader.names()):
+        return []
+    reasons = (
+        reason
+        for loader in loaders.values()
+        for file, reason in loader.refusals().items()
+        if module in {os.path.basename(os.path.dirname(file)), os.path.basename(file).removesuffix(".py")}
+    )
+    return list(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:

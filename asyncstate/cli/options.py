@@ -137,7 +137,8 @@ config_options = _all(
             section="Tree",
             metavar="JSON|YAML",
             type=MappingType(),
-            help="Pillar data that wins over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too.",
+            help="Pillar data that is merged over the pillar files, and over pillar of the configuration: "
+            "'{\"port\": 80}'. Salt's pillar='{…}' works too.",
         ),
         option(
             "--grains",
@@ -377,7 +378,13 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
     files = [*(options.get("config") or default_files())]
     if options.get("localconfig"):
         files.append(options["localconfig"])
+    pillar = overrides.pop("pillar", None)
     settings = load_settings(files, overrides)
+    if pillar is not None:
+        from asyncstate.sources.pillar_merge import merge
+
+        strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
+        settings.pillar = merge(settings.pillar, pillar, strategy, settings.renderer, lists)
     if not console.log_level:
         start_logging(console, settings.log_level)
     return settings

@@ -11,7 +11,8 @@ import click
 
 from asyncstate.cli.console import OUTPUT_LOST, Console
 from asyncstate.cli.framework import Root, general_options
-from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
+from asyncstate.cli.salt import OPTIONS as SALT_OPTIONS
+from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,9 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 INTERNAL_ERROR = 70
 """Exit code of a bug of this program (EX_SOFTWARE of sysexits.h)."""
+
+LOCK_HELD = 75
+"""Exit code where another run holds the lock: the same command may do later (EX_TEMPFAIL)."""
 
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
 """Errors that are no bug, also where Python does not say of which file."""
@@ -59,7 +63,11 @@ def _usage(console: Console, error: click.ClickException) -> int:
     ctx = getattr(error, "ctx", None)
     if ctx is not None:
         hint = f"See: {ctx.command_path} --help"
-    console.complain(error.format_message(), hint)
+    if isinstance(error, click.NoSuchOption) and error.option_name in SALT_OPTIONS:
+        said = f"no such option: {error.option_name}. {SALT_OPTIONS[error.option_name]}"
+    else:
+        said = error.format_message()
+    console.complain(said, hint)
     return 1
 
 
@@ -76,6 +84,7 @@ def _failure(console: Console, error: BaseException) -> int:
         _show_issues(console, [Issue(error.message, error.file, error.line)])
     elif isinstance(error, AsyncStateError):
         _show_error(console, str(error))
+        return LOCK_HELD if isinstance(error, LockHeld) else 1
     elif isinstance(error, OSError) and (error.filename is not None or error.errno in _OF_THE_MACHINE):
         _show_error(console, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     else:

@@ -40,6 +40,31 @@ COMMANDS = {
 }
 """What Salt's functions are called here."""
 
+OPTIONS = {
+    "--local": "There is no master: every run is local.",
+    "--masterless": "There is no master: every run is local.",
+    "--config-dir": "Use --config, with the folder or a file.",
+    "--file-roots": "Use --file-root, once for each folder.",
+    "--pillar-roots": "Use --pillar-root, once for each folder.",
+    "--module-dirs": "Use the setting module_dirs, or _modules and _states in the tree.",
+    "--states-dir": "Use the setting states_dirs, or _states in the tree.",
+    "--retcode-passthrough": "The exit code always says whether a state failed.",
+    "--output": "Use --out.",
+    "--out-file": "Use the shell: > FILE.",
+    "--output-file": "Use the shell: > FILE.",
+    "--out-indent": "JSON is indented; use jq to have it otherwise.",
+    "--no-color": "Use --color never, or NO_COLOR.",
+    "--no-colour": "Use --color never, or NO_COLOR.",
+    "--force-color": "Use --color always.",
+    "--force-colour": "Use --color always.",
+    "--refresh-grains-cache": "Grains are never cached.",
+    "--skip-grains": "Grains are worked out when they are asked for.",
+    "--hard-crash": "Use --debug.",
+    "--id": "Use the setting id.",
+    "--priority": "Use nice(1).",
+}
+"""What to do in place of options that salt-call has and we have not."""
+
 
 def keyword(word: str) -> tuple[str, str] | None:
     """Split ``name=value``; None for anything else."""

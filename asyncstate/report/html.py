@@ -82,7 +82,9 @@ def _gantt(report: RunReport, profile: Profile) -> Iterator[str]:
     lanes = assign_lanes(timings)
     height = (max(lanes) + 1) * _LANE + 20
     yield "<h2>When each state ran</h2>"
-    yield f"<p>{len(critical)} states on the critical path are outlined. Point at a bar to read its name.</p>"
+    outlined = "The state" if len(critical) == 1 else f"The {len(critical)} states"
+    yield f"<p>{outlined} on the critical path {'is' if len(critical) == 1 else 'are'} outlined. "
+    yield "Point at a bar to read its name.</p>"
     yield f'<svg viewBox="0 0 1000 {height}" preserveAspectRatio="none">'
     for tick in range(_TICKS):
         yield f'<text x="{1000 * tick / _TICKS:.0f}" y="{height - 5}">{short_time(wall * tick / _TICKS)}</text>'

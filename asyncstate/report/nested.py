@@ -72,7 +72,12 @@ def is_diff(text: str) -> bool:
 
 def diff_lines(text: str, palette: Palette = PLAIN) -> Iterator[str]:
     """Yield the lines of a unified diff: added green, removed red, places cyan, file names bold."""
+    heading = False
     for line in text.splitlines():
+        if heading and not line:  # Salt's rows have an empty line behind these, in some states
+            heading = False
+            continue
+        heading = line.startswith(("--- ", "+++ ", "@@"))
         if line.startswith(("--- ", "+++ ")):
             colour = palette.bold
         elif line.startswith("@@"):

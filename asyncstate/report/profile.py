@@ -8,7 +8,7 @@ import msgspec
 
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import PLAIN, Palette, count, short_time
+from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,8 @@ class Timing(msgspec.Struct):
     """When one state was ready, began and ended, in seconds since the run began.
 
     ``after`` is the tag of the last thing it waited for, ``because`` the sources of that edge. ``why`` is the verdict
-    of its requisites, ``held_back`` the comment of a state that its own conditions kept from running.
+    of its requisites, ``held_back`` the comment of a state that its own conditions kept from running, ``own`` what
+    its row says it took, in seconds.
     """
 
     tag: str
@@ -33,10 +34,11 @@ class Timing(msgspec.Struct):
     ready: float = 0.0
     started: float = -1.0
     ended: float = -1.0
+    own: float = -1.0
 
     @property
     def seconds(self) -> float:
-        """How long the state ran."""
+        """How long the state had a slot: loading its module is part of it."""
         return max(0.0, self.ended - self.started)
 
     @property
@@ -74,6 +76,9 @@ class Profile:
         timing = self._of(event.tag)
         timing.ended = event.time
         timing.why = event.why
+        duration = event.row.get("duration")
+        if timing.started >= 0 and isinstance(duration, (int, float)) and duration > 0:
+            timing.own = duration / 1000
         if event.row.get("skip_watch") and event.why in _ASKED_ITS_CONDITIONS:
             timing.held_back = str(event.row["comment"])
         if timing.started < 0:
@@ -138,6 +143,9 @@ def _table(timings: Sequence[Timing], wall: float) -> Iterator[str]:
     for timing in timings:
         share = 100 * timing.seconds / wall if wall > 0 else 0.0
         waited = f"  (waited {short_time(timing.waited)} for a slot)" if timing.waited >= 0.01 else ""
+        around = timing.seconds - timing.own
+        if timing.own >= 0 and around >= 0.01 and around >= timing.own:
+            waited += f"  ({milliseconds(1000 * timing.own)} in the state itself)"
         yield f"  {short_time(timing.seconds):>8} {share:3.0f} %  {describe_tag(timing.tag)}{waited}"
 
 

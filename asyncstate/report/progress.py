@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkRetried, ChunkStarted, RunStarted
 from asyncstate.report.human import result_word
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import PLAIN, Palette, clean, short_time
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -126,7 +126,7 @@ class LiveProgress:
         failed = f", {self._failed} failed" if self._failed else ""
         head.add_row(
             ProgressBar(total=max(self._total, 1), completed=self._done, width=30),
-            Text(f"{self._done}/{self._total} states{failed}, {len(self._running)} running"),
+            Text(f"{self._done}/{count(self._total, 'state')}{failed}, {len(self._running)} running"),
             Text(short_time(now - self._began), style="dim"),
         )
         oldest = sorted(self._running.values(), key=lambda item: item[1])

@@ -34,7 +34,10 @@ def summary_lines(
     yield palette.paint(palette.cyan, f"Summary for {host}")
     yield rule
     yield palette.paint(palette.green, _counted("Succeeded", succeeded, width)) + _share(
-        palette, (("unchanged", differs, palette.yellow), ("changed", changed, palette.green))
+        palette,
+        (("would change", differs, palette.yellow),)
+        if report.test
+        else (("unchanged", differs, palette.yellow), ("changed", changed, palette.green)),
     )
     yield palette.paint(palette.red if report.failed else palette.cyan, _counted("Failed", failed, width)) + _share(
         palette, (("handled", len(report.handled), palette.yellow),)
@@ -87,7 +90,7 @@ def _beyond(report: RunReport, palette: Palette, differs: int) -> Iterator[str]:
 
 
 def _cut_short(report: RunReport) -> str:
-    after = f"after {short_time(report.wall_ms / 1000)}"
+    after = f"after {short_time(report.wall_ms / 1000)}{'' if report.not_started else ', when all had been started'}"
     match report.cancelled:
         case "SIGINT":
             return f"Interrupted {after}."
