@@ -1,6 +1,7 @@
 """The door to the file system: what root may be led to by others, and what it may not."""
 
 import errno
+import grp
 import os
 import socket
 import stat
@@ -318,6 +319,79 @@ def test_parts_that_lead_upwards_and_relative_paths(tmp_path, way, monkeypatch):
     assert sorted(filesystem.listdir(".")) == ["b", "f"]
     assert filesystem.lexists("f")
     assert not filesystem.is_link("/")
+
+
+@as_root
+def test_programs_run_as_root_only_where_nobody_else_exchanges_folders(home):
+    shared = home.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (home / "of root").mkdir()
+    for path in (home, home / "of root", home / "none" / "deep", shared, home.parent / "shared" / "none" / "deep"):
+        if path.is_relative_to(shared) and path != shared:
+            filesystem.require_unshared(f"{path.parent}", "git", make=True)
+            filesystem.require_unshared(f"{path}", "git")
+            continue
+        with pytest.raises(PathRefused, match=r"Refusing to run git as root in .*: (user nobody|others than root) can"):
+            filesystem.require_unshared(str(path), "git")
+        filesystem.require_unshared(str(path), "git", "nobody")
+    filesystem.require_unshared(f"{home.parent}/victim/none/deep", "git")
+    assert (shared / "none").stat().st_uid == 0
+
+
+@as_root
+def test_a_group_is_trusted_as_long_as_nobody_is_in_it(tmp_path, way, monkeypatch):
+    (tmp_path / "local").mkdir()
+    os.chown(tmp_path / "local", 0, 4711)
+    (tmp_path / "local").chmod(0o2775)
+    (tmp_path / "f").write_text("x")
+    os.symlink("../f", tmp_path / "local" / "L")
+    with pytest.raises(PathRefused, match="others than root"):
+        filesystem.stat(f"{tmp_path}/local/L")  # a group nobody knows may be anybody's
+    members = []
+    accounts = tmp_path / "group"
+    accounts.write_text("")
+    monkeypatch.setattr(filesystem.trust, "_ACCOUNTS", (str(accounts),))
+    monkeypatch.setattr("grp.getgrgid", lambda gid: grp.struct_group(("staff", "x", gid, members)))
+    assert filesystem.read_bytes(f"{tmp_path}/local/L") == b"x"
+    members.append("eve")
+    accounts.write_text("changed")
+    os.utime(accounts, (1, 1))
+    with pytest.raises(PathRefused, match="others than root"):
+        filesystem.read_bytes(f"{tmp_path}/local/L")
+
+
+def test_where_there_is_no_proc(tmp_path, way, monkeypatch):
+    (tmp_path / "f").write_text("x")
+    os.symlink("f", tmp_path / "L")
+    real = os.open
+
+    def without(path, *arguments, **options):
+        if str(path).startswith("/proc/self/fd/"):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr("os.open", without)
+    assert filesystem.read_bytes(f"{tmp_path}/L") == b"x"
+
+
+def test_what_is_moved_over_file_systems_keeps_owner_and_times(tmp_path, way, monkeypatch):
+    def elsewhere(source, target):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(filesystem.change, "rename", elsewhere)
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_text("x")
+    (tmp_path / "g").write_text("y")
+    for path in (tmp_path / "d" / "f", tmp_path / "g"):
+        os.utime(path, (5, 6))
+        if os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+    filesystem.move(f"{tmp_path}/d", f"{tmp_path}/e")
+    filesystem.move(f"{tmp_path}/g", f"{tmp_path}/h")
+    for path in (tmp_path / "e" / "f", tmp_path / "h"):
+        assert path.stat().st_mtime == 6
+        assert path.stat().st_uid == (NOBODY if os.geteuid() == 0 else os.geteuid())
 
 
 def test_what_only_the_kernel_can_follow(way):

@@ -131,6 +131,27 @@ def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator
         os.close(descriptor)
 
 
+def reopened(pinned: int, path: str, flags: int) -> int:
+    """Open what an ``O_PATH`` descriptor holds, reached by ``path``; the caller closes it.
+
+    Without ``/proc``, as in a bare chroot, by its name again: PathRefused if that is something else by now.
+    """
+    try:
+        return os.open(f"/proc/self/fd/{pinned}", flags | os.O_CLOEXEC)
+    except FileNotFoundError:
+        reached = steps.walk(absolute(path), follow=True)
+    try:
+        again = os.open(reached.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=reached.folder)
+        if not os.path.samestat(os.fstat(again), os.fstat(pinned)):
+            os.close(again)
+            raise PathRefused(f"{path} was exchanged while it was opened")
+        return again
+    finally:
+        os.close(reached.folder)
+        if reached.fd != -1:
+            os.close(reached.fd)
+
+
 def require_changeable(path: str, *, follow: bool = True) -> None:
     """Raise PathRefused where setting owner, mode or times would: for dry runs. Nothing if there is nothing."""
     with suppress(OSError), pinned(path, follow=follow):

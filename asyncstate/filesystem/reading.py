@@ -61,7 +61,7 @@ def _opened(path: str) -> int:
     pinned = place.descriptor_of(path)
     try:
         _require_regular(path, os.fstat(pinned))
-        return os.open(f"/proc/self/fd/{pinned}", _READ)
+        return place.reopened(pinned, path, _READ)
     finally:
         os.close(pinned)
 
@@ -86,7 +86,7 @@ def open_write(path: str) -> Iterator[int]:
     """Open an existing regular file for writing in place, links followed by the rule; yield the descriptor."""
     with place.pinned(path) as pinned:
         _require_regular(path, os.fstat(pinned), "write to")
-        descriptor = os.open(f"/proc/self/fd/{pinned}", os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = place.reopened(pinned, path, os.O_WRONLY)
     try:
         yield descriptor
     finally:

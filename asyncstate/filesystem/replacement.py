@@ -177,14 +177,21 @@ def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:
     replace_content(path, text.encode("utf-8", "surrogateescape"), access=access)
 
 
-def copy_file(source: str, target: str) -> None:
-    """Make ``target`` a copy of the file ``source``, with its owner and mode: all taken from one descriptor."""
+def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
+    """Make ``target`` a copy of the file ``source``, with its owner and mode: all taken from one descriptor.
+
+    With ``keep_times`` its times and extended attributes, too.
+    """
     with open_read(source) as stream:
         found = os.fstat(stream.fileno())
         with Replacement(target) as new:
             while chunk := stream.read(_CHUNK):
                 new.write(chunk)
+            if keep_times:
+                copy_attributes(f"/proc/self/fd/{stream.fileno()}", new.fd)
             new.give(Access(found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)))
+            if keep_times:
+                os.utime(new.fd, ns=(found.st_atime_ns, found.st_mtime_ns))
             new.commit(sync=query.lexists(target))
 
 

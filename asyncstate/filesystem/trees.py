@@ -229,8 +229,8 @@ def _move_across(source: str, target: str) -> None:
         change.symlink(query.readlink(source), target)
         change.remove(source)
     elif stat.S_ISDIR(found.st_mode):
-        copy_tree(source, target)
+        copy_tree(source, target, keep_owner=True)
         remove_tree(source)
     else:
-        copy_file(source, target)
+        copy_file(source, target, keep_times=True)
         change.remove(source)

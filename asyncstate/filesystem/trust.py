@@ -11,6 +11,7 @@ from functools import cache
 NOBODY_KNOWN = -1
 """Somebody can, but who cannot be said: all others, or the members of a group."""
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+_ACCOUNTS = ("/etc/passwd", "/etc/group")
 _ACCESS_LIST = "system.posix_acl_access"
 
 
@@ -49,11 +50,18 @@ def is_shared(found: os.stat_result) -> bool:
     return bool(found.st_mode & WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
 
 
-@cache
 def _has_members(gid: int) -> bool:
     """Tell whether anybody but root is in a group: Debian's ``staff``, which owns ``/usr/local``, is empty."""
-    if gid == 0:
-        return False
+    return gid != 0 and _looked_up(gid, _stamps())
+
+
+def _stamps() -> tuple[int, ...]:
+    """Return when the account files changed last: an earlier state may have put somebody into a group."""
+    return tuple(os.stat(path).st_mtime_ns for path in _ACCOUNTS if os.path.exists(path))
+
+
+@cache
+def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - the answer is as old as they are
     if any(entry.pw_gid == gid and entry.pw_uid != 0 for entry in pwd.getpwall()):
         return True
     try:

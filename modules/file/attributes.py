@@ -39,6 +39,8 @@ def chattr(*files: str, **kwargs: Any) -> bool:
         raise InvocationError("Need an operator: 'add' or 'remove' to modify attributes.")
     if attributes is None:
         raise InvocationError("Need attributes: [aAcCdDeijPsStTu]")
+    for path in files:
+        filesystem.require_unshared(path, "chattr")
     command = ["chattr", f"{'+' if operator == 'add' else '-'}{attributes}"]
     if kwargs.get("flags") is not None:
         command.append(f"-{kwargs['flags']}")
@@ -65,6 +67,7 @@ def check_attributes(name: str, ret: dict[str, Any], attrs: str, notes: list[str
     difference = attribute_difference(name, attrs)
     if difference is None or not any(difference):
         return
+    filesystem.require_unshared(name, "chattr")
     changes = {"old": "".join((lsattr(name) or {})[name]), "new": attrs}
     if not __opts__["test"]:
         for operator, letters in zip(("add", "remove"), difference, strict=True):

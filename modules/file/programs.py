@@ -38,6 +38,7 @@ def sed(
     path = expand(path)
     if not filesystem.exists(path):
         return False
+    filesystem.require_unshared(path, "sed")
     script = (
         f"{f'/{_escaped(limit, escape_all)}/ ' if limit else ''}{'!' if negate_match else ''}"
         f"s/{_escaped(before, escape_all)}/{_escaped(after, escape_all)}/{flags}"
@@ -60,6 +61,7 @@ def patch(originalfile: str, patchfile: str, options: Any = "", dry_run: bool = 
     program = shutil.which("patch")
     if not program:
         raise CommandExecutionError("patch executable not found. Is the distribution's patch package installed?")
+    filesystem.require_unshared(originalfile, "patch")
     given = list(options) if isinstance(options, (list, tuple)) else shlex.split(str(options))
     command = [program, *given]
     if dry_run:

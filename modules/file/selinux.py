@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -13,6 +14,7 @@ _OPTIONS = {"user": "-u", "role": "-r", "type": "-t", "range": "-l"}
 
 def restorecon(path: str, recursive: bool = False) -> bool:
     """Give ``path`` the context the policy has for it; False if restorecon failed."""
+    filesystem.require_unshared(path, "restorecon")
     return not __salt__["cmd.retcode"](["restorecon", "-FR" if recursive else "-F", path], python_shell=False)
 
 
@@ -43,6 +45,7 @@ def set_selinux_context(
         added = __salt__["selinux.fcontext_add_policy"](path, sel_type=type, sel_user=user, sel_level=range)
         if added.get("retcode") != 0:
             raise CommandExecutionError(f"Problem setting fcontext: {added}")
+    filesystem.require_unshared(path, "chcon")
     command = ["chcon"]
     for key, value in wanted.items():
         command += [_OPTIONS[key], value]
