@@ -249,7 +249,7 @@ class Crew:
             await self._invoker.aggregate(work.members)
             self._settle(work.node, _FORMED, "")
             return
-        chunk = self.plan.chunk_of(work.node)
+        chunk = self.plan.chunks[work.chunk] if work.kind is NodeKind.CHUNK else self.plan.chunk_of(work.node)
         tag = chunk.tag
         if self._announcer.heard:
             self._announcer.emit(
