@@ -9,6 +9,8 @@ import textwrap
 import pytest
 
 from asyncstate.cli import main
+from asyncstate.dunders import hide
+from asyncstate.redact.redactor import MASK
 
 
 @pytest.fixture
@@ -157,6 +159,31 @@ def test_secrets_of_a_run_are_not_shown(tree):
     assert row["comment"] == "set to **********"
     assert row["changes"] == {"diff": "+**********\n", "short": "**********", "deep": [{"k": "**********"}]}
     assert not any("hunter2" in repr(event) for event in events)
+
+
+@pytest.mark.feature("F021")
+def test_secrets_that_threads_find_while_it_runs(tree, width):
+    def find(name):
+        for number in range(5):
+            hide(f"secret {name} {number}")
+        return {"name": name, "result": True, "changes": {"found": f"secret {name} 4"}, "comment": f"secret {name} 0"}
+
+    tree.states["x.find"] = find
+    tree.write({"a.sls": "".join(f"a{number}: x.find\n" for number in range(60))})
+    events = []
+
+    async def apply():
+        async with tree.runtime() as runtime:
+            plan = await runtime.compile(["a"])
+            async with runtime.run(plan, observers=[events.append], events=False, concurrency=width) as run:
+                pass
+            assert len(runtime.secrets) == 300
+        return run.report
+
+    rows = asyncio.run(apply()).rows
+    assert len(rows) == 60
+    assert {row["comment"] for row in rows.values()} == {row["changes"]["found"] for row in rows.values()} == {MASK}
+    assert not any("secret" in repr(event) for event in events)
 
 
 # --- bundled states
