@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-_LONG = 6
+_LONG = 8
 """From this length on two slips are still the same word; of a shorter one they make another."""
 
 _COMPARED = 20_000
@@ -27,17 +27,26 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def near_miss(name: str, known: Collection[str]) -> str:
-    """Return the known name that ``name`` differs from by a slip or two only, "" if there is none, or it is known."""
+    """Return the known name that ``name`` differs from by a slip or two only, "" if there is none, or it is known.
+
+    Another first letter is no slip: ``node`` is a word of its own beside ``mode``, ``match`` beside ``watch``.
+    """
     if name in known:
         return ""
     limit = 2 if len(name) >= _LONG else 1
     best, fewest = "", limit + 1
-    for other in known:
-        if abs(len(other) - len(name)) < fewest and len(other) > limit:
+    for other in sorted(known):
+        if abs(len(other) - len(name)) < fewest and len(other) > limit and _begin_alike(name, other):
             distance = slips(name, other, fewest)
             if distance < fewest:
                 best, fewest = other, distance
     return best
+
+
+def _begin_alike(name: str, other: str) -> bool:
+    """Tell whether two words share the first letter, or have the first two exchanged, or one begins a letter late."""
+    same = name[:1] == other[:1] or name[:2] == other[1::-1]
+    return same or name[1:2] == other[:1] or name[:1] == other[1:2]
 
 
 def slips(one: str, other: str, limit: int) -> int:

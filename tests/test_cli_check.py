@@ -84,6 +84,7 @@ def run(tree, tmp_path, monkeypatch, capfd):
     return call
 
 
+@pytest.mark.feature("F049")
 def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
     done = run("check", "wrong")
     assert done.returncode == 1
@@ -103,6 +104,7 @@ def test_strict_arguments_makes_the_warnings_mistakes_and_stops_apply(run, tree,
     assert not (tmp_path / "text").exists()
 
 
+@pytest.mark.feature("F049")
 def test_apply_gives_the_rows_of_salt_and_has_the_findings_among_its_warnings(run, tree):
     (tree / "some.sls").write_text(
         "a:\n  file.manged: []\nb:\n  test.nop: []\nc:\n  cmd.run:\n    - name: 'true'\n    - cdw: /\n"

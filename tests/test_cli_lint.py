@@ -113,6 +113,7 @@ def test_check_and_a_run_for_people_say_how_many_states_run_free(run):
     assert "unknown effects" not in run("check", "tidy").stdout
 
 
+@pytest.mark.feature("F164")
 def test_rules_can_be_listed_selected_and_ignored(run):
     assert [line.split()[0] for line in run("lint", "--rules").stdout.splitlines()] == list(RULES)
     assert json.loads(run("lint", "--rules", "--out", "json").stdout) == RULES

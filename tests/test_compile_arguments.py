@@ -57,6 +57,7 @@ def state(function, *arguments):
         (state("own.plain", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "require-in: [b]"), ("requisite-word", 3, "did you mean 'require_in'?")),
+        (state("own.anything", "watches: [{own: b}]"), ("requisite-word", 3, "did you mean 'watch'?")),
         (state("own.strict", "must: 1"), ("missing-argument", 2, "")),
         (state("own.strict", "text: 1"), ("missing-argument", 2, "")),
     ],
@@ -77,7 +78,7 @@ def test_a_module_that_nobody_has(found):
         ["contents: x", "mode: 1"],
         ["onlyif: x", "require_in: []", "retry: {attempts: 2}", "timeout: 3", "aggregate: true", "provider: x"],
         ["contexts: x"],  # documented, if only in words
-        ["port: 80", "user: x", "domain: y"],  # variables
+        ["port: 80", "user: x", "domain: y", "node: z", "match: [a]", "use_vt: true"],  # variables
         ["watch_any_in: []"],  # has a warning of its own
         ["__odd__: 1"],
     ],
@@ -100,11 +101,11 @@ def test_strict_arguments_refuses_every_mistake(found):
 
 
 def test_a_variable_of_the_template_is_no_near_miss(found):
-    uses, other = {"t.sls": "{{ node }}\n"}, {"t.sls": "{{ nodes }}\n"}
-    text = state("own.anything", "source: salt://t.sls", "node: x")
+    uses, other = {"t.sls": "{{ moed }}\n"}, {"t.sls": "{{ moeds }}\n"}
+    text = state("own.anything", "source: salt://t.sls", "moed: x")
     assert found(text, files=uses) == []
     assert found(text, files=other) == [("probable-argument", 4, "did you mean 'mode'?", False)]
-    assert found(state("own.anything", "contents: '{{ '{{ node }}' }}'", "node: x")) == []
+    assert found(state("own.anything", "contents: '{{ '{{ moed }}' }}'", "moed: x")) == []
 
 
 def test_what_a_loop_or_names_repeat_is_said_once(found):

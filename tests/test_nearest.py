@@ -19,7 +19,7 @@ def test_one_slip_of_any_kind_is_a_near_miss(word, data):
     for slip in (
         word[:at] + word[at + 1 :],
         word[:at] + "z" + word[at:],
-        word[:at] + "z" + word[at + 1 :],
+        word[: at + 1] + "z" + word[at + 2 :],
         word[:at] + word[at + 1] + word[at] + word[at + 2 :],
     ):
         assert near_miss(slip, [word]) == ("" if slip == word else word)
@@ -29,7 +29,15 @@ def test_what_was_meant():
     known = ["contents", "context", "cwd", "name", "version", "shell", "source", "sources", "mode"]
     meant = {"contnts": "contents", "cdw": "cwd", "nmae": "name", "verson": "version", "shel": "shell"}
     assert {word: near_miss(word, known) for word in meant} == meant
-    assert near_miss("source", known) == near_miss("port", known) == near_miss("md", known) == ""
+    assert (
+        near_miss("node", known)
+        == near_miss("watch", ["match"])
+        == near_miss("source", known)
+        == near_miss("port", known)
+        == near_miss("md", known)
+        == ""
+    )
+    assert near_miss("content", known) == "contents"
     assert nearest("content_s", known) == "contents"
     assert nearest("src_hash", ["source_hash", "mode"]) == "source_hash"
     assert nearest("zzz", known) == ""

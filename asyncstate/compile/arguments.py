@@ -42,8 +42,8 @@ _COMMON = (
 _LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
 """Those that are no other word when a letter is changed: ``user`` is not meant to be ``use``."""
 
-_PASSING_ON = frozenset({"module"})
-"""Modules whose functions call another function, with its arguments."""
+_PASSING_ON = frozenset({"event", "module", "stateconf"})
+"""Modules whose functions hand on whatever they are given, under names that the tree chooses."""
 
 _GIVEN = frozenset({"name", "fun", "state", "order", "__id__", "__sls__", "__env__"})
 """What low data has without anybody writing it."""
@@ -203,9 +203,8 @@ class _Checker:
 
     def _argument(self, draft: Draft, name: str, taken: _Taken, key: str) -> None:
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"
-        word = near_miss(key.replace("-", "_"), _REQUISITE_WORDS) or (key.replace("-", "_") in _REQUISITE_WORDS and key)
+        word = _requisite_meant_by(key)
         if word and _refers(draft.args[key]) and not near_miss(key, taken.names):
-            word = word.replace("-", "_")
             message = f"'{key}' ({where}) is no requisite: '{name}' gets it as an argument"
             self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
         elif not taken.anything:
@@ -247,6 +246,12 @@ def _nearest_of(module: LoadedModule, fun: str) -> str:
 
 def _did_you_mean(name: str) -> str:
     return f"did you mean '{name}'?" if name else ""
+
+
+def _requisite_meant_by(key: str) -> str:
+    """Return the requisite a key may be meant for: misspelt, or ``watches``, ``require-in``, ``on_changes``."""
+    plain = key.replace("-", "_").removesuffix("es")
+    return plain if plain in _REQUISITE_WORDS else near_miss(key, _REQUISITE_WORDS)
 
 
 def _refers(value: Any) -> bool:
