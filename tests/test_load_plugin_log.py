@@ -53,6 +53,12 @@ def test_handlers_of_the_program_see_no_secret(log, call):
     assert written.endswith("plain text\n")
 
 
+def test_passwords_in_urls_need_not_be_known(log, call):
+    call.secrets.clear()
+    log.info("clone %s", "https://joe:pa55@example.org/x")
+    assert log.stream.getvalue() == f"clone https://joe:{MASK}@example.org/x\n"
+
+
 def test_a_state_with_no_log_tells_them_nothing(log, call):
     call.low = {"no_log": True}
     log.trace("told to %s", "nobody", stack_info=True)

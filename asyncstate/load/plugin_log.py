@@ -29,7 +29,7 @@ class PluginLogger(logging.Logger):
     def handle(self, record: logging.LogRecord) -> None:
         """Pass a record on to whatever handlers there are, without secrets and what ``no_log`` hides."""
         call = current.get(None)
-        if call is not None and (call.secrets or call.low.get("no_log")):
+        if call is not None and (call.secrets is not None or call.low.get("no_log")):
             _redact(record, call)
         super().handle(record)
 
