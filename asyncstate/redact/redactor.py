@@ -127,6 +127,8 @@ class Redactor:
             return self.text(value)
         if kind in _PLAIN:
             return value
+        if kind is dict and not value:
+            return {}
         if kind is int:
             return MASK if self._telling and str(value) in self._telling else value
         if isinstance(value, str):

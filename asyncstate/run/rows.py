@@ -117,7 +117,7 @@ def normalise(returned: Any, name: Any) -> Row:
 
 def _is_in_shape(returned: Any) -> bool:
     """Tell the plainest return, that of a state with nothing to do, which most are in most runs."""
-    if type(returned) is not dict or returned.keys() != _PLAINEST or any(type(key) is not str for key in returned):
+    if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
     name, result, comment = returned["name"], returned["result"], returned["comment"]
     return (
