@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 _LONG = 8
 """From this length on two slips are still the same word; of a shorter one they make another."""
 
-_COMPARED = 20_000
-"""How many names are compared, so that a mistake in a huge tree is still reported at once."""
+_COMPARED = 3_000
+"""How many names are compared letter by letter, so that a mistake in a huge tree is still reported at once."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like ``name``, "" if none is like it at all."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
-    names = list(known)[:_COMPARED]
-    return near_miss(name, names) or next(iter(get_close_matches(name, names, n=1)), "")
+    names = set(known)
+    near = near_miss(name, names)
+    if near:
+        return near
+    alike = sorted(names, key=lambda other: (abs(len(other) - len(name)), other))
+    return next(iter(get_close_matches(name, alike[:_COMPARED], n=1)), "")
 
 
 def near_miss(name: str, known: Collection[str]) -> str:

@@ -1,10 +1,15 @@
 """Sources that are in no file root."""
 
+import os
+
 import pytest
 from trees import compiler
 
+from asyncstate.compile.low import Draft
+from asyncstate.compile.salt_sources import SaltSources
 from asyncstate.dunders import CallContext
 from asyncstate.load.loader import LazyLoader
+from asyncstate.sources.fileclient import LocalFileClient
 
 
 def anything(name, **kwargs):
@@ -77,3 +82,19 @@ def test_what_the_tree_puts_there_itself(told):
     made = "b:\n  git.latest:\n    - name: /memory/base/app\n"
     assert told("file.managed", "source: salt://app/conf", more=made) == []
     assert len(told("file.managed", "source: salt://application/conf", more=made)) == 1
+
+
+def test_only_a_plain_local_file_is_read_as_a_template(tmp_path):
+    (tmp_path / "plain").write_text("{{ moed }}")
+    (tmp_path / "large").write_bytes(b" " * (1 << 21))
+    os.mkfifo(tmp_path / "pipe")
+    sources = SaltSources(LocalFileClient({"base": [str(tmp_path)]}))
+
+    def text(source):
+        draft = Draft(
+            "file", "managed", "a", "a", sls="s", env="base", args={"source": source}, order=1, included_from=()
+        )
+        return sources.text_of(draft).strip()
+
+    assert text(str(tmp_path / "plain")) == text("salt://plain") == "{{ moed }}"
+    assert text([str(tmp_path / name) for name in ("large", "pipe", "gone", "\0")]) == text("https://x") == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import AsyncStateError
@@ -21,6 +22,11 @@ MISSING_SOURCE = "missing-source"
 _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
 """Functions that fetch what they are named by, unless they have a ``source``."""
 
+_HINT_LIMIT = 10
+"""How often the nearest name is looked for: to compare with every file of a large tree takes a while."""
+
+_LARGEST_TEMPLATE = 1 << 20
+
 _FOLDERS = frozenset({"file.recurse"})
 
 
@@ -29,6 +35,7 @@ class SaltSources:
 
     def __init__(self, file_client: FileClient) -> None:
         self._file_client = file_client
+        self._compared = 0
         self._found: dict[tuple[str, str, bool], bool] = {}
         self._folders: dict[str, frozenset[str]] = {}
         self._envs = frozenset(file_client.envs())
@@ -53,12 +60,11 @@ class SaltSources:
         texts = [str(draft.args.get("contents", ""))]
         for url in _texts(draft.args.get("source")):
             path, env = parse_salt_url(url)
-            found = self._file_client.find(path, env or draft.env) if url.startswith(SCHEME) else path
+            found = self._file_client.find(path, env or _environment(draft)) if url.startswith(SCHEME) else _local(path)
             try:
-                if found and os.path.isabs(found):
-                    texts.append(self._file_client.read(found).decode(errors="replace"))
-            except AsyncStateError:
-                continue  # a local file that this run may bring
+                texts.append(self._file_client.read(found).decode(errors="replace") if found else "")
+            except (AsyncStateError, OSError):
+                continue  # its state will say so
         return "\n".join(texts)
 
     def _lacks(self, url: str, draft: Draft) -> bool:
@@ -118,9 +124,19 @@ class SaltSources:
             elsewhere = next((other for other in sorted(self._envs) if self._file_client.find(path, other)), "")
             if elsewhere:
                 return f"saltenv '{elsewhere}' has it: {SCHEME}{path}?saltenv={elsewhere}"
-        near = nearest(path, known)
+        self._compared += 1
+        near = nearest(path, known) if self._compared <= _HINT_LIMIT else ""
         looked = ", ".join(self._file_client.roots(env))
         return f"did you mean '{SCHEME}{near}'?" if near else f"looked for in {looked}"
+
+
+def _local(path: str) -> str:
+    """Return the path of a file that can be a template: no pipe, no device, nothing large; else ""."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return path if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_TEMPLATE else ""
 
 
 def _environment(draft: Draft) -> str:
