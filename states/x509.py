@@ -197,7 +197,7 @@ def csr_managed(
 def crl_managed(
     name: str,
     signing_private_key: Any,
-    revoked: Any,
+    revoked: list[Any],
     days_remaining: int | None = None,
     signing_cert: Any = None,
     signing_private_key_passphrase: Any = None,

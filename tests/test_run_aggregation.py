@@ -503,6 +503,11 @@ def refresh_db(**kwargs):
     return {}
 
 
+def latest_version(*names, **kwargs):
+    found = {name: "" if name in _store()["installed"] else "1.0" for name in names}
+    return found[names[0]] if len(names) == 1 else found
+
+
 def version(*names, **kwargs):
     found = {name: "1.0" if name in _store()["installed"] else "" for name in names}
     return found[names[0]] if len(names) == 1 else found

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.errors import InvocationError
+from asyncstate.errors import FunctionNotFound, InvocationError
 from asyncstate.run.misfits import in_words, is_trip, misfits
 
 
@@ -74,6 +74,13 @@ def test_what_we_say_ourselves_is_no_trip():
     assert is_trip(InvocationError("expected a text")) is False
 
 
+def missing_module():
+    """What a state meets where the execution module it relies on did not load."""
+    error = KeyError("cron.list_tab")
+    error.__cause__ = FunctionNotFound("cron.list_tab", "no crontab here")
+    return error
+
+
 @pytest.fixture
 def row(tmp_path):
     """The row of the one state of a tree."""
@@ -129,6 +136,7 @@ def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
         (ValueError("bad"), "bad"),
         (re.error("nothing to repeat", "*", 0), "Invalid regular expression: nothing to repeat at position 0"),
         (KeyError("a"), ""),
+        (missing_module(), "cron.list_tab is needed for that. no crontab here"),
         (TypeError("a"), ""),
     ],
 )

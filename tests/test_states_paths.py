@@ -107,6 +107,7 @@ class Scene:
                 loop.run(runtime.__aexit__(None, None, None))
 
     def prepare(self, there):
+        """Make the folder anew; ``there`` is what stands at ``t``."""
         shutil.rmtree(self.root.parent, ignore_errors=True)
         (self.root / "sub").mkdir(parents=True)
         (self.root / "src").write_text("src\n")
@@ -181,3 +182,19 @@ def test_a_path_may_be_written_in_many_ways(scene, function, argument, others):
         with_an_end()
         if argument == "name":
             no_path()
+
+
+@pytest.mark.parametrize(("function", "argument", "others"), STATES, ids=state_id)
+def test_what_is_in_the_way_is_told_in_words(scene, function, argument, others):
+    arguments = {
+        key: value.format(root=scene.root, archive=scene.archive) if isinstance(value, str) else value
+        for key, value in others.items()
+    }
+    with scene.running() as single:
+        for name in ("t", "src/below", "src/far/below", "no/such", "long" * 100, "odd\nname"):
+            for there in ("nothing", "a folder"):
+                for test in (True, False):
+                    scene.prepare(there)
+                    report = single(function, {**arguments, argument: f"{scene.root}/{name}"}, test=test)
+                    comment = next(iter(report.rows.values()))["comment"]
+                    assert "Traceback" not in comment, (name, there, comment)

@@ -11,7 +11,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import AsyncStateError
+from asyncstate.errors import AsyncStateError, FunctionNotFound
 from asyncstate.load.annotations import Expected, described, texts_in
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def in_words(error: BaseException) -> str:
     """Return what an error says of the world or of the data; "" for one that tells of a mistake in the code."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, KeyError) and isinstance(error.__cause__, FunctionNotFound):
+        return f"{error.__cause__.name} is needed for that. {error.__cause__}"
     if isinstance(error, re.error):
         return f"Invalid regular expression: {error}"
     return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError)) else ""

@@ -14,7 +14,7 @@ def fstab_present(
     name: str,
     fs_file: str,
     fs_vfstype: str,
-    fs_mntops: Any = "defaults",
+    fs_mntops: str | list[str] = "defaults",
     fs_freq: Any = 0,
     fs_passno: Any = 0,
     mount_by: str | None = None,

@@ -21,7 +21,7 @@ def mounted(
     device: str,
     fstype: str,
     mkmnt: bool = False,
-    opts: Any = "defaults",
+    opts: str | list[str] = "defaults",
     dump: Any = 0,
     pass_num: Any = 0,
     config: str = "/etc/fstab",
