@@ -31,6 +31,8 @@ def forms(secret: str) -> set[str]:
 
     All have at least four characters. What consists of asterisks alone is no secret: masks do.
     """
+    if _UNRESERVED.fullmatch(secret):  # one line that no notation changes
+        return {secret, *_in_base64(secret.encode())} if len(secret) >= TELLING else set()
     found = {text for text in _parts(secret) if len(text) >= TELLING}
     for text in tuple(found):
         found.update(_encodings(text))
@@ -67,9 +69,17 @@ def _encodings(text: str) -> Iterator[str]:
             yield quote(raw)
         if " " in text:
             yield quote_plus(raw)
-    # Base64 has a letter for every six bits: where a secret begins decides which of three texts it becomes, and the
-    # letters at its ends, which have bits of its neighbours, too, are left out.
-    if 8 * len(raw) >= 6 * _TELLING_BASE64 + 10:
-        for shift in range(3):
-            encoded = b2a_base64(bytes(shift) + raw, newline=False)
-            yield encoded[(8 * shift + 5) // 6 : 8 * (shift + len(raw)) // 6].decode()
+    yield from _in_base64(raw)
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
+    """Yield what a secret may look like in Base64, which has a letter for every six bits.
+
+    Where the secret begins decides which of three texts it becomes. The letters at the ends have bits of its
+    neighbours, too, and are left out.
+    """
+    if 8 * len(raw) < 6 * _TELLING_BASE64 + 10:
+        return
+    for shift in range(3):
+        encoded = b2a_base64(bytes(shift) + raw, newline=False)
+        yield encoded[(8 * shift + 5) // 6 : 8 * (shift + len(raw)) // 6].decode()

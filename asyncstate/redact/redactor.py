@@ -48,20 +48,24 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._telling: set[str] = set()
         self._short: set[str] = set()
-        self._lengths: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
+        self._lengths: dict[tuple[str, ...], tuple[int, ...]] = {}
         self._seen: dict[str, str] = {}
         self._learn(secrets)
 
     def _learn(self, secrets: Iterable[str]) -> None:
+        lengths = self._lengths
         for secret in secrets:
             if 0 < len(secret.strip()) < TELLING:
                 self._short.add(secret.strip())
             new = forms(secret) - self._telling
             self._telling |= new
             for form in new:
-                known = self._lengths.setdefault((form[0], form[1], form[2], form[3]), (len(form),))
-                if len(form) not in known:
-                    self._lengths[form[0], form[1], form[2], form[3]] = tuple(sorted((*known, len(form)), reverse=True))
+                start, length = tuple(form[:TELLING]), len(form)
+                known = lengths.get(start)
+                if known is None:
+                    lengths[start] = (length,)
+                elif length not in known:
+                    lengths[start] = tuple(sorted((*known, length), reverse=True))
 
     def knowing(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that hides ``secrets``, too."""

@@ -13,28 +13,33 @@ class Secrets(MutableSet[str]):
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
-        self._texts = frozenset(texts)
-        self._compiled: tuple[frozenset[str], Redactor] = (frozenset(), Redactor())
+        self._texts = dict.fromkeys(texts)
+        self._changes = len(self._texts)
+        self._compiled: tuple[int, frozenset[str], Redactor] = (0, frozenset(), Redactor())
 
     def add(self, value: str) -> None:
         """Hide ``value`` from now on. Plugins also give bytes and numbers."""
         if not isinstance(value, str):
             raw: object = value
             value = raw.decode("utf-8", "surrogateescape") if isinstance(raw, (bytes, bytearray)) else str(raw)
-        if value not in self._texts:
-            with self._lock:
-                self._texts |= {value}
+        with self._lock:
+            if value not in self._texts:
+                self._texts[value] = None
+                self._changes += 1
 
     def discard(self, value: str) -> None:
         """Show ``value`` again."""
         with self._lock:
-            self._texts -= {value}
+            if value in self._texts:
+                del self._texts[value]
+                self._changes += 1
 
     def __contains__(self, value: object) -> bool:
         return value in self._texts
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        with self._lock:
+            return iter(tuple(self._texts))
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -42,14 +47,13 @@ class Secrets(MutableSet[str]):
     @property
     def redactor(self) -> Redactor:
         """The snapshot of what is known now: the same object as long as the set does not change."""
-        texts, redactor = self._compiled
-        now = self._texts
-        if now is texts:
+        changes, _, redactor = self._compiled
+        if self._changes == changes:
             return redactor
         with self._lock:
-            texts, redactor = self._compiled
-            now = self._texts
-            if now is not texts:
+            changes, texts, redactor = self._compiled
+            if self._changes != changes:
+                now = frozenset(self._texts)
                 redactor = redactor.knowing(now - texts) if texts <= now else Redactor(now)
-                self._compiled = (now, redactor)
+                self._compiled = (self._changes, now, redactor)
         return redactor
