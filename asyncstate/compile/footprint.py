@@ -9,10 +9,12 @@ do. Edges go forward in serial order, so they never make a cycle.
 from __future__ import annotations
 
 import re
+from threading import current_thread, main_thread
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
@@ -133,10 +135,10 @@ class Footprints:
             declared = module.declare(chunk.as_low())
             if isinstance(declared, dict):
                 return Footprint.of(declared)
-            if isinstance(declared, CoroutineType):
-                declared.close()
-                raise TypeError("it is an async function, and must be a plain one")  # noqa: TRY301 - as if it said so
-        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - a plugin's: its footprint is unknown
+            _refuse_awaitables(declared)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise  # somebody meant the program
             said = f"mod_footprint of {chunk.function} failed: {_words(error)}"
             self._findings.warn_at(said, chunk.file, chunk.line)
         return Footprint(unknown=True)
@@ -154,6 +156,16 @@ class Footprints:
         any_function = function if function is not None else self._source.find(chunk.function)
         bundled = bool(getattr(getattr(any_function, "module", None), "bundled", False))
         return _Module(getattr(function, "func", None), bundled)
+
+
+def _refuse_awaitables(declared: Any) -> None:
+    if isinstance(declared, CoroutineType):
+        declared.close()
+        raise TypeError("it is an async function, and must be a plain one")
+    reduction = Reduction()
+    reduction.of(declared)
+    if reduction.forgotten:
+        raise TypeError(f"it forgot to await {', '.join(reduction.forgotten)}")
 
 
 def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
@@ -219,10 +231,7 @@ def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def _words(error: BaseException) -> str:
-    try:
-        return str(error) or type(error).__name__
-    except Exception:  # noqa: BLE001 - a plugin's, too
-        return type(error).__name__
+    return str(plain(error)) or type(error).__name__
 
 
 def _names(value: Any) -> tuple[str, ...]:

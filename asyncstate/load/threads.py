@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders import CancelToken, current
 from asyncstate.errors import LoaderError, RunCancelled
+from asyncstate.model.encode import plain
 from asyncstate.process.ending import reaper
 from asyncstate.process.lineage import ThreadChildren, ticks
 
@@ -218,15 +219,19 @@ class _Outlet:
                 future.set_result(result)
 
 
+def _shown(code: object) -> str:
+    return repr(code) if code is None or type(code) in (int, str) else str(plain(code))
+
+
 def deliverable(error: BaseException) -> Exception:
     """Return ``error``, or what stands for it where the original would end the loop or pass for a cancellation."""
     if isinstance(error, SystemExit):
-        replacement: Exception = LoaderError(f"the function called sys.exit({error.code!r})")
+        replacement: Exception = LoaderError(f"the function called sys.exit({_shown(error.code)})")
     elif isinstance(error, StopIteration):
         replacement = LoaderError("the function raised StopIteration")
     elif isinstance(error, Exception):
         return error
     else:
-        replacement = RunCancelled(str(error) or type(error).__name__)
+        replacement = RunCancelled(str(plain(error)) or type(error).__name__)
     replacement.__cause__ = error
     return replacement

@@ -21,7 +21,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.misfits import in_words, is_trip, misfits
-from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, unverified_row
+from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, refuse_forgotten, unverified_row
 from asyncstate.run.slots import fill_slots, has_slot
 from asyncstate.run.time_limit import TimeLimit
 from asyncstate.run.umask import thread_umask
@@ -145,8 +145,11 @@ class Caller:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
         current.set(self.context(chunk, chunk.as_low(), {}, check=False))
         if function.is_async:
-            return await self._contained(chunk, self._on_loop(function, function.func, args, {}))
-        return await self._contained(chunk, self.host.workers.run(function.func, *args))
+            returned = await self._contained(chunk, self._on_loop(function, function.func, args, {}))
+        else:
+            returned = await self._contained(chunk, self.host.workers.run(function.func, *args))
+        refuse_forgotten(returned)
+        return returned
 
     async def conditions_hold(self, chunk: LowChunk) -> bool:
         """Whether a chunk would run, by its own conditions. One whose conditions go wrong would not."""

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import is_mapping_dunder
-from asyncstate.errors import PathRefused
+from asyncstate.errors import ArgumentError, PathRefused
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import parse_tag, state_tag
@@ -89,7 +89,7 @@ def normalise(returned: Any, name: Any) -> Row:
         return {**returned, "changes": {}}
     reduction = Reduction()
     row = reduction.of(returned)
-    forgotten = f"you forgot to await {', '.join(dict.fromkeys(reduction.forgotten))}" if reduction.forgotten else ""
+    forgotten = _forgotten(reduction) if reduction.forgotten else ""
     if type(row) is not dict or not issubclass(type(returned), dict):
         return _malformed(name, forgotten or "Malformed state return. Data must be a dictionary type.")
     given = {key: value for key, value in dict.items(returned) if type(key) is str}
@@ -134,6 +134,18 @@ def _is_in_shape(returned: Any) -> bool:
 
 _PLAINEST = frozenset(REQUIRED_KEYS)
 _SHORT = 1000
+
+
+def refuse_forgotten(returned: Any) -> None:
+    """Raise ArgumentError where a hook returned what somebody forgot to await."""
+    reduction = Reduction()
+    reduction.of(returned)
+    if reduction.forgotten:
+        raise ArgumentError(_forgotten(reduction))
+
+
+def _forgotten(reduction: Reduction) -> str:
+    return f"you forgot to await {', '.join(dict.fromkeys(reduction.forgotten))}"
 
 
 def _is_mapping(value: Any) -> bool:

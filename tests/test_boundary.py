@@ -1,0 +1,196 @@
+"""Whatever a plugin returns or raises, each state ends in one well-formed row and one event, and the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+from collections import Counter
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from odd_hooks import ASYNC_MODULE, MODULE, ODDITIES, ask
+from odd_values import odd_values
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.cli.console import Console
+from asyncstate.model.encode import json_bytes, plain
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
+from asyncstate.report.graph import to_dot, to_json, to_mermaid, to_svg
+from asyncstate.report.html import html_report
+from asyncstate.report.human import FORMS, report_lines, style_from_options
+from asyncstate.report.junit import junit_xml
+from asyncstate.report.profile import Profile, profile_lines
+from asyncstate.report.waits import run_lines
+
+TREE = """
+before:
+  test.succeed_with_changes: []
+odd:
+  MODULE.here:
+    - key: "KEY"
+    - name: odd
+    - watch:
+      - test: before
+check:
+  MODULE.changed:
+    - prereq:
+      - MODULE: odd
+hears:
+  MODULE.here:
+    - listen:
+      - test: before
+first:
+  MODULE.here:
+    - aggregate: True
+second:
+  MODULE.here:
+    - aggregate: True
+after:
+  test.nop:
+    - order: last
+"""
+ROW_KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    base = tmp_path_factory.mktemp("boundary")
+    (base / "salt" / "_states").mkdir(parents=True)
+    (base / "salt" / "_states" / "odd.py").write_text(MODULE)
+    (base / "salt" / "_states" / "aodd.py").write_text(ASYNC_MODULE)
+    for module in ("odd", "aodd"):
+        for key in ("", "comment", "changes", "result", "name", "warnings", "sub_state_run", "extra", "skip_watch"):
+            text = TREE.replace("MODULE", module).replace("KEY", key)
+            (base / "salt" / f"{module}_{key or 'all'}.sls").write_text(text)
+    return base
+
+
+def runtime_of(tree):
+    roots = {"base": [str(tree / "salt")]}
+    return StateRuntime(Settings(file_roots=roots, cachedir=str(tree / "cache"), state_dir=str(tree / "state")))
+
+
+async def apply(runtime, sls):
+    """Run an SLS as the command line does; return the plan, the report and all events."""
+    events = []
+    profile = Profile()
+    plan = await runtime.compile([sls])
+    run = runtime.run(plan, observers=[events.append, profile.on_event], events=False, concurrency=4)
+    async with run:
+        pass
+    return SimpleNamespace(plan=plan, report=run.report, events=events, profile=profile)
+
+
+def assert_total(done, tree):
+    """Check what holds of any run."""
+    report, events = done.report, done.events
+    assert {chunk.tag for chunk in done.plan.chunks} <= report.rows.keys()
+    assert not report.not_started
+    for tag, row in report.rows.items():
+        assert row.keys() >= ROW_KEYS, tag
+        assert type(row["changes"]) is dict
+        assert row["result"] is None or type(row["result"]) is bool
+        assert type(row["duration"]) is float
+        assert all(type(warning) is str for warning in row.get("warnings", []))
+        assert plain(row) == row or row != row  # noqa: PLR0124 - NaN is not itself
+    started = Counter((event.tag, event.check) for event in events if isinstance(event, ChunkStarted))
+    finished = Counter((event.tag, event.check) for event in events if isinstance(event, ChunkFinished))
+    assert started == finished
+    assert set(started.values()) == {1}
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunFinished)
+    after = next(row for tag, row in report.rows.items() if "_|-after_|-" in tag)
+    assert after["result"] is True
+    assert_shown(done, tree)
+
+
+def assert_shown(done, tree):
+    """Check that every form of output can show it."""
+    for event in done.events:
+        assert type(decode_event(encode_event(event))) is type(event)
+    report = done.report
+    assert json.loads(json_bytes(report.rows)).keys() == report.rows.keys()
+    for form in FORMS:
+        text = "\n".join(report_lines(report, style_from_options({"state_output": form})))
+        assert "Total states run:" in text
+        assert text.encode()
+    assert html_report(report, done.profile).encode()
+    assert len(list(ET.fromstring(junit_xml(report)).iter("testcase"))) == len(report.rows)
+    assert "\n".join(profile_lines(done.profile)).encode()
+    assert "\n".join(run_lines(done.profile)).encode()
+    assert all(draw(done.plan).encode() for draw in (to_dot, to_mermaid, to_json, to_svg))
+
+
+def shown_as_yaml(report, capfdbinary):
+    import yaml
+
+    console = Console()
+    console.out = "yaml"
+    console.data(report.rows)
+    assert yaml.safe_load(capfdbinary.readouterr().out).keys() == report.rows.keys()
+
+
+HOOKS = ["here", "mod_watch", "mod_init", "mod_aggregate", "mod_aggregate_split", "mod_footprint"]
+
+
+@pytest.mark.parametrize("module", ["odd", "aodd"])
+@pytest.mark.parametrize("hook", HOOKS)
+async def test_every_hook_may_do_anything(tree, hook, module):
+    for deed in ODDITIES:
+        ask(hook, deed)
+        async with runtime_of(tree) as runtime:
+            try:
+                done = await apply(runtime, f"{module}_all")
+                assert_total(done, tree)
+            except BaseException as error:
+                error.add_note(f"{hook} of {module}: {deed}")
+                raise
+
+
+@pytest.mark.parametrize(
+    ("module", "key"),
+    [
+        ("odd", key)
+        for key in ("comment", "changes", "result", "name", "warnings", "sub_state_run", "extra", "skip_watch")
+    ]
+    + [("aodd", "changes"), ("aodd", "result")],
+)
+async def test_every_key_of_a_row_may_be_anything(tree, key, module, capfdbinary):
+    async with runtime_of(tree) as runtime:
+        for deed in ODDITIES:
+            if deed[0] == "raise":
+                continue
+            ask("here", deed)
+            try:
+                done = await apply(runtime, f"{module}_{key}")
+                assert_total(done, tree)
+                if module == "odd":
+                    shown_as_yaml(done.report, capfdbinary)
+            except BaseException as error:
+                error.add_note(f"{key} of {module}: {deed}")
+                raise
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    hook=st.sampled_from(HOOKS),
+    module=st.sampled_from(["odd", "aodd"]),
+    value=st.dictionaries(
+        st.sampled_from(["name", "result", "changes", "comment", "sub_state_run", "warnings", "extra"]), odd_values
+    )
+    | odd_values,
+)
+def test_any_hook_may_return_any_value(tree, hook, module, value):
+    ask(hook, lambda: value)
+
+    async def run():
+        async with runtime_of(tree) as runtime:
+            assert_total(await apply(runtime, f"{module}_all"), tree)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of coroutines in values that no hook returned
+        asyncio.run(run())
