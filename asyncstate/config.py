@@ -120,6 +120,7 @@ class Settings(msgspec.Struct, kw_only=True):
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     timeout: float | None = None
+    grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
 
     state_output: str = "full"

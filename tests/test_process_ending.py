@@ -210,6 +210,11 @@ def test_what_a_thread_started_by_itself(tmp_path):
     thread = threading.Thread(target=work)
     thread.start()
     wait_until(lambda: "thread" in found)
+    marked, _ = start(["sleep", "600"])  # another call's, of this thread
+    mine = lineage.ThreadChildren(threading.get_native_id(), began, lambda: True)
+    assert mine.members(lineage.processes()) == []
+    marked.kill()
+    marked.wait()
     started = lineage.ThreadChildren(found["thread"], began, lambda: True)
     wait_until(lambda: len(started.members(lineage.processes())) >= 2)
     later = lineage.ThreadChildren(found["thread"], lineage.ticks() + 100, lambda: True)

@@ -13,9 +13,22 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 compile or usage error, 2 a state failed.
 
-    70 is a bug, 74 an answer that could not be written, 124 a time-out, 125 a cancellation by a program, 130 and 143 an
-    interruption. Help and version are answered without importing click.
+    70 is a bug, 74 an answer that could not be written, 124 a time-out, 125 a cancellation by a program, 128 and the
+    number of a signal that one. Help and version are answered without importing click.
     """
+    from asyncstate.cli.interrupts import Interrupted, in_words
+
+    with in_words():
+        try:
+            return _answer(argv)
+        except Interrupted as ended:
+            from asyncstate.cli.console import Console
+
+            Console().complain(f"ended by {ended.name}")
+            return ended.exit_code
+
+
+def _answer(argv: Sequence[str] | None) -> int:
     _claim_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if "_ASYNCSTATE_COMPLETE" not in os.environ and (

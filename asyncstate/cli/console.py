@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette
 
@@ -178,6 +178,52 @@ class Console:
         self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))
         if hint:
             self.say(f"  {hint}")
+
+
+class _LastingStream:
+    """A text stream that outlives its reader: what cannot be written any more is dropped, and whoever writes goes on.
+
+    A progress display, a log record or a warning is no reason to end a run: not a terminal that was closed, not
+    ``2>&1 | head``, not a full disk.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            self._drop()
+            return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            self._drop()
+
+    def _drop(self) -> None:
+        with suppress(OSError, ValueError):
+            drop_output(self._stream.fileno())
+
+
+@contextmanager
+def lasting_stderr() -> Iterator[None]:
+    """Let nothing that writes to standard error in the block fail because nobody reads it."""
+    before = sys.stderr
+    if before is not None:
+        sys.stderr = cast("TextIO", _LastingStream(before))
+    try:
+        yield
+    finally:
+        sys.stderr = before
 
 
 def drop_output(descriptor: int = 1) -> None:

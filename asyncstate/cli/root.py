@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.console import OUTPUT_LOST, Console
+from asyncstate.cli.console import OUTPUT_LOST, Console, lasting_stderr
 from asyncstate.cli.framework import Root, general_options
 from asyncstate.cli.salt import OPTIONS as SALT_OPTIONS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, RenderError
@@ -36,7 +36,8 @@ def dispatch(arguments: list[str]) -> int:
     """Run one command and return its exit code. Every error becomes a message; only bugs show as such."""
     console = Console()
     console.debug = "--debug" in arguments
-    code = _dispatch(console, arguments)
+    with lasting_stderr():
+        code = _dispatch(console, arguments)
     return OUTPUT_LOST if console.incomplete and not code else code
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
+from asyncstate.cli.interrupts import delivered_to
 from asyncstate.errors import AsyncStateError, Issue
 
 if TYPE_CHECKING:
@@ -157,27 +158,18 @@ class Session:
 
     @contextmanager
     def _signals(self, run: Run) -> Iterator[None]:
-        """Let the first SIGINT or SIGTERM stop the run, the second cancel it."""
+        """Let signals stop and cancel the run; `Ending` says which does what."""
         loop = asyncio.get_running_loop()
-        received: list[str] = []
+        ending = Ending(run, self.console.say, self.settings.grace_seconds)
 
-        def handle(name: str) -> None:
-            received.append(name)
-            if len(received) == 1:
-                self.console.say(f"{name}: starting nothing more, waiting for what runs. Again to cancel it.")
-                run.stop(name)
-            elif len(received) == 2:
-                self.console.say(f"{name}: cancelling what runs.")
-                run.cancel(name)
+        def receive(number: int) -> None:
+            loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
 
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        for number in numbers:
-            loop.add_signal_handler(number, handle, number.name)
-        try:
-            yield
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
+        with delivered_to(receive):
+            try:
+                yield
+            finally:
+                ending.over()
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the form asked for, the profile, and the JUnit file."""
@@ -259,6 +251,53 @@ class Session:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
+
+
+class Ending:
+    """What signals do to a run: it is stopped first, then cancelled.
+
+    Stopped, it starts nothing more and lets running states finish. SIGINT is a person at a terminal: the second one
+    cancels. Any other comes from a machine that will not wait for ever: ``grace`` seconds later what still runs is
+    cancelled; SIGINT does so at once. SIGQUIT does not wait at all.
+    """
+
+    def __init__(self, run: Run, say: Callable[[str], None], grace: float) -> None:
+        self._run = run
+        self._say = say
+        self._grace = grace
+        self._first = ""
+        self._cancelled = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def signalled(self, name: str) -> None:
+        """Take a signal, on the loop."""
+        if self._cancelled:
+            return
+        if name == "SIGQUIT" or (self._first and name == "SIGINT"):
+            self._cancel(name, f"{name}: cancelling what runs.")
+        elif not self._first:
+            self._first = name
+            if name == "SIGINT":
+                self._say(f"{name}: starting nothing more, waiting for what runs. Again to cancel it.")
+            else:
+                self._say(f"{name}: starting nothing more. What still runs in {self._grace:g} s is cancelled.")
+            self._run.stop(name)
+        if name not in ("SIGINT", "SIGQUIT") and self._timer is None:
+            # Another one does not cancel: `timeout` of coreutils sends its signal to us, and again to our group.
+            loop = asyncio.get_running_loop()
+            late = f"{self._grace:g} s after {name}: cancelling what runs."
+            self._timer = loop.call_later(self._grace, self._cancel, name, late)
+
+    def over(self) -> None:
+        """Forget the grace period: the run has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _cancel(self, name: str, text: str) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            self._say(text)
+            self._run.cancel(name)
 
 
 async def _repeat(draw: Callable[[], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import msgspec
@@ -68,10 +69,11 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 all right, 2 a state failed, 130/143 interrupted or terminated, 124 out of time, 125 else cancelled."""
+        """0 all right, 2 a state failed, 128 + number ended by a signal, 124 out of time, 125 else cancelled."""
+        if self.cancelled in signal.Signals.__members__:
+            return 128 + signal.Signals[self.cancelled]
         if self.cancelled:
-            by_program = 124 if self.cancelled.startswith(_OUT_OF_TIME) else 125
-            return {"SIGINT": 130, "SIGTERM": 143}.get(self.cancelled, by_program)
+            return 124 if self.cancelled.startswith(_OUT_OF_TIME) else 125
         return 2 if self.failed else 0
 
 

@@ -55,15 +55,20 @@ class _Marks:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._process = 0
+        self._upper = -1
         self._numbers: Iterator[int] = iter(())
 
     def next(self) -> int:
         """Return a new mark. The upper half is that of this process; a fork has another one."""
         if self._process != os.getpid():
             self._process = os.getpid()
-            upper = int.from_bytes(os.urandom(4), "big") >> 3
-            self._numbers = itertools.count((1 << 61) + (upper << 32) + 1)
+            self._upper = (1 << 29) + (int.from_bytes(os.urandom(4), "big") >> 3)
+            self._numbers = itertools.count((self._upper << 32) + 1)
         return next(self._numbers)
+
+    def has(self, mark: int) -> bool:
+        """Tell whether a mark is one of this process's."""
+        return mark >> 32 == self._upper
 
 
 _marks = _Marks()
@@ -153,7 +158,8 @@ def _group_of(lineage: Lineage) -> Process | None:
 class ThreadChildren:
     """What one thread of this process (by its native id) started by itself, from the moment ``since`` (`ticks`) on.
 
-    For programs that a function starts without `start`. One that has lost its parents before the first look is missed.
+    For programs that a function starts without `start`: those that `start` has marked belong to another call, which may
+    have ended in the same tick in which this one began. One that has lost its parents before the first look is missed.
     Only while ``busy`` says that the thread still is at that function are its children those of the function.
     """
 
@@ -162,6 +168,10 @@ class ThreadChildren:
         self._since = since
         self._busy = busy
         self._seen: set[tuple[int, int]] = set()
+
+    def _is_marked(self, process: Process) -> bool:
+        """Tell whether `start` has started a process; what is in our session has a mark by chance: see `living`."""
+        return _marks.has(process.mark) and process.session != os.getsid(0)
 
     def members(self, everything: list[Process]) -> list[Process]:
         """Return what lives of it."""
@@ -175,7 +185,8 @@ class ThreadChildren:
         roots = [
             process
             for process in everything
-            if (process.pid in pids and process.started >= self._since) or process.identity in self._seen
+            if process.identity in self._seen
+            or (process.pid in pids and process.started >= self._since and not self._is_marked(process))
         ]
         found = _with_descendants(roots, everything)
         self._seen.update(process.identity for process in found)

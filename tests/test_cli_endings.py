@@ -1,0 +1,323 @@
+"""Every end of a run, with real processes: who survives it, what is left behind, and what the exit code says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from asyncstate.process.lineage import look_at
+
+PROGRAM = Path(sys.executable).with_name("asyncstate")
+
+CHILD = """
+import os, signal, sys, time
+file, *kinds = sys.argv[1:]
+if "deaf" in kinds:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if "daemon" in kinds:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+with open(file + ".new", "w") as out:
+    out.write(str(os.getpid()))
+os.rename(file + ".new", file)
+null = os.open(os.devnull, os.O_RDWR)
+for number in range(3):
+    os.dup2(null, number)
+while True:
+    time.sleep(600)
+"""
+
+TREE = """
+# An ended state's: a daemon, and a program in the background. They live on.
+ended-daemon:
+  cmd.run:
+    - name: exec "{python}" {child} {pids}/ended-daemon daemon
+ended-background:
+  cmd.run:
+    - name: exec "{python}" {child} {pids}/ended-background
+    - bg: True
+    - require: [cmd: ended-daemon]
+
+# These are cut off, and so is what they left before: nothing of them may live.
+foreground:
+  cmd.run:
+    - name: exec "{python}" {child} {pids}/foreground
+    - require: [cmd: ended-background]
+    - parallel: True
+deaf:
+  cmd.run:
+    - name: exec "{python}" {child} {pids}/deaf deaf
+    - require: [cmd: ended-background]
+    - parallel: True
+setsid:
+  cmd.run:
+    - name: 'setsid "{python}" {child} {pids}/setsid deaf & exec sleep 600'
+    - require: [cmd: ended-background]
+    - parallel: True
+forked:
+  cmd.run:
+    - name: '"{python}" {child} {pids}/forked daemon deaf; exec sleep 600'
+    - require: [cmd: ended-background]
+    - parallel: True
+plugin:
+  own.starts:
+    - command: ["{python}", {child}, {pids}/plugin]
+    - require: [cmd: ended-background]
+    - parallel: True
+writing:
+  own.writes:
+    - folder: {pids}
+    - require: [cmd: ended-background]
+    - parallel: True
+
+later:
+  test.nop:
+    - require: [cmd: foreground]
+"""
+
+OWN = """
+import subprocess, time
+from asyncstate import remains
+
+def starts(name, command):
+    subprocess.run(command)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+def writes(name, folder):
+    with remains.temporary_folder("half-", folder):
+        open(folder + "/writing", "w").close()
+        __salt__["cmd.run"]("sleep 600")
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+SURVIVE = ("ended-daemon", "ended-background")
+GONE = ("foreground", "deaf", "setsid", "forked", "plugin")
+
+
+def until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.02)
+
+
+class Site:
+    """A tree whose states start all sorts of programs, and the command line that applies it."""
+
+    def __init__(self, tmp_path):
+        self.base = tmp_path
+        self.processes = []
+        self.pids = tmp_path / "pids"
+        self.cache = tmp_path / "cache"
+        self.tree = tmp_path / "salt"
+        self.pids.mkdir()
+        (self.tree / "_states").mkdir(parents=True)
+        (self.tree / "_states" / "own.py").write_text(OWN)
+        child = tmp_path / "child.py"
+        child.write_text(CHILD)
+        self.tree.joinpath("all.sls").write_text(TREE.format(python=sys.executable, child=child, pids=self.pids))
+        self.environ = {key: value for key, value in os.environ.items() if not key.startswith("ASYNCSTATE_")}
+        self.environ |= {"HOME": str(tmp_path), "ASYNCSTATE_CACHEDIR": str(self.cache), "TMPDIR": str(self.pids)}
+
+    def begin(self, *words, grace="0.2", sls="all", **streams):
+        """Start a run."""
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **streams}
+        command = [PROGRAM, "apply", sls, "--file-root", self.tree, *words]
+        process = subprocess.Popen(
+            command, env={**self.environ, "ASYNCSTATE_GRACE_SECONDS": grace}, text=True, **streams
+        )
+        self.processes.append(process)
+        return process
+
+    def under_way(self, process):
+        """Wait until every program runs."""
+        names = (*SURVIVE, *GONE, "writing")
+        until(lambda: all((self.pids / name).exists() for name in names) or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+
+    def pid(self, name):
+        return int((self.pids / name).read_text())
+
+    def living(self):
+        return {name for name in (*SURVIVE, *GONE) if (self.pids / name).exists() and look_at(self.pid(name))}
+
+    def temporary(self):
+        return sorted(path.name for path in self.pids.iterdir() if path.name.startswith(("half-", ".", "tmp", "async")))
+
+    def left_in_cache(self):
+        return sorted(path.name for path in self.cache.iterdir() if path.name not in ("run.lock", "extmods"))
+
+
+@pytest.fixture
+def site(tmp_path):
+    site = Site(tmp_path)
+    yield site
+    for process in site.processes:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    for name in (*SURVIVE, *GONE):
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(site.pid(name), signal.SIGKILL)
+
+
+ENDS = {
+    "two SIGINT": ([signal.SIGINT, signal.SIGINT], (), 130),
+    "SIGTERM": ([signal.SIGTERM], (), 143),
+    "two SIGTERM": ([signal.SIGTERM, signal.SIGTERM], (), 143),
+    "SIGHUP": ([signal.SIGHUP], (), 129),
+    "SIGQUIT": ([signal.SIGQUIT], (), 131),
+    "SIGUSR1": ([signal.SIGUSR1], (), 128 + signal.SIGUSR1),
+    "time-out": ([], ("--timeout", "6"), 124),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_of_a_cut_off_call_is_left(site, end):
+    numbers, words, code = ENDS[end]
+    with site.begin("--out", "json", "-j", "16", *words) as process:
+        if numbers:
+            site.under_way(process)
+        for number in numbers:
+            process.send_signal(number)
+            if number == signal.SIGINT:
+                assert "SIGINT: " in process.stderr.readline()
+        out, errors = process.communicate(timeout=120)
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
+    rows = json.loads(out)
+    if numbers:
+        assert site.living() == set(SURVIVE)
+        assert (
+            rows[
+                'cmd_|-deaf_|-exec "{}" {} {}/deaf deaf_|-run'.format(sys.executable, site.base / "child.py", site.pids)
+            ]["result"]
+            is False
+        )
+    else:
+        assert site.living() <= set(SURVIVE)
+    assert site.temporary() == []
+    assert site.left_in_cache() == ["remains"]
+    assert list((site.cache / "remains").iterdir()) == []
+
+
+def test_after_kill_the_next_run_clears_and_names(site):
+    with site.begin("-j", "16") as process:
+        site.under_way(process)
+        process.kill()
+        process.communicate()
+    assert site.temporary() != []
+    site.tree.joinpath("none.sls").write_text("none: test.nop\n")
+    with site.begin(sls="none") as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert site.temporary() == []
+    assert site.left_in_cache() == ["remains"]
+    for name in ("foreground", "deaf", "setsid", "forked"):
+        assert f"process {site.pid(name)} (" in errors
+    for name in SURVIVE:
+        assert f"process {site.pid(name)} (" not in errors
+    assert site.living() == {*SURVIVE, *GONE}  # nothing was ended
+
+
+MANY = "".join(f"s{number}:\n  file.touch:\n    - name: {{0}}/touched{number}\n" for number in range(30))
+
+
+@pytest.fixture
+def many(site):
+    site.tree.joinpath("many.sls").write_text(MANY.format(site.pids))
+    return site
+
+
+def touched(site):
+    return sum(path.name.startswith("touched") for path in site.pids.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [("--progress", "plain"), ("--out", "jsonl"), ("--progress", "plain", "--out", "json")]
+)
+def test_the_run_does_not_end_with_its_reader(many, words):
+    with many.begin("-j", "1", *words, sls="many", stderr=subprocess.STDOUT) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(60) == 0
+    assert touched(many) == 30
+
+
+def test_a_full_disk_for_progress_ends_nothing(many):
+    with open("/dev/full", "w") as full, many.begin("--progress", "plain", sls="many", stderr=full) as process:
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, touched(many)) == (0, 30)
+    assert "Succeeded: 30" in out
+
+
+def test_a_terminal_that_went_away_ends_the_display(many):
+    many.tree.joinpath("many.sls").write_text(
+        f"slow:\n  cmd.run:\n    - name: 'touch {many.pids}/begun; while [ ! -e {many.pids}/go ]; do sleep 0.1; done'\n"
+        + MANY.format(many.pids)
+    )
+    ours, theirs = pty.openpty()
+    report = many.base / "report.html"
+    with many.begin("--progress", "live", "--report", report, sls="many", stderr=theirs) as process:
+        os.close(theirs)
+        until((many.pids / "begun").exists)
+        assert os.read(ours, 100)  # the display is there
+        os.close(ours)
+        (many.pids / "go").touch()
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, touched(many)) == (0, 30)
+    assert "Succeeded: 31" in out
+    assert report.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_waiting_for_another_run(site, number):
+    from asyncstate.run.lock import RunLock
+
+    with RunLock(str(site.cache)), site.begin("--wait", "600") as process:
+        assert process.stderr.readline().startswith("waiting")
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert errors == f"asyncstate: ended by {number.name}\n"
+
+
+def test_a_signal_while_the_tree_is_compiled(site):
+    site.tree.joinpath("slow.sls").write_text(
+        f"{{{{ salt['cmd.run']('touch {site.pids}/begun; sleep 600', python_shell=True) }}}}\n"
+    )
+    with site.begin(sls="slow") as process:
+        until((site.pids / "begun").exists)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert errors == "asyncstate: ended by SIGTERM\n"
+
+
+def test_what_was_ignored_stays_ignored(many):
+    many.tree.joinpath("many.sls").write_text(
+        f"slow:\n  cmd.run:\n    - name: 'touch {many.pids}/begun; while [ ! -e {many.pids}/go ]; do sleep 0.1; done'\n"
+    )
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = many.begin(sls="many")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with process:
+        until((many.pids / "begun").exists)
+        process.send_signal(signal.SIGHUP)
+        (many.pids / "go").touch()
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
