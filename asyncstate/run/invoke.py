@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from asyncstate.run.loop_watch import LoopWatch
     from asyncstate.run.machine import Work
 
-Lows = "Callable[[], dict[str, Any]]"
-"""Gives low data, anew for each attempt: nothing that one does to it is seen by the next."""
+    Lows = Callable[[], dict[str, Any]]
+    """Gives low data, anew for each attempt: nothing that one does to it is seen by the next."""
 
 
 class Invoker:
@@ -110,7 +110,7 @@ class Invoker:
         failed = [self.plan.chunks[index] for index in work.failed]
         return _stamped(not_run_row(work.verdict, chunk.name, failed), chunk)
 
-    async def _watched_call(self, work: Work, chunk: LowChunk, lows: Callable[[], dict[str, Any]]) -> Row:
+    async def _watched_call(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
         check, verdict = work.kind is NodeKind.CHECK, work.verdict
         if check:
             return await self._attempts(work, chunk, lows)
@@ -128,7 +128,7 @@ class Invoker:
         """Return the low data with which ``mod_watch`` is called."""
         return {**self.low(chunk), "sfun": chunk.fun, "fun": "mod_watch", "__reqs__": self._requisite_lows(chunk)}
 
-    async def _settled(self, work: Work, chunk: LowChunk, lows: Callable[[], dict[str, Any]]) -> Row:
+    async def _settled(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
         """Return the row of a chunk: its share of a common call, or that of its own call.
 
         A common call that fails is not tried again: its members are, each for itself and with its own ``retry``.
@@ -166,9 +166,7 @@ class Invoker:
                 found[kind].extend(self.plan.chunks[self.plan.nodes[member].chunk].as_low() for member in members)
         return found
 
-    async def _attempts(
-        self, work: Work, chunk: LowChunk, lows: Callable[[], dict[str, Any]], *, early: bool = False
-    ) -> Row:
+    async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
         """Call the function, again if ``retry`` says so. ``lows`` gives each attempt low data of its own."""
         asked = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
         row = await self._caller.call(work, chunk, lows(), early=early and asked is _ONCE)
@@ -183,9 +181,7 @@ class Invoker:
             return row
         return await self._retry(work, chunk, lows, policy, row)
 
-    async def _retry(
-        self, work: Work, chunk: LowChunk, lows: Callable[[], dict[str, Any]], policy: RetryPolicy, row: Row
-    ) -> Row:
+    async def _retry(self, work: Work, chunk: LowChunk, lows: Lows, policy: RetryPolicy, row: Row) -> Row:
         said, spent, began, attempt = [], 0.0, row["start_time"], 1
         while row["result"] != policy.until and attempt < policy.attempts:
             said.append(
@@ -203,7 +199,7 @@ class Invoker:
             row["start_time"] = began
         return row
 
-    async def _mod_init(self, chunk: LowChunk, lows: Callable[[], dict[str, Any]]) -> Row | None:
+    async def _mod_init(self, chunk: LowChunk, lows: Lows) -> Row | None:
         """Call ``mod_init`` until it returns something true; a row if it raised."""
         state, caller = chunk.state, self._caller
         try:
