@@ -62,7 +62,7 @@ def remove_option(
         place = whole.get(section) if section else None
         return (place if isinstance(place, document.Section) else whole).pop(option, None)
 
-    return _edit(file_name, remove, separator, encoding)
+    return _edit(file_name, remove, separator, encoding, unless_none=True)
 
 
 def remove_section(file_name: str, section: str, separator: str = "=", encoding: str | None = None) -> Any:
@@ -73,7 +73,7 @@ def remove_section(file_name: str, section: str, separator: str = "=", encoding:
             return None
         return whole.pop(section).plain()
 
-    return _edit(file_name, remove, separator, encoding)
+    return _edit(file_name, remove, separator, encoding, unless_none=True)
 
 
 def _edit(
@@ -83,13 +83,15 @@ def _edit(
     encoding: str | None,
     *,
     tight: bool = False,
+    unless_none: bool = False,
 ) -> Any:
+    """Return what ``change`` does; with ``unless_none`` the file is left as it is where that is None."""
     with _changing:
         old = _read(path, encoding)
         whole = document.parse(old or "", separator, tight=tight)
         done = change(whole)
         new = document.text_of(whole)
-        if new != (old or ""):
+        if new != (old or "") and not (unless_none and done is None):
             _write(path, new, encoding)
         return done
 

@@ -54,6 +54,16 @@ def test_an_option_in_no_section_is_removed_as_foretold(plugins, file, sections)
     assert file.read_text() == "[main]\na = 1\nb = 2\n"
 
 
+@pytest.mark.parametrize(
+    ("function", "sections"), [("sections_absent", ["nosuch"]), ("options_absent", {"main": ["nosuch"]})]
+)
+def test_where_nothing_is_removed_the_file_stays_as_it_is_written(plugins, file, sections, function):
+    file.write_text("[main]\na=1   ")
+    row = plugins.state(f"ini.{function}", name=str(file), sections=sections)
+    assert (row["result"], row["changes"]) == (True, {})
+    assert file.read_text() == "[main]\na=1   "
+
+
 @pytest.mark.feature("F195")
 def test_sections_are_made(plugins, file):
     dry, real, again = plugins.three_runs("ini.sections_present", name=str(file), sections=["main", "two"])
