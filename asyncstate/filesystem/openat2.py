@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 from functools import cache
+from typing import Any
 
 _NUMBER = 437
 """The same on every architecture but alpha and mips."""
@@ -24,9 +25,13 @@ class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
+_SIZE = ctypes.sizeof(_How)
+
+
 @cache
-def _how(flags: int, resolve: int) -> _How:
-    return _How(flags | os.O_CLOEXEC, 0, resolve)
+def _how(flags: int, resolve: int) -> Any:
+    """Return the argument as the call takes it; the kernel only reads it, so all threads share it."""
+    return ctypes.byref(_How(flags | os.O_CLOEXEC, 0, resolve))
 
 
 @cache
@@ -66,11 +71,11 @@ def open_beneath(folder: int, path: str, flags: int) -> int:
     raise failed
 
 
-def _open(folder: int, path: str, how: _How) -> int:
+def _open(folder: int, path: str, how: Any) -> int:
     raw = os.fsencode(path)
     if b"\0" in raw:
         raise ValueError("embedded null byte")
-    descriptor: int = _syscall()(_NUMBER, folder, raw, ctypes.byref(how), ctypes.sizeof(how))
+    descriptor: int = _syscall()(_NUMBER, folder, raw, how, _SIZE)
     if descriptor < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)

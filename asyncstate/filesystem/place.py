@@ -30,8 +30,22 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
 
     OSError as from ``open``, PathRefused where the rule of this package forbids to go there.
     """
+    return _reached(path, follow=follow)[0]
+
+
+def status_of(path: str, *, follow: bool = True) -> os.stat_result:
+    """Return the stat of what `descriptor_of` reaches."""
     if not trust.is_root():
-        return os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+        return os.stat(path, follow_symlinks=follow)
+    descriptor, found = _reached(path, follow=follow)
+    os.close(descriptor)
+    return found
+
+
+def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
+    if not trust.is_root():
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+        return descriptor, os.fstat(descriptor)
     path = absolute(path)
     if "/.." not in path and openat2.is_available():
         try:
@@ -40,14 +54,15 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
             if error.errno != errno.ELOOP:
                 raise
         else:
-            if not follow or not stat.S_ISLNK(os.fstat(descriptor).st_mode):
-                return descriptor
+            found = os.fstat(descriptor)
+            if not follow or not stat.S_ISLNK(found.st_mode):
+                return descriptor, found
             os.close(descriptor)
     reached = steps.walk(path, follow=follow)
     os.close(reached.folder)
     if reached.fd == -1:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    return reached.fd
+    return reached.fd, os.fstat(reached.fd)
 
 
 def open_folder(path: str) -> int:

@@ -14,20 +14,12 @@ if TYPE_CHECKING:
 
 def stat(path: str) -> os.stat_result:
     """Return the stat of what ``path`` leads to."""
-    descriptor = place.descriptor_of(path)
-    try:
-        return os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
+    return place.status_of(path)
 
 
 def lstat(path: str) -> os.stat_result:
     """Return the stat of ``path`` itself, also if it is a link."""
-    descriptor = place.descriptor_of(path, follow=False)
-    try:
-        return os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
+    return place.status_of(path, follow=False)
 
 
 def _kind(path: str, look: Callable[[str], os.stat_result]) -> int:

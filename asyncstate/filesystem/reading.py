@@ -31,20 +31,21 @@ _KINDS = {
 
 def open_read(path: str) -> BufferedReader:
     """Open a regular file for reading. OSError as from ``open``; PathRefused for a pipe, a device or a planted link."""
-    return os.fdopen(read_descriptor(path), "rb")
+    return os.fdopen(_checked(path)[0], "rb")
 
 
-def read_descriptor(path: str) -> int:
-    """Open as `open_read` does and return the descriptor."""
+def _checked(path: str) -> tuple[int, os.stat_result]:
     descriptor = _opened(path)
     try:
         found = os.fstat(descriptor)
-        _require_regular(path, found)
-        place.require_own_name(path, found)
+        if not stat.S_ISREG(found.st_mode):
+            _require_regular(path, found)
+        if found.st_nlink > 1:
+            place.require_own_name(path, found)
     except BaseException:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, found
 
 
 def _opened(path: str) -> int:
@@ -78,7 +79,7 @@ def _require_regular(path: str, found: os.stat_result, verb: str = "read") -> No
 def require_readable(path: str) -> None:
     """Raise PathRefused where reading a file would: for dry runs. Nothing if there is none, or a directory."""
     with suppress(OSError):
-        os.close(read_descriptor(path))
+        os.close(_checked(path)[0])
 
 
 @contextmanager
@@ -95,15 +96,26 @@ def open_write(path: str) -> Iterator[int]:
 
 def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
     """Return all a regular file holds; PathRefused if that is more than ``limit`` bytes."""
-    with open_read(path) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        parts: list[bytes] = []
-        left = limit - size + 1  # what grows meanwhile, or has no size, like what is below /proc
-        while size <= limit and left > 0 and (part := stream.read(max(size, _CHUNK))):
-            parts.append(part)
-            left = limit - sum(map(len, parts)) + 1
-    if size > limit or left <= 0:
+    descriptor, found = _checked(path)
+    try:
+        data = _all_of(descriptor, found.st_size, limit)
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
         raise PathRefused(f"Refusing to read {path}: it holds more than the {limit} bytes that are read at once")
+    return data
+
+
+def _all_of(descriptor: int, size: int, limit: int) -> bytes:
+    """Read to the end, or one byte more than ``limit``: a file may grow meanwhile, or say that it is empty."""
+    data = os.read(descriptor, min(size, limit) + 1)
+    if len(data) == size > 0 or not data:
+        return data
+    parts = [data]
+    left = limit + 1 - len(data)
+    while left > 0 and (part := os.read(descriptor, min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
     return b"".join(parts)
 
 

@@ -116,7 +116,7 @@ def manage_file(
         found = None
     try:
         if found is not None and (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
-            job.update(follow_symlinks=follow_symlinks, show_changes=show_changes)
+            job.update(found, follow_symlinks=follow_symlinks, show_changes=show_changes)
         else:
             job.create(makedirs=makedirs, dir_mode=dir_mode, full_diff=new_file_diff)
         if ret["result"] is not False:
@@ -178,6 +178,18 @@ def _extras(name: str, ret: Row, attrs: Any, context: dict[str, str | None]) -> 
         ret["comment"] = "; ".join([ret["comment"], *notes] if ret["comment"] else notes)
 
 
+def _behind(path: str, *, refusing: bool) -> os.stat_result | None:
+    """Return what a link leads to, None for nothing; where it may not be followed, unless ``refusing``."""
+    try:
+        return filesystem.stat(path)
+    except FileNotFoundError:
+        return None
+    except PathRefused:
+        if refusing:
+            raise
+        return None
+
+
 class _Placement:
     """One file on its way: what `manage_file` knows about it."""
 
@@ -204,23 +216,17 @@ class _Placement:
         self.lenient = lenient
         self.significant = False
 
-    def update(self, *, follow_symlinks: bool, show_changes: bool) -> None:
+    def update(self, present: os.stat_result, *, follow_symlinks: bool, show_changes: bool) -> None:
         """Bring an existing file, or the link that stands in its place, to what is wanted."""
         path = self.name
+        found: os.stat_result | None = present
         replaces_link = False
-        if filesystem.is_link(path):
+        if stat.S_ISLNK(present.st_mode):
+            replaces_link = not follow_symlinks and self.content is not None
             if follow_symlinks:
                 path = filesystem.resolved(path)
-            else:
-                replaces_link = self.content is not None
-        try:
-            found = filesystem.stat(path) if follow_symlinks or replaces_link else filesystem.lstat(path)
-        except FileNotFoundError:
-            found = None
-        except PathRefused:
-            if not replaces_link:
-                raise
-            found = None
+            if follow_symlinks or replaces_link:
+                found = _behind(path, refusing=not replaces_link)
         if self.content is not None and (replaces_link or found is None or not self.content.is_that_of(path, found)):
             if not self._is_genuine(updating=not replaces_link):
                 return

@@ -288,7 +288,7 @@ def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *,
         return problem
     if problem := misspelt(name):
         return problem
-    if not (filesystem.is_link(name) and not follow_symlinks) and filesystem.is_directory(name):
+    if (follow_symlinks or not filesystem.is_link(name)) and filesystem.is_directory(name):
         return f"Specified target {name} is a directory"
     if context is not None and not isinstance(context, dict):
         return "Context must be formed as a dict"
