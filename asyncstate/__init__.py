@@ -5,13 +5,13 @@ The public names are imported on first use, so that ``import asyncstate`` and th
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from asyncstate import _checkout
 from asyncstate._version import __version__
 
+TYPE_CHECKING = False  # `typing` takes longer to import than all that --version needs
 if TYPE_CHECKING:
+    from typing import Any
+
     from asyncstate.config import Settings as Settings
     from asyncstate.errors import AsyncStateError as AsyncStateError
     from asyncstate.errors import CompileError as CompileError
@@ -37,6 +37,8 @@ _checkout.mount(__path__[0])
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for (PEP 562)."""
+    from importlib import import_module  # noqa: PLC0415 - as above
+
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -321,3 +321,15 @@ def test_what_was_ignored_stays_ignored(many):
         (many.pids / "go").touch()
         _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_the_first_moments(number):
+    """While the program is still being imported, too, a signal ends it with a word."""
+    program = (
+        "import os, sys; import asyncstate.cli as cli\n"
+        f"class Late:\n    def find_spec(self, *_): os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Late()); cli.main(['--help'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (128 + number, f"asyncstate: ended by {number.name}\n")

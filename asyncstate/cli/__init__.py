@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # what `signal` is made of: built in, where that takes milliseconds to import
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,16 +19,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     70 is a bug, 74 an answer that could not be written, 124 a time-out, 125 a cancellation by a program, 128 and the
     number of a signal that one. Help and version are answered without importing click.
     """
-    from asyncstate.cli.interrupts import Interrupted, in_words
+    before = _end_early()
+    try:
+        from asyncstate.cli.interrupts import Interrupted, in_words
 
-    with in_words():
-        try:
-            return _answer(argv)
-        except Interrupted as ended:
-            from asyncstate.cli.console import Console
+        with in_words():
+            try:
+                return _answer(argv)
+            except Interrupted as ended:
+                from asyncstate.cli.console import Console
 
-            Console().complain(f"ended by {ended.name}")
-            return ended.exit_code
+                Console().complain(f"ended by {ended.name}")
+                return ended.exit_code
+    finally:
+        for number, handler in before.items():
+            _signal.signal(number, handler)
+
+
+def _end_early() -> dict[int, object]:
+    """Let a signal that comes while we are still being imported end the program with a word; return what was before."""
+    before = {}
+    for name in _EARLY:
+        number = getattr(_signal, name)
+        handler = _signal.getsignal(number)
+        if handler not in (_signal.SIG_IGN, None):
+            try:
+                before[number] = _signal.signal(number, _end_at_once)
+            except ValueError:  # only the main thread may
+                return {}
+    return before
+
+
+def _end_at_once(number: int, _frame: object) -> None:
+    name = next(name for name in _EARLY if getattr(_signal, name) == number)
+    try:
+        os.write(2, f"asyncstate: ended by {name}\n".encode())
+    finally:
+        os._exit(128 + number)
 
 
 def _answer(argv: Sequence[str] | None) -> int:
