@@ -116,3 +116,26 @@ def test_the_depth_counts_through_parts_that_are_shared(levels):
 def test_a_deep_document_is_no_matter_of_the_stack():
     with pytest.raises(RenderError, match="nested deeper"):
         load_yaml("- " * 200_000)
+
+
+ODD = {
+    "a set": "{1, 'a', None}",
+    "an object": "object()",
+    "an object that cannot be shown": "X()",
+    "a lone surrogate": "'a\\udcff'",
+    "keys of all kinds": "{1: 1, None: 2, b'x': 3, (1,): 4}",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_an_argument_that_is_no_plain_data_compiles_and_runs(name, tmp_path):
+    shown = "    class X:\n        def __repr__(self): raise BaseException('r')\n"
+    (tmp_path / "a.sls").write_text(f"{PY}{shown}    return {{'x': {{'test.nop': [{{'a': {ODD[name]}}}]}}}}\n")
+    (tmp_path / "b.sls").write_text(f"{PY}{shown}    return [{ODD[name]}]\n")
+    async with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"))) as runtime:
+        plan = await runtime.compile(["a"])
+        async with runtime.run(plan) as run:
+            pass
+        assert [row["result"] for row in run.report.rows.values()] == [True]
+        with pytest.raises(CompileError, match="does not render to a dictionary"):
+            await runtime.compile(["b"])

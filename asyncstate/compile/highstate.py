@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.declarations import normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
+from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import sls_names
 
@@ -149,7 +150,7 @@ class HighStateBuilder:
             return unit
         if not isinstance(data, dict):
             self._findings.error(f"SLS {sls} does not render to a dictionary", env=env, sls=sls)
-            self._findings.error(f"Error when rendering state with contents: {data}", env=env, sls=sls)
+            self._findings.error(f"Error when rendering state with contents: {plain(data)}", env=env, sls=sls)
             return unit
         declared = data.get("include", [])
         if isinstance(declared, list):

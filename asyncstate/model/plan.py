@@ -11,6 +11,7 @@ import msgspec
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
+from asyncstate.model.encode import plain
 from asyncstate.model.requisite import Requisite, RequisiteKind
 
 
@@ -134,17 +135,22 @@ def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag)
     graph = [(node.kind, node.chunk, node.members) for node in nodes[len(chunks) :]]
     try:
         encoded = msgspec.json.encode((body, graph), order="deterministic", enc_hook=repr)
-    except (TypeError, UnicodeEncodeError):
-        encoded = msgspec.json.encode((_plain(body), graph), order="deterministic", enc_hook=repr)
+    except BaseException:  # noqa: BLE001 - a renderer in Python may put any object into a tree, and here it is looked at
+        encoded = msgspec.json.encode((_plain(body), graph), order="deterministic")
     digest = hashlib.sha256(encoded)
     digest.update(msgspec.json.encode(list(dag.packed())))
     return digest.hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """Give JSON what it has no word for: keys that are no strings, characters that are no text."""
+    """Give JSON what it has no word for: keys that are no strings, characters that are no text, objects."""
     if isinstance(value, dict):
-        return sorted(([repr(key), _plain(item)] for key, item in value.items()), key=lambda pair: str(pair[0]))
+        pairs = ([_key(key), _plain(item)] for key, item in value.items())
+        return sorted(pairs, key=lambda pair: str(pair[0]))
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+    return plain(value)
+
+
+def _key(key: Any) -> str:
+    return repr(key) if type(key) in (str, int, float, bool, bytes, type(None)) else str(plain(key))
