@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from asyncstate import Settings, StateRuntime
 from tests.plugin_harness import PluginHarness
 
 if TYPE_CHECKING:
@@ -278,6 +279,22 @@ def restore(base: Path, where: str) -> None:
                 path.unlink()
     if not (base / "own.txt").exists():
         (base / "own.txt").write_text("own=1\n")
+
+
+@pytest.mark.parametrize("test", [True, False])
+async def test_a_refusal_is_the_whole_comment_of_a_failed_row(ground, tmp_path, test):
+    _link("../victim")(tmp_path / "home" / "L")
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv" / "a.sls").write_text(f"a: {{file.absent: [{{name: {tmp_path}/home/L/f}}]}}")
+    settings = Settings(file_roots={"base": [str(tmp_path / "srv")]}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        report = await runtime.apply(["a"], test=test)
+    (row,) = report.rows.values()
+    assert row["result"] is False
+    assert row["changes"] == {}
+    assert row["comment"].startswith(
+        f"Refusing to follow the symbolic link {tmp_path}/home/L: user nobody can change it"
+    )
 
 
 SWAPPER = """

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.dunders import CallContext, CancelToken, current
-from asyncstate.errors import ArgumentError, FunctionNotFound
+from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
@@ -204,9 +204,9 @@ class Caller:
         """Say which arguments a bundled state tripped over, or what went wrong outside.
 
         Authors of other states get their traceback, and so does who can report a mistake of ours. A function that a
-        provider lacks is no fault of the state that calls it: its own sentence says all.
+        provider lacks is no fault of the state that calls it, nor is a refused path: its own sentence says all.
         """
-        if isinstance(error, SMINotImplementedError):
+        if isinstance(error, (SMINotImplementedError, PathRefused)):
             return failed_row(chunk.name, str(error))
         name = f"{chunk.state}.{low['sfun'] if low.get('fun') == 'mod_watch' and 'sfun' in low else low.get('fun')}"
         function = self._functions.get(name)
