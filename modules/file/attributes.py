@@ -49,6 +49,12 @@ def chattr(*files: str, **kwargs: Any) -> bool:
     return not __salt__["cmd.run"]([*command, *files], python_shell=False)
 
 
+def require_settable(name: str, attrs: str | None) -> None:
+    """Raise PathRefused where chattr may not be let loose; nothing if there is no attribute to set."""
+    if attrs is not None and shutil.which("lsattr"):
+        filesystem.require_unshared(name, "chattr")
+
+
 def attribute_difference(name: str, attrs: str) -> _Difference | None:
     """Return the letters to add and to remove; None where attributes can't be read. ``e`` (extents) stays as it is."""
     try:
@@ -67,7 +73,7 @@ def check_attributes(name: str, ret: dict[str, Any], attrs: str, notes: list[str
     difference = attribute_difference(name, attrs)
     if difference is None or not any(difference):
         return
-    filesystem.require_unshared(name, "chattr")
+    require_settable(name, attrs)
     changes = {"old": "".join((lsattr(name) or {})[name]), "new": attrs}
     if not __opts__["test"]:
         for operator, letters in zip(("add", "remove"), difference, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, PathRefused
 
-from .attributes import attribute_difference
+from .attributes import attribute_difference, require_settable
 from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
 from .modes import normalize_mode
@@ -45,6 +45,7 @@ def check_file_meta(
 
     With one of the ``ignore_…``: whether anything significant differs, and those changes.
     """
+    require_settable(name, attrs)
     lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
     changes: Row = {}
     significant = False

@@ -12,7 +12,7 @@ from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError, PathRefused
 from asyncstate.filesystem import KEEP, Access, Replacement, copy_attributes, merged
 
-from .attributes import check_attributes
+from .attributes import check_attributes, require_settable
 from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
@@ -83,6 +83,7 @@ def manage_file(
     with ``changes`` (``diff``, ``user``, ``group``, ``mode``, ``attrs``, ``selinux``, ``new``).
     """
     name = expand(name)
+    require_settable(name, attrs)
     ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
     if source and not sfn:
         sfn = local_copy(source, saltenv, verify_ssl=verify_ssl, use_etag=use_etag)
