@@ -69,6 +69,13 @@ def note_temporary(path: str) -> None:
         notes.write("T", path)
 
 
+def note_temporary_in(folder: int, name: str) -> None:
+    """Note what is about to be made in a folder that is held open."""
+    if _kept:
+        with suppress(OSError):  # no /proc
+            note_temporary(os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name))
+
+
 def note_started(mark: int) -> None:
     """Note the mark of a program that a call has started."""
     for notes in _kept:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-import tempfile
 import time
 from typing import Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -72,7 +71,7 @@ def link(timezone: str) -> bool | str:
     if not os.path.exists(path):
         return f"Zone does not exist: {path}"
     try:
-        with tempfile.TemporaryDirectory(dir=os.path.dirname(LOCALTIME), prefix=".asyncstate-") as folder:
+        with remains.temporary_folder(directory=os.path.dirname(LOCALTIME), prefix=".asyncstate-") as folder:
             new = os.path.join(folder, "localtime")
             os.symlink(path, new)
             os.replace(new, LOCALTIME)

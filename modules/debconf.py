@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from typing import Any
 
+from asyncstate import remains
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -46,7 +46,7 @@ def set_(package: str, question: str, type: str, value: Any, *extra: Any) -> boo
     line = f"{package} {question} {type} {text}"
     if "\n" in line:
         raise CommandExecutionError(f"{question}: an answer is one line")
-    descriptor, path = tempfile.mkstemp(prefix="asyncstate-debconf-")
+    descriptor, path = remains.temporary_file(prefix="asyncstate-debconf-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(f"{line}\n")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -112,7 +111,7 @@ def file(
         return {**row, "comment": f"User {user} already has a crontab. No changes made"}
     options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
     options |= {"user": user, "group": groups[0], "mode": "0600", "attrs": None, "saltenv": str(__env__)}
-    descriptor, path = tempfile.mkstemp(prefix="asyncstate-cron-")
+    descriptor, path = remains.temporary_file(prefix="asyncstate-cron-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
             opened.write(now if now.endswith("\n") else f"{now}\n")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from asyncstate.dunders import current
 from asyncstate.errors import PathRefused
+from asyncstate.remains import note_temporary_in
 
 from . import place, query
 from .change import KEEP, Access
@@ -44,7 +45,8 @@ class Replacement:
         self.path = path
         self._committed = False
         self._place = place.parent(path)
-        self._temporary = f".{self._place.name[:200]}.{os.urandom(6).hex()}"
+        self._temporary = f".{self._place.name[:200]}.{os.urandom(8).hex()}"
+        note_temporary_in(self._place.fd, self._temporary)
         try:
             self.fd = os.open(
                 self._temporary,

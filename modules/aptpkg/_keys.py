@@ -7,11 +7,10 @@ import binascii
 import os
 import re
 import shutil
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -80,7 +79,7 @@ def store_key(key: bytes, target: str) -> None:
     if target.endswith(".asc"):
         filesystem.replace_text(target, key.decode("ascii", "replace"))
         return
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".asyncstate-")
+    descriptor, temporary = remains.temporary_file(directory=os.path.dirname(target), prefix=".asyncstate-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(key)
@@ -166,7 +165,7 @@ def _gpg(home: str, *arguments: str) -> dict[str, Any]:
 @contextmanager
 def _private_home() -> Iterator[str]:
     """Make a gpg home for a moment: nothing is to be added to root's own keyring."""
-    path = tempfile.mkdtemp(prefix="asyncstate-gpg-")
+    path = remains.make_temporary_folder(prefix="asyncstate-gpg-")
     try:
         yield path
     finally:

@@ -7,12 +7,11 @@ import os
 import shlex
 import shutil
 import tarfile
-import tempfile
 import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
@@ -45,7 +44,7 @@ def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[
 @contextmanager
 def _decompressed(name: str, cached: str, decompress: str | None) -> Iterator[str]:
     commands = [decompress] if decompress else [cmd for tool, cmd in _DECOMPRESSORS if shutil.which(tool)]
-    descriptor, path = tempfile.mkstemp(prefix="asyncstate-tar-")
+    descriptor, path = remains.temporary_file(prefix="asyncstate-tar-")
     os.close(descriptor)
     try:
         for command in commands:

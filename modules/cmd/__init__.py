@@ -14,12 +14,11 @@ import os
 import shlex
 import shutil
 import stat
-import tempfile
 import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -147,7 +146,7 @@ def script(
     saltenv = saltenv or __opts__.get("saltenv") or "base"
     options.pop("__env__", None)
     suffix = os.path.splitext(source.split("?", 1)[0])[1]
-    descriptor, path = tempfile.mkstemp(dir=_safe_place(cwd, runas), suffix=suffix)
+    descriptor, path = remains.temporary_file(directory=_safe_place(cwd, runas), suffix=suffix)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if not _fetch_script(source, file, template, saltenv, options):
@@ -182,7 +181,7 @@ def exec_code(lang: str, code: str, cwd: str | None = None, args: Any = None, **
 
 def exec_code_all(lang: str, code: str, cwd: str | None = None, args: Any = None, **options: Any) -> dict[str, Any]:
     """Run ``code`` with the interpreter ``lang`` and return what `run_all` returns."""
-    descriptor, path = tempfile.mkstemp()
+    descriptor, path = remains.temporary_file()
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(code)
@@ -293,7 +292,7 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
     """Write a script into an open file: by name it could be another one meanwhile, in a folder that is a user's."""
-    with tempfile.TemporaryDirectory(prefix="asyncstate-script-") as folder:
+    with remains.temporary_folder(prefix="asyncstate-script-") as folder:
         if template:
             path = os.path.join(folder, "script")
             variables = {name: options.pop(name) for name in ("context", "defaults") if name in options}

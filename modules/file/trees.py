@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .paths import absolute, expand
@@ -167,11 +167,12 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False, foll
     if filesystem.is_plain_directory(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
+    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(8).hex()}")
     try:
         if not filesystem.lexists(path):
             filesystem.symlink(src, path)
             return True
+        remains.note_temporary(temporary)
         filesystem.symlink(src, temporary)
         try:
             filesystem.rename(temporary, path)

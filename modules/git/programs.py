@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlparse, urlunparse
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -150,7 +149,7 @@ def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
     if not cached:
         yield None
         return
-    descriptor, path = tempfile.mkstemp(prefix="asyncstate-git-")
+    descriptor, path = remains.temporary_file(prefix="asyncstate-git-")
     try:
         with os.fdopen(descriptor, "wb") as copy, filesystem.open_read(cached) as original:
             copy.write(original.read())

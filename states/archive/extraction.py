@@ -6,10 +6,9 @@ import os
 import shlex
 import shutil
 import stat
-import tempfile
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __env__, __opts__, __salt__, __states__, check_cancelled
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -195,7 +194,7 @@ class Extraction(ArchiveSource):
         A program acts by paths, which others may exchange meanwhile; and it makes whatever an archive says. Devices and
         pipes are refused; set-id bits are dropped, unless the options ask for the permissions of the archive.
         """
-        with tempfile.TemporaryDirectory(prefix="asyncstate-archive-") as folder:
+        with remains.temporary_folder(prefix="asyncstate-archive-") as folder:
             files = [line.replace(folder, self.name.rstrip("/")) for line in run(folder)]
             asked = any(word in _KEEPING_MODES or _is_short(word, "p") for word in shlex.split(self.options or ""))
             filesystem.copy_tree(folder, self.name, keep_owner=True, keep_set_id=asked)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __env__, __grains__, __salt__
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
@@ -367,7 +366,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
     )
     if not changes:
         return None
-    descriptor, copy = tempfile.mkstemp(suffix=tmp_ext, dir=tmp_dir)
+    descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)
     try:
         # the copy of a rendered template must outlive this trial: it is given as contents

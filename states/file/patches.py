@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from asyncstate import filesystem
+from asyncstate import filesystem, remains
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -66,7 +65,7 @@ def patch(
         return failed(ret, f"Unable to manage file: {problem}")
     if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")
-    with tempfile.TemporaryDirectory(prefix="asyncstate-patch-") as folder:
+    with remains.temporary_folder(prefix="asyncstate-patch-") as folder:
         try:
             return _apply(ret, patch_file, given, reject_file, folder)
         finally:
