@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_HEADER = re.compile(r"^\s*\[(.+?)\]\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^[^\S\n]*\[(.+?)\]\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(#|;)")
 _INDENT = re.compile(r"\s+")
 _COMMENT_NAME = "#comment"
@@ -25,7 +25,6 @@ class Section(dict[str, Any]):
         super().__init__()
         self._separator = separator
         self._tight = tight
-        self._option = re.compile(rf"(\s*)(.+?)\s*{re.escape(separator)}\s*(.*)\s*")
 
     def read(self, text: str) -> None:
         """Take in the lines of a section. One that is indented further than its option belongs to its value."""
@@ -42,13 +41,21 @@ class Section(dict[str, Any]):
                 last = next(reversed(self))
                 self[last] = f"{self[last]}\n{line}"
                 continue
-            option = self._option.match(line)
+            option = self._option(line)
             if option:
-                indent = option[1].replace("\t", "    ")
-                self[option[2]] = option[3]
+                indent = option[0].replace("\t", "    ")
+                self[option[1]] = option[2]
                 continue
             unknown += 1
             self[f"#unknown{unknown}"] = line
+
+    def _option(self, line: str) -> tuple[str, str, str] | None:
+        """Return indentation, name and value of a line, None if it sets nothing."""
+        text = line.lstrip()
+        place = text.find(self._separator, 1)
+        if not text or place < 0:
+            return None
+        return line[: len(line) - len(text)], text[:place].rstrip(), text[place + len(self._separator) :].lstrip()
 
     def merge(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """Set options, and those of sections; returns ``before`` and ``after`` of what is different now."""
@@ -74,8 +81,8 @@ class Section(dict[str, Any]):
     def _take_place(self, name: str) -> None:
         """Make room for an option: where it stands commented out, else at the end."""
         for key in [key for key in self if key.startswith(_COMMENT_NAME)]:
-            option = self._option.match(self[key].lstrip("#"))
-            if option and option[2] == name:
+            option = self._option(self[key].lstrip("#"))
+            if option and option[1] == name:
                 items = [(name, "") if each == key else (each, value) for each, value in self.items()]
                 self.clear()
                 self.update(items)
@@ -109,12 +116,21 @@ def parse(text: str, separator: str, *, tight: bool = False) -> Section:
     """Return the document of a text; ``tight`` will write no blanks around separators."""
     document = Section(separator, tight=tight)
     top, *rest = _HEADER.split("\n".join(text.splitlines()))
-    document.read(top)
-    for name, body in zip(rest[::2], rest[1::2], strict=True):
+    names, bodies = rest[::2], [top, *rest[1::2]]
+    bodies[:-1] = map(_without_blank_end, bodies[:-1])
+    document.read(bodies[0])
+    for name, body in zip(names, bodies[1:], strict=True):
         section = Section(separator)
         section.read(body)
         document.merge({name: section})
     return document
+
+
+def _without_blank_end(body: str) -> str:
+    """Return what stands above a header without the lines of white space right above it."""
+    text = body.rstrip()
+    end = body.find("\n", len(text))
+    return text and (body if end < 0 else body[: end + 1])
 
 
 def text_of(document: Section) -> str:

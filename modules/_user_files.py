@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
+_LIMIT = 1 << 22
+"""Bytes of the largest file that is read: a user makes one of any size, and it is taken apart line by line."""
 
 
 def read(path: str) -> str | None:
@@ -22,7 +24,7 @@ def read(path: str) -> str | None:
     CommandExecutionError if it cannot be read; PathRefused for what is no plain file, or not its folder's owner's.
     """
     try:
-        return filesystem.read_bytes(path).decode("utf-8", "surrogateescape")
+        return filesystem.read_bytes(path, _LIMIT).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

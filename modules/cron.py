@@ -13,6 +13,7 @@ import shutil
 import threading
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.cron import CronInterface
@@ -159,8 +160,7 @@ def write_cron_file(user: str, path: str) -> bool:
 
 def write_cron_file_verbose(user: str, path: str) -> dict[str, Any]:
     """Make the content of a file a user's crontab; returns what ``cmd.run_all`` says of it."""
-    answer: dict[str, Any] = __salt__["cmd.run_all"](_command(user, path), python_shell=False, **_identity(user))
-    return answer
+    return _given(user, filesystem.read_bytes(path).decode())
 
 
 def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
@@ -225,10 +225,16 @@ def _drawn(job: dict[str, Any]) -> dict[str, str]:
 
 def _install(user: str, tab: Tab) -> str:
     """Make ``tab`` the crontab; returns "" or the complaint."""
-    done = __salt__["cmd.run_all"](
-        _command(user, "-"), stdin=_crontab.text_of(tab), python_shell=False, **_identity(user)
-    )
+    done = _given(user, _crontab.text_of(tab))
     return "" if done["retcode"] == 0 else str(done["stderr"] or f"crontab failed with {done['retcode']}")
+
+
+def _given(user: str, text: str) -> dict[str, Any]:
+    """Give crontab the text, not a path that may be another file by the time it is read."""
+    done: dict[str, Any] = __salt__["cmd.run_all"](
+        _command(user, "-"), stdin=text, stdin_raw_newlines=True, python_shell=False, **_identity(user)
+    )
+    return done
 
 
 def _command(user: str, argument: str) -> list[str]:

@@ -110,17 +110,15 @@ def file(
     if not replace and now.strip():
         return {**row, "comment": f"User {user} already has a crontab. No changes made"}
     options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
-    options |= {"user": user, "group": groups[0], "mode": "0600", "attrs": None, "saltenv": str(__env__)}
-    descriptor, path = remains.temporary_file(prefix="asyncstate-cron-")
+    # The copy that is compared and changed stays ours, in a folder of ours: its user could exchange one of his.
+    options |= {"user": None, "group": None, "mode": "0600", "attrs": None, "saltenv": str(__env__)}
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            opened.write(now if now.endswith("\n") else f"{now}\n")
-        os.chown(path, *_owner(user, groups[0]))
-        return _file_row(row, path, source_hash, options, backup, kwargs)
+        with remains.temporary_folder(prefix="asyncstate-cron-") as folder:
+            path = os.path.join(folder, "crontab")
+            filesystem.replace_text(path, now if now.endswith("\n") else f"{now}\n", mode=0o600)
+            return _file_row(row, path, user, source_hash, options, backup, kwargs)
     except (AsyncStateError, OSError) as error:
         return {**row, "result": False, "changes": {}, "comment": f"Unable to manage file: {error}"}
-    finally:
-        filesystem.remove(path)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -131,8 +129,10 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": [f"user:{user}", *source], "writes": [f"cron:{user}"]}
 
 
-def _file_row(row: Row, path: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any) -> Row:
-    name, user = row["name"], options["user"]
+def _file_row(
+    row: Row, path: str, user: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any
+) -> Row:
+    name = row["name"]
     if __opts__["test"]:
         result, comment = __salt__["file.check_managed"](
             name=path, source=name, source_hash=source_hash, **options, **kwargs
@@ -157,10 +157,6 @@ def _file_row(row: Row, path: str, source_hash: str, options: dict[str, Any], ba
     if row["result"]:
         return {**row, "changes": {}, "comment": f"Crontab for user {user} is in the correct state"}
     return row
-
-
-def _owner(user: str, group: str) -> tuple[int, int]:
-    return int(__salt__["file.user_to_uid"](user)), int(__salt__["file.group_to_gid"](group))
 
 
 def _find(user: str, cmd: str, identifier: Any, special: str | None) -> dict[str, Any] | None:

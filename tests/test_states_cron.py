@@ -36,9 +36,9 @@ class FakeCrontab:
         self.commands.append(command)
         if self.complaint:
             return {"retcode": 1, "stdout": "", "stderr": self.complaint}
-        if command[-1] != "-":
-            with open(command[-1]) as file:
-                stdin = file.read()
+        assert command[-1] == "-", "a path may lead elsewhere by the time crontab reads it"
+        if not options.pop("stdin_raw_newlines", False):
+            stdin = stdin.replace("\\n", "\n")  # as cmd.run_all does
         self.tables[self._user(command, options)] = stdin
         return {"retcode": 0, "stdout": "", "stderr": ""}
 
@@ -200,6 +200,30 @@ def test_a_whole_file(files, crontab):
     assert (again["comment"], again["changes"]) == (f"Crontab for user {ME} is in the correct state", {})
     row = files.state("cron.file", name="salt://tab", user=ME, replace=False)
     assert row["comment"] == f"User {ME} already has a crontab. No changes made"
+
+
+def test_a_backslash_is_no_line_break(plugins, crontab):
+    command = r"printf 'a\n0 0 * * * b\n'"
+    assert plugins.state("cron.present", name=command, user=ME)["result"] is True
+    assert crontab.tables[ME].splitlines()[-1] == f"* * * * * {command}"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files that its user may not read")
+def test_nobody_exchanges_the_copy_of_a_whole_file(files, crontab, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    tmp_path.chmod(0o1777)
+    folders = []
+    manage = files.salt["file.manage_file"]
+
+    def managing(name, **arguments):
+        folders.append((os.stat(name).st_uid, os.stat(os.path.dirname(name))))
+        return manage(name=name, **arguments)
+
+    files.salt["file.manage_file"] = managing
+    assert files.state("cron.file", name="salt://tab", user="nobody")["result"] is True
+    assert crontab.tables["nobody"] == "1 * * * * x\n"
+    ((owner, folder),) = folders
+    assert (owner, folder.st_uid, folder.st_mode & 0o777) == (0, 0, 0o700)
 
 
 def test_a_whole_file_that_fails(files, crontab):

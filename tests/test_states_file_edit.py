@@ -461,3 +461,28 @@ def test_a_line_is_added_to_a_file_that_is_not_utf8(plugins, tmp_path):
     row = plugins.state("file.line", name=str(path), mode="ensure", content="th\u00e9", after="caf")
     assert row["result"] is True
     assert path.read_bytes() == b"caf\xe9\nth\xe9\nend\n"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["one two", "one\n\n\ntwo", "\n\n\n"])
+def test_a_file_of_empty_lines_takes_no_hours(plugins, tmp_path, text):
+    path = tmp_path / "f"
+    path.write_text("one" + "\n" * 300_000 + "three\n" + " \n" * 100_000)
+    assert plugins.state("file.append", name=str(path), text=text)["result"] is True
+
+
+@pytest.mark.parametrize(
+    ("old", "chunk", "there"),
+    [
+        ("  one \t two\n", "one two", True),
+        ("one\ntwo", "one two", True),
+        ("one\n\n\ntwo", "one\ntwo", True),
+        ("zone two", "one two", False),
+        ("one two three", "one two", False),
+        ("onetwo", "one two", True),
+    ],
+)
+def test_white_space_between_words_counts_for_nothing(plugins, tmp_path, old, chunk, there):
+    path = tmp_path / "f"
+    path.write_text(old)
+    assert bool(plugins.state("file.append", name=str(path), text=chunk)["changes"]) is not there

@@ -132,3 +132,13 @@ def test_the_loader_finds_it_by_its_name(tmp_path):
 
 def test_footprint():
     assert ini_manage.mod_footprint({"name": "/etc//a.ini"}) == {"reads": ["path:/etc"], "writes": ["path:/etc/a.ini"]}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("content", ["a=1" + "\n" * 300_000, "[a]\n" + " " * 300_000 + "x\n", "a" + " " * 300_000])
+def test_white_space_takes_no_hours(plugins, tmp_path, content):
+    path = tmp_path / "app.ini"
+    path.write_text(content)
+    row = plugins.state("ini.options_present", name=str(path), sections={"a": {"b": "1"}})
+    assert row["result"] is True
+    assert "b = 1" in path.read_text()

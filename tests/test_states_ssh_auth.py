@@ -10,7 +10,7 @@ from asyncstate.modules import _user_files
 from asyncstate.modules.ssh import lines
 from asyncstate.states import ssh_auth
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 from tests.plugin_harness import PluginHarness
 from tests.recorded_states import expected, recorded, replay
 
@@ -152,6 +152,22 @@ def test_execution_functions(plugins, keys):
         plugins.call("ssh.set_auth_key", "worker", RSA, config="keys%")
     with pytest.raises(CommandExecutionError, match="Failed to pull key file"):
         plugins.call("ssh.rm_auth_key_from_file", "worker", "salt://gone")
+
+
+@pytest.mark.timeout(20)
+def test_a_long_line_takes_no_hours(plugins, keys):
+    keys.parent.mkdir(parents=True, exist_ok=True)
+    keys.write_text("ssh-" * 500_000 + "\n")
+    assert plugins.call("ssh.auth_keys", "worker") == {}
+
+
+def test_a_pipe_in_the_place_of_a_source(plugins, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    plugins.salt["cp.cache_file"] = lambda path, saltenv="base": path  # as it does for local paths
+    with pytest.raises(PathRefused, match="it is a pipe"):
+        plugins.call("ssh.set_auth_key_from_file", "worker", str(tmp_path / "pipe"))
+    with pytest.raises(PathRefused, match="it is a pipe"):
+        plugins.call("ssh.key_is_encrypted", str(tmp_path / "pipe"))
 
 
 def test_fingerprints():

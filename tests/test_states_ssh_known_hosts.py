@@ -88,8 +88,16 @@ def test_a_hashed_name_is_found_again(name):
         ("a?c", "abc", True),
         ("|1|not base64|x", "a", False),
         ("Upper", "upper", True),
+        ("*", "", True),
+        ("**a*", "ba", True),
+        ("*a?", "aab", True),
+        ("*a?", "aa", True),
+        ("a*b*c", "abcb", False),
+        (f"{'*' * 30}X", "git.example.com", False),
+        (f"{'*?' * 30}X", "git.example.com" * 9, False),
     ],
 )
+@pytest.mark.timeout(20)
 def test_which_machines_a_line_is_about(names, host, about):
     assert entry(f"{names} ssh-rsa x").is_about(host) is about
 

@@ -442,3 +442,11 @@ def test_without_the_library_the_reason_names_the_extra(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "pip install 'asyncstate[x509]'" in done.stdout
+
+
+@pytest.mark.timeout(20)
+def test_certificates_without_an_end_take_no_hours(plugins, tmp_path):
+    path = tmp_path / "cert.pem"
+    path.write_text("-----BEGIN CERTIFICATE-----" * 100_000)
+    with pytest.raises(Exception, match=r"Could not load PEM-encoded certificate"):
+        plugins.call("x509.read_certificate", str(path))

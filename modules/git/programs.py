@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,11 @@ from urllib.parse import quote, urlparse, urlunparse
 from asyncstate import filesystem, remains
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.redact.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CREDENTIALS = re.compile(r"(https?)://\S*@", re.IGNORECASE)
 _UNATTENDED = {"GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to answer: a remote that wants a password is an error, not a run that hangs."""
 _SSH = (
@@ -27,7 +26,7 @@ _SSH = (
 
 def redacted(text: str) -> str:
     """Return ``text`` with the user and password of every http(s) URL hidden."""
-    return _CREDENTIALS.sub(r"\1://<redacted>@", text)
+    return without_credentials(text, http_only=True)
 
 
 def with_credentials(url: str, user: str | None, password: str | None) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.redact.urls import without_credentials
 
 _PYTHON = re.compile(r"python(\d+(\.\d+)?)?")
-_CREDENTIALS = re.compile(r"(\w+)://\S*@", re.IGNORECASE)
 
 
 def redacted(text: str) -> str:
     """Return ``text`` with the user and password of every URL hidden."""
-    return _CREDENTIALS.sub(r"\1://<redacted>@", text)
+    return without_credentials(text)
 
 
 def pip_command(bin_env: str | None) -> list[str]:

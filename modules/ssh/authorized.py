@@ -181,8 +181,7 @@ def _keys_of(user: str, config: str, hash_type: str | None) -> dict[str, Any] | 
 
 def _keys_in(path: str, hash_type: str | None) -> dict[str, Key]:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return _parsed(file.read(), hash_type)
+        return _parsed(filesystem.read_bytes(path).decode("utf-8", "surrogateescape"), hash_type)
     except OSError as error:
         raise CommandExecutionError(f"Problem reading ssh key file {path}") from error
 

@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import hmac
 import os
-import re
 from typing import NamedTuple
 
 _HASHED = "|1|"
@@ -68,5 +67,21 @@ def _digest(salt: bytes, name: str) -> str:
 
 
 def _fits(pattern: str, host: str) -> bool:
-    expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.fullmatch(expression, host) is not None
+    """Tell whether a host fits a pattern with ``*`` and ``?``.
+
+    Not by a regular expression: a line of a user's with a row of stars would have it try all ways to part a name.
+    """
+    place = at = 0
+    star, mark = -1, 0
+    while at < len(host):
+        if place < len(pattern) and pattern[place] == "*":
+            star, mark = place, at
+            place += 1
+        elif place < len(pattern) and pattern[place] in ("?", host[at]):
+            place, at = place + 1, at + 1
+        elif star >= 0:
+            place, mark = star + 1, mark + 1
+            at = mark
+        else:
+            return False
+    return not pattern[place:].strip("*")

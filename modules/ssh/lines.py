@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from asyncstate.errors import CommandExecutionError
 
-_LINE = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
+_WORD = re.compile(r"[\w@.-]+")
+_TYPE = re.compile(r"(?:sk-)?(?:ssh-|ecds)[\w@.-]")
 
 _SHORT_NAMES = {
     **dict.fromkeys(("r", "rsa"), "ssh-rsa"),
@@ -52,11 +53,21 @@ class Key(NamedTuple):
 def parse(line: str) -> Key | None:
     """Return the key of a line, None for a comment or what is no key."""
     line = line.strip()
-    found = None if line.startswith("#") else _LINE.search(line)
-    if found is None:
+    start = -1 if line.startswith("#") else _start_of_type(line)
+    if start < 0:
         return None
-    enc, key, *comment = found[2].split()
-    return Key(enc, key, " ".join(comment), found[1].split(",") if found[1] else [])
+    enc, key, *comment = line[start:].split()
+    options = line[: start - 1 if line[start - 1 : start].isspace() else start]
+    return Key(enc, key, " ".join(comment), options.split(",") if options else [])
+
+
+def _start_of_type(line: str) -> int:
+    """Return where the key's type begins, -1 if there is none; in linear time, as users' files say what they like."""
+    for word in _WORD.finditer(line):
+        found = _TYPE.search(word[0]) if line[word.end() : word.end() + 1].isspace() else None
+        if found is not None:
+            return word.start() + found.start()
+    return -1
 
 
 def key_type(enc: str) -> str:

@@ -87,7 +87,6 @@ def _own_text(path: str, account: dict[str, Any]) -> str | None:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read().strip()
+        return filesystem.read_bytes(path).decode("utf-8", "surrogateescape").strip()
     except OSError:
         return ""

@@ -39,9 +39,11 @@ def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = Tru
 
 def is_there(text: str, chunk: str) -> bool:
     """Tell whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
-    words = r"(?:\s+)?"
-    lines = [words + words.join(map(re.escape, _words(line))) + words for line in chunk.splitlines()]
-    return re.search(f"^{''.join(lines)}$", text, re.MULTILINE) is not None
+    words = [re.escape(word) for line in chunk.splitlines() for word in _words(line)]
+    # Each stretch of white space is looked at once: a file of nothing but line breaks, which may be a user's, would
+    # otherwise take hours.
+    between = r"\s*+".join(words)
+    return re.search(rf"^[^\S\n]*{between}[^\S\n]*$", text, re.MULTILINE) is not None
 
 
 def _words(line: str) -> list[str]:

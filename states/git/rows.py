@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, RunCancelled
+from asyncstate.redact.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Row = dict[str, Any]
-
-_CREDENTIALS = re.compile(r"(https?)://\S*@", re.IGNORECASE)
 
 
 class Outcome(Exception):
@@ -79,7 +78,7 @@ def short(commit: str | None) -> str | None:
 
 def redacted(url: str) -> str:
     """Return a URL without its password."""
-    return _CREDENTIALS.sub(r"\1://<redacted>@", url)
+    return without_credentials(url, http_only=True)
 
 
 def unknown_arguments(arguments: dict[str, Any]) -> None:

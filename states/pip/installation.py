@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.redact.urls import without_credentials
 
 Row = dict[str, Any]
 
 _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
-_CREDENTIALS = re.compile(r"(\w+)://\S*@")
 
 
 class Wanted(NamedTuple):
@@ -208,7 +208,7 @@ class Installation:
         self._end(True, "\n".join([*self.already, *(unseen or ["All packages were successfully installed"])]))
 
     def _error(self, done: dict[str, Any]) -> str:
-        return _CREDENTIALS.sub(r"\1://<redacted>@", f"Error: {done['stdout']} {done['stderr']}")
+        return without_credentials(f"Error: {done['stdout']} {done['stderr']}")
 
     def _end(self, result: bool | None, comment: str) -> None:
         self.row["result"], self.row["comment"] = result, comment
