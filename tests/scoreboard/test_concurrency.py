@@ -279,7 +279,7 @@ def test_runs_that_only_look_are_never_locked(run_cli, tree):
         single = run_cli("single", "test.nop", "x")
         looking = [run_cli(*words, *root).returncode for words in (("apply", "a", "--test"), ("show", "lowstate", "a"))]
         holder.kill()
-    assert refused.returncode == single.returncode == 1
+    assert refused.returncode == single.returncode == 75
     assert f"process {holder.pid}, since " in refused.stderr + refused.stdout
     assert looking == [0, 0]
     assert run_cli("apply", "a", *root).returncode == 0
