@@ -254,6 +254,21 @@ async def test_whoever_gave_up_on_a_call_can_learn_when_its_thread_has_returned(
     await asyncio.wait_for(overdue, 40)
 
 
+async def test_a_thread_that_returned_as_its_call_was_given_up_is_not_waited_for(workers):
+    chunk = CancelToken()
+    dunders.current.set(context(cancel=chunk))
+    release = threading.Event()
+    task = asyncio.create_task(workers.run(release.wait, 40))
+    await asyncio.sleep(0)
+    release.set()
+    while not workers.idle:  # the loop stands still: the thread has returned, and it learns that only later
+        time.sleep(0.001)  # noqa: ASYNC251
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    assert all(overdue.done() for overdue in chunk.overdue)
+
+
 async def test_a_call_that_was_awaited_to_its_end_is_not_overdue(workers):
     chunk = CancelToken()
     dunders.current.set(context(cancel=chunk))

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders import CancelToken, current
@@ -67,7 +68,7 @@ class WorkerThreads:
         future: asyncio.Future[T] = loop.create_future()
         context = copy_context()
         if call is None:
-            self._submit((self._outlet(loop), future, context, func, args, kwargs))
+            self._submit(_Job(self._outlet(loop), future, context, partial(func, *args, **kwargs)))
             return await future
         # A token of its own: giving up on this call must not cancel the rest of the chunk.
         parent = call.cancel
@@ -75,16 +76,17 @@ class WorkerThreads:
         context.run(current.set, call.cancelled_by(token))
         release = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
         began = ticks()
-        outlet = self._outlet(loop)
+        job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs))
         try:
-            worker = self._submit((outlet, future, context, func, args, kwargs))
+            worker = self._submit(job)
             return await future
         except asyncio.CancelledError as cancelled:
-            if future.cancelled():
-                token.overdue.append(outlet.expect(future))
+            if not job.returned:
+                job.expected = loop.create_future()
+                token.overdue.append(job.expected)
             token.cancel(str(cancelled) or "cancelled")
-            if worker.future is future and worker.native_id is not None:
-                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.future is future)])
+            if worker.current is job and worker.native_id is not None:
+                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
             raise
         finally:
             if release is not None:
@@ -130,7 +132,19 @@ class WorkerThreads:
         return outlet
 
 
-_Job = tuple["_Outlet", "asyncio.Future[Any]", "Context", "Callable[..., Any]", tuple[Any, ...], dict[str, Any]]
+class _Job:
+    """One call of a function. ``future`` waits for what comes of it, ``expected`` only for the thread to return."""
+
+    __slots__ = ("call", "context", "expected", "future", "outlet", "returned")
+
+    def __init__(self, outlet: _Outlet, future: asyncio.Future[Any], context: Context, call: Callable[[], Any]) -> None:
+        self.outlet = outlet
+        self.future = future
+        self.context = context
+        self.call = call
+        self.expected: asyncio.Future[None] | None = None
+        self.returned = False
+        """Whether the loop has learnt that the thread has returned."""
 
 
 class _Worker(threading.Thread):
@@ -140,8 +154,8 @@ class _Worker(threading.Thread):
         super().__init__(name=name, daemon=True)
         self._pool = pool
         self.job: _Job | None = job
-        self.future: asyncio.Future[Any] | None = None
-        """What waits for the call under way."""
+        self.current: _Job | None = None
+        """The call under way."""
         self.ready = threading.Lock()
 
     def run(self) -> None:
@@ -162,17 +176,16 @@ class _Worker(threading.Thread):
         job, self.job = self.job, None
         if job is None:
             return
-        outlet, future, context, func, args, kwargs = job
-        self.future = future
+        self.current = job
         result: Any = None
         error: BaseException | None = None
         try:
-            result = context.run(func, *args, **kwargs)
+            result = job.context.run(job.call)
         except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
             error = deliverable(raised)
-        self.future = None
+        self.current = None
         self._pool.idle.append(self)
-        outlet.deliver(future, result, error, context)
+        job.outlet.deliver(job, result, error)
 
 
 class _Outlet:
@@ -180,19 +193,12 @@ class _Outlet:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None, Context]] = deque()
-        self._expected: dict[asyncio.Future[Any], asyncio.Future[None]] = {}
+        self._finished: deque[tuple[_Job, Any, BaseException | None]] = deque()
         self._awake = False
 
-    def expect(self, future: asyncio.Future[Any]) -> asyncio.Future[None]:
-        """Return what is done when the thread of a future that was cancelled has returned."""
-        expected: asyncio.Future[None] = self._loop.create_future()
-        self._expected[future] = expected
-        return expected
-
-    def deliver(self, future: asyncio.Future[Any], result: Any, error: BaseException | None, context: Context) -> None:
+    def deliver(self, job: _Job, result: Any, error: BaseException | None) -> None:
         """Hand over one result, from a worker thread. Dropped when the loop is closed: nobody waits any more."""
-        self._finished.append((future, result, error, context))
+        self._finished.append((job, result, error))
         if self._awake:
             return
         self._awake = True
@@ -205,18 +211,18 @@ class _Outlet:
     def _drain(self) -> None:
         self._awake = False
         while self._finished:
-            future, result, error, context = self._finished.popleft()
-            if future.done():
-                expected = self._expected.pop(future, None)
-                if expected is not None and not expected.done():
-                    expected.set_result(None)
+            job, result, error = self._finished.popleft()
+            job.returned = True
+            if job.future.done():
+                if job.expected is not None and not job.expected.done():
+                    job.expected.set_result(None)
                 if error is not None and not isinstance(error, RunCancelled):
                     # In the context of its call, which knows what the log may show of it.
-                    context.run(log.debug, "a function that nobody waits for any more failed", exc_info=error)
+                    job.context.run(log.debug, "a function that nobody waits for any more failed", exc_info=error)
             elif error is not None:
-                future.set_exception(error)
+                job.future.set_exception(error)
             else:
-                future.set_result(result)
+                job.future.set_result(result)
 
 
 def _shown(code: object) -> str:
