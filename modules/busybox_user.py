@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.user import UserInterface
@@ -138,8 +139,8 @@ def chhome(name: str, home: str, persist: bool = False, root: str | None = None)
     changed = _change(name, _HOME, home, root)
     if changed and persist and old != home:
         source, target = (os.path.join(root or "/", path.lstrip("/")) for path in (old, home))
-        if os.path.isdir(source) and not os.path.lexists(target):
-            shutil.move(source, target)
+        if filesystem.is_directory(source) and not filesystem.lexists(target):
+            filesystem.move(source, target)
     return changed
 
 

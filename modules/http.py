@@ -10,7 +10,7 @@ import urllib.error
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from asyncstate import dunders
+from asyncstate import dunders, filesystem
 from asyncstate.errors import CommandExecutionError
 
 from . import _downloads
@@ -151,8 +151,7 @@ def _headers(
 def _body(data: Any, data_file: str | None) -> bytes | None:
     if data_file:
         try:
-            with open(data_file, "rb") as file:
-                return file.read()
+            return filesystem.read_bytes(data_file)
         except OSError as error:
             raise CommandExecutionError(f"Cannot read {data_file}: {error.strerror}") from error
     if data is None or isinstance(data, bytes):

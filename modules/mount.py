@@ -95,6 +95,7 @@ def mount(
     """Mount a device, or what fstab has for a path; True or the program's complaint. ``mkmnt`` makes the folder."""
     if util != "mount":
         return False
+    filesystem.require_own_place(name, "mount", user)
     if not os.path.exists(name) and mkmnt:
         __salt__["file.mkdir"](name, user=user)
     what = [*_options(opts, fstype), str(device), name] if device else [name]
@@ -108,6 +109,7 @@ def remount(
     wanted = _listed(opts)
     if _escaped(name) not in active():
         return mount(name, device, mkmnt, fstype, wanted, user=user)
+    filesystem.require_own_place(name, "mount", user)
     if "remount" not in wanted:
         wanted.append("remount")
     return _done(["mount", *_options(wanted, fstype), device, name], user)
@@ -119,6 +121,7 @@ def umount(
     """Unmount what is mounted at a path, by its device if given; True or the program's complaint."""
     if _escaped(name) not in active():
         return f"{name} does not have anything mounted"
+    filesystem.require_own_place(name, "umount", user)
     return _done(["umount", *(["-l"] if lazy else []), device or name], user)
 
 
@@ -133,6 +136,8 @@ def swaps() -> dict[str, Any]:
 
 def swapon(name: str, priority: Any = None) -> dict[str, Any]:
     """Activate swap space: ``stats`` of it and whether it is ``new``, {} if that failed."""
+    if name.startswith("/"):
+        filesystem.require_unshared(name, "swapon")
     before = swaps()
     if name in before:
         return {"stats": before[name], "new": False}

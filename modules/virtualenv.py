@@ -54,6 +54,9 @@ def create(
     command += ["--clear"] if clear else []
     command += ["--system-site-packages"] if system_site_packages else []
     was_there = filesystem.lexists(path)
+    for interpreter in (program, python):
+        if interpreter and os.sep in interpreter:
+            filesystem.require_unshared(interpreter, "virtualenv", user)
     filesystem.require_unshared(path, "virtualenv", user, make=True)
     result: dict[str, Any] = __salt__["cmd.run_all"]([*command, path], runas=user, python_shell=False)
     if result["retcode"]:
@@ -160,6 +163,7 @@ def _listed(folders: Any) -> list[str]:
 
 def _printed(venv: str, arguments: list[str]) -> str:
     python = os.path.join(venv, "bin", "python")
+    filesystem.require_unshared(venv, "virtualenv")
     if not os.path.exists(python):
         raise CommandExecutionError(f"Path '{venv}' does not appear to be a virtualenv: '{python}' not found.")
     result = __salt__["cmd.run_all"]([python, "-c", *arguments], python_shell=False)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import Settings, StateRuntime, filesystem
+from asyncstate.errors import PathRefused
 from tests.plugin_harness import PluginHarness
 
 if TYPE_CHECKING:
@@ -295,6 +296,90 @@ async def test_a_refusal_is_the_whole_comment_of_a_failed_row(ground, tmp_path, 
     assert row["comment"].startswith(
         f"Refusing to follow the symbolic link {tmp_path}/home/L: user nobody can change it"
     )
+
+
+@pytest.fixture
+def programs(ground, tmp_path):
+    """The states and modules that let programs act by paths; what they run is listed, and is run."""
+    for name in ("cmd", "pip", "mount"):
+        ground.load("modules", name)
+    ground.load("states", "mount")
+    ground.ran = []
+
+    def run(command, **options):
+        ground.ran.append(command)
+        return run_all(command, **{key: options[key] for key in ("cwd",) if key in options})
+
+    ground.run = run
+    return ground
+
+
+def test_pip_of_root_runs_no_code_of_a_user(programs, tmp_path):
+    programs.salt["cmd.run_all"] = programs.run
+    home, proof = tmp_path / "home", tmp_path / "victim" / "proof"
+    (home / "pip").mkdir()
+    code = f"open({str(proof)!r}, 'w')\n"
+    for name in ("pip/__init__.py", "pip/__main__.py", "setup.py"):
+        (home / name).write_text(code)
+    (home / "requirements.txt").write_text(f"{home}\n")
+    given_to_user(home)
+    for arguments in (
+        {"pkgs": "x", "no_index": True, "cwd": str(home)},
+        {"pkgs": str(home), "no_index": True},
+        {"editable": str(home), "no_index": True},
+        {"requirements": f"{home}/requirements.txt", "no_index": True},
+        {"pkgs": "x", "no_index": True, "find_links": str(home)},
+        {"pkgs": "x", "no_index": True, "target": f"{home}/lib"},
+        {"pkgs": "x", "no_index": True, "log": f"{home}/log"},
+    ):
+        with pytest.raises(PathRefused, match="Refusing to run pip as root"):
+            programs.call("pip.install", **arguments)
+        assert not proof.exists(), arguments
+    assert programs.ran == []
+
+
+def test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to(programs, tmp_path):
+    programs.salt["cmd.run_all"] = programs.run
+    (tmp_path / "home" / "mnt").mkdir()
+    (tmp_path / "home" / "swap").write_bytes(b"x")
+    _link("../victim/d")(tmp_path / "home" / "L")
+    given_to_user(tmp_path / "home")
+    config = str(tmp_path / "fstab")
+    for name in ("home/L", "home/mnt", "home/new", "shared/L"):
+        if name == "shared/L":
+            _link("../victim/d")(tmp_path / name)
+        for test in (True, False):
+            row = programs.state(
+                "mount.mounted", name=f"{tmp_path}/{name}", device="tmpfs", fstype="tmpfs", config=config, mkmnt=True,
+                test=test,
+            )  # fmt: skip
+            assert (row["result"], row["comment"].split(" /")[0]) == (False, "Refusing to run mount as root on"), name
+    for test in (True, False):
+        row = programs.state("mount.swap", name=f"{tmp_path}/home/swap", config=config, test=test)
+        assert row["comment"].startswith("Refusing to run swapon as root"), row
+    with pytest.raises(PathRefused, match="Refusing to run chroot as root"):
+        programs.call("cmd.run_chroot", f"{tmp_path}/home", "true")
+    assert programs.ran == []
+
+
+def test_a_home_itself_can_be_mounted_over(programs, tmp_path):
+    """Who owns it cannot put something else in its place."""
+    filesystem.require_own_place(str(tmp_path / "home"), "mount")
+    filesystem.require_own_place(str(tmp_path / "nothing" / "yet"), "mount")
+
+
+def test_a_script_is_not_below_a_folder_that_a_user_can_exchange(ground, tmp_path):
+    for name in ("cmd", "cp"):
+        ground.load("modules", name)
+    ground.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
+    (tmp_path / "home" / "roots").mkdir()
+    where = ground.call("cmd.script", "salt://go.sh", cwd=f"{tmp_path}/home/roots")["stdout"]
+    assert not where.startswith(str(tmp_path / "home"))
+
+
+def given_to_user(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 SWAPPER = """

@@ -48,7 +48,7 @@ from .change import (
     symlink,
 )
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
-from .programs import require_unshared
+from .programs import require_own_place, require_unshared
 from .query import (
     exists,
     is_directory,
@@ -109,6 +109,7 @@ __all__ = [
     "replace_content",
     "replace_text",
     "require_changeable",
+    "require_own_place",
     "require_readable",
     "require_unshared",
     "resolved",

@@ -28,6 +28,26 @@ def require_unshared(path: str, program: str, user: str | None = None, *, make: 
         change.mkdir(path)
 
 
+def require_own_place(path: str, program: str, user: str | None = None) -> None:
+    """Raise PathRefused unless only root can put something else at ``path``, whoever owns what is there.
+
+    For programs that put something over a path and not below it, as mount does. Nothing need be there. A ``user`` as
+    for `require_unshared`.
+    """
+    if not trust.is_root() or user not in (None, "", "root"):
+        return
+    path = place.absolute(path).rstrip("/") or "/"
+    try:
+        who = steps.user_on_the_way(path, within=False)
+    except FileNotFoundError:
+        who = _who_changes(path)[0]
+    if who is not None:
+        raise PathRefused(
+            f"Refusing to run {program} as root on {path}: {trust.name_of(who)} can put something else there. Make "
+            "every folder on the way root's alone."
+        )
+
+
 def _who_changes(path: str) -> tuple[int | None, bool]:
     """Return who can change what is at ``path`` or above; and whether it is missing from a folder all may write to."""
     try:

@@ -52,11 +52,12 @@ def walk(path: str, *, follow: bool) -> Reached:
     return Reached(fd, steps.folder, steps.name, steps.path)
 
 
-def user_on_the_way(path: str) -> int | None:
+def user_on_the_way(path: str, *, within: bool = True) -> int | None:
     """Return a user who, root apart, can change what an absolute path leads to, or where it leads; None for nobody.
 
-    Unlike `walk` this forgives nothing: a folder that all may put things in is one that all can change. OSError as from
-    the kernel, also if there is nothing.
+    Unlike `walk` this forgives nothing: a folder that all may put things in is one that all can change. Without
+    ``within`` it does not count who can change what is in a folder that is reached. OSError as from the kernel, also if
+    there is nothing.
     """
     steps = _Steps(path, follow=True)
     try:
@@ -65,9 +66,11 @@ def user_on_the_way(path: str) -> int | None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         try:
             found = os.fstat(fd)
-            if trust.is_shared(found):
-                return trust.NOBODY_KNOWN
-            own = trust.changer(fd, found)
+            if within:
+                own = trust.NOBODY_KNOWN if trust.is_shared(found) else trust.changer(fd, found)
+            else:
+                is_theirs = trust.is_shared(steps.found) and not trust.is_ours(found.st_uid)
+                own = found.st_uid if is_theirs else None
         finally:
             os.close(fd)
         if steps.doubts:

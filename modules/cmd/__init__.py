@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from asyncstate import filesystem, remains
 from asyncstate.dunders import __opts__, __salt__
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._environ_overlay import effective_environ as _effective_environ  # noqa: TID252 - as `modules` for type checkers
 from . import _invocation
@@ -208,6 +208,7 @@ def run_chroot(
 
     Unlike Salt, processes it left behind in the tree are not killed: they may belong to another state.
     """
+    filesystem.require_unshared(root, "chroot")
     mounted: list[str] = []
     try:
         for target, device, kind, mount_options in _chroot_mounts(root, binds or []):
@@ -287,7 +288,14 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
     found = os.stat(cwd)
     trusted = {0, os.geteuid()} if account.entry is None else {0, os.geteuid(), account.entry.pw_uid}
     is_shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
-    return None if is_shared or found.st_uid not in trusted else cwd
+    if is_shared or found.st_uid not in trusted:
+        return None
+    try:
+        if not account.is_other_user:
+            filesystem.require_own_place(cwd, "a script")  # who owns a folder above exchanges all of it
+    except PathRefused:
+        return None
+    return cwd
 
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -83,10 +83,10 @@ def load(path: str, repository: str | None = None, tag: str | None = None) -> di
         raise InvocationError("If tagging, both a repository and tag are required")
     started = time.monotonic()
     local = __salt__["cp.cache_file"](path)
-    if not local or not os.path.isfile(local):
+    if not local or not filesystem.is_file(local):
         raise CommandExecutionError(f"Source file {path} does not exist")
     before = images(all=True)
-    with open(local, "rb") as file:
+    with filesystem.open_read(local) as file:
         events = call("load_image", file)
     _raise_errors(events or ())
     new = [each for each in images(all=True) if each not in before]

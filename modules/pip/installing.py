@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from asyncstate import filesystem
 from asyncstate.dunders import __opts__
@@ -51,6 +53,8 @@ _LISTS = {
     "allow_unverified": "--allow-unverified",
 }
 _IGNORED = {"use_vt", "mirrors", "repo"}
+_WRITTEN = ("target", "source", "build", "download", "download_cache", "cache_dir", "log")
+"""Options that name what pip writes to."""
 _URL = re.compile(r"(https?|ftp|file)://.+", re.IGNORECASE)
 _ON_EXISTING = "siwb"
 """The answers to pip's question what to do with a path that exists."""
@@ -82,6 +86,9 @@ def install(
         asyncstate call pip.install 'django>=4' bin_env=/srv/app/venv
     """
     arguments = ["install", *_named(options), *_proxy(proxy)]
+    for name in _WRITTEN:
+        if options.get(name):
+            filesystem.require_unshared(_within(cwd, str(options[name])), "pip", user)
     if no_binary:
         arguments += ["--no-binary", ",".join(no_binary) if isinstance(no_binary, list) else str(no_binary)]
     if exists_action:
@@ -97,9 +104,12 @@ def install(
     arguments += wanted
     for entry in _listed(editable):
         arguments += ["--editable", _checked_editable(entry)]
+    for source in [*wanted, *_listed(editable), *_listed(options.get("find_links"))]:
+        _require_own_source(source, cwd, user)
     arguments += _extra(extra_args)
     with requirement_files(requirements or [], user, saltenv) as paths:
         for path in paths:
+            _require_own_source(path, cwd, user)
             arguments += ["--requirement", path]
         return run_pip(arguments, bin_env, user=user, cwd=cwd, env_vars=env_vars)
 
@@ -201,6 +211,17 @@ def _extra(extra_args: Any) -> list[str]:
                 raise InvocationError(f"Too many levels in: {name}")
             arguments += [str(name), str(value)]
     return arguments
+
+
+def _within(cwd: str | None, path: str) -> str:
+    return os.path.join(cwd or os.path.expanduser("~"), path)
+
+
+def _require_own_source(source: str, cwd: str | None, user: str | None) -> None:
+    """Refuse to run as root what a user keeps: pip runs the code of a package, and a requirements file names any."""
+    path = unquote(urlsplit(source).path) if source.startswith("file:") else re.sub(r"\[[^\]]*\]$", "", source)
+    if path.startswith((".", "/")) or (os.sep in path and "://" not in path):
+        filesystem.require_unshared(_within(cwd, path), "pip", user)
 
 
 def _checked_editable(entry: str) -> str:

@@ -48,8 +48,9 @@ def run_pip(
     **options: Any,
 ) -> dict[str, Any]:
     """Run pip and return what ``cmd.run_all`` does. It asks nothing: there is nobody to answer."""
-    if bin_env:
-        filesystem.require_unshared(bin_env, "pip", user)
+    for path in (bin_env, cwd):  # Python imports what is in the working directory before it imports pip
+        if path:
+            filesystem.require_unshared(path, "pip", user)
     env = {"PIP_NO_INPUT": "1", **_variables(env_vars)}
     if bin_env and os.path.isdir(bin_env):
         env["VIRTUAL_ENV"] = bin_env

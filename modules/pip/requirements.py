@@ -111,10 +111,9 @@ def _copied(path: str, folder: str, owner: int) -> str:
         if source in copies or not filesystem.is_file(source):
             continue
         copies[source] = copy = os.path.join(folder, os.path.basename(source))
-        shutil.copyfile(source, copy)
-        os.chown(copy, owner, -1)
-        with open(source, encoding="utf-8") as file:
-            included = _INCLUDED.findall(file.read())
+        data = filesystem.read_bytes(source)
+        filesystem.replace_content(copy, data, access=filesystem.Access(owner, -1, 0o600))
+        included = _INCLUDED.findall(data.decode())
         waiting += [os.path.join(os.path.dirname(source), name) for name in included if "://" not in name]
     os.chown(folder, owner, -1)
     return copies[path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 from ._entries import fstab_absent, fstab_present
@@ -65,6 +66,8 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
           mount.swap
     """
     row = new_row(name)
+    if name.startswith("/"):
+        filesystem.require_unshared(name, "swapon")
     active = __salt__["mount.swaps"]()
     device = _swap_device(name)
     if device in active:

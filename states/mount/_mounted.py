@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 from ._options import Tolerance, outdated
@@ -56,6 +57,8 @@ def mounted(
     for what, value in (("name", name), ("device", device), ("fstype", fstype)):
         if not value:
             return {**row, "result": False, "comment": f"Must provide {what} to mount.mounted"}
+    if mount:
+        filesystem.require_own_place(name, "mount", user)
     tolerance = Tolerance(
         extra_mount_invisible_options,
         extra_mount_invisible_keys,
