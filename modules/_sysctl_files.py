@@ -27,6 +27,8 @@ def persist(config: str, name: str, value: Any, get: Callable[[str], str], assig
 
     The kernel is asked first, so that a value it refuses does not get into the file.
     """
+    if "\n" in f"{name}{value}".rstrip("\n"):
+        raise CommandExecutionError(f"{value!r}: a setting in {config} is one line")
     wanted = _words(value)
     with _changing:
         lines = _lines(config)

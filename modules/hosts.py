@@ -114,6 +114,9 @@ def set_comment(ip: str, comment: str) -> bool:
 
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:
+    for each in (ip, alias, comment):
+        if "\n" in each or "\r" in each:
+            raise CommandExecutionError(f"{each!r}: an entry of {_path()} is one line")
     text = f"{ip}\t\t{alias}"
     return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(alias.split()), comment)
 

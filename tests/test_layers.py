@@ -15,6 +15,7 @@ PLUGIN_MAY_IMPORT = (
     "asyncstate.filesystem",
     "asyncstate.interfaces",
     "asyncstate.process",
+    "asyncstate.redact.urls",
     "asyncstate.remains",
 )
 

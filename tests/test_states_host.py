@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from asyncstate.states import host
 
+from asyncstate.errors import CommandExecutionError
 from tests.plugin_harness import PluginHarness
 
 TABLE = "# local\n127.0.0.1\tlocalhost\n10.0.0.1\t\tweb www # front\n"
@@ -105,3 +106,9 @@ def test_only(plugins, table):
 
 def test_footprint():
     assert host.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["path:/etc/hosts"]}
+
+
+def test_no_second_line_comes_with_a_name_or_a_comment(plugins):
+    for arguments in ({"name": "a\n6.6.6.6 bank"}, {"name": "a", "comment": "x\n6.6.6.6 bank"}):
+        with pytest.raises(CommandExecutionError, match="is one line"):
+            plugins.state("host.present", ip="10.0.0.1", **arguments)

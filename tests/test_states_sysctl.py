@@ -127,3 +127,12 @@ def test_footprint():
         "path:/etc/sysctl.conf",
         "path:/etc/sysctl.d/99-salt.conf",
     ]
+
+
+def test_no_second_setting_comes_with_a_value(plugins, tmp_path):
+    config = tmp_path / "new.conf"
+    value = "1\nkernel.core_pattern = |/tmp/x"
+    row = plugins.state("sysctl.present", name="vm.swappiness", value=value, config=str(config))
+    assert row["result"] is False
+    assert "is one line" in row["comment"]
+    assert not config.exists()

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError
 from asyncstate.process.ending import belong, reaper
 from asyncstate.process.lineage import start
 from asyncstate.remains import note_ended
@@ -29,6 +30,8 @@ SILENCE = 0.1
 """Once the child is gone, seconds without output after which whoever else holds the pipe is not waited for."""
 DRAIN = 1.0
 """The same for one who keeps writing."""
+OUTPUT_LIMIT = 1 << 28
+"""Bytes of output that are taken: all of it is held in memory, and another user's program may write without end."""
 _TICK = 60.0
 _TICK_WITHOUT_PIDFD = 0.02
 _CHUNK = 65536
@@ -54,9 +57,11 @@ def run_child(
     umask: int = -1,
     account: Mapping[str, Any] | None = None,
     timeout: float | None = None,
+    limit: int = OUTPUT_LIMIT,
 ) -> Finished:
     """Run ``argv`` to its end and return its output. OSError if it cannot be started, RunCancelled if its call was.
 
+    CommandExecutionError if it writes more than ``limit`` bytes: it is ended then, as after ``timeout``.
     ``account`` are the arguments of ``Popen`` that make the child another user's. Without ``cwd`` and ``env``
     it gets ours.
     """
@@ -76,10 +81,10 @@ def run_child(
         **(account or {}),
     )
     belong(lineage, cancel)
-    child = _Child(process, stdin)
+    child = _Child(process, stdin, limit)
     try:
         timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
-        if timed_out:
+        if timed_out or child.is_flooding:
             reaper.end([lineage])
             child.listen(None)
         reaper.wait([lineage])
@@ -93,6 +98,8 @@ def run_child(
         cancel.check()
     elif lineage.mark:
         note_ended([lineage.mark])
+    if child.is_flooding:
+        raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {limit} bytes")
     return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
 
 
@@ -121,8 +128,10 @@ def start_detached(
 class _Child:
     """A running child and the pipes to it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, limit: int) -> None:
         self._process = process
+        self._left = limit
+        self.is_flooding = False
         self._lock = threading.Lock()
         self._gone = False
         self._received: dict[str, list[bytes]] = {"out": [], "err": []}
@@ -153,8 +162,11 @@ class _Child:
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def listen(self, deadline: float | None) -> bool:
-        """Collect output until the child is gone; return False if ``deadline`` (monotonic) came first."""
+        """Collect output until the child is gone, or writes too much; False if ``deadline`` (monotonic) came first."""
+        flooded = self.is_flooding
         while not self._look(self._patience(deadline)):
+            if self.is_flooding and not flooded:
+                return True
             if deadline is not None and time.monotonic() >= deadline:
                 return False
         return True
@@ -210,7 +222,11 @@ class _Child:
     def _receive(self, descriptor: int) -> None:
         data = os.read(descriptor, _CHUNK)
         if data:
-            self._open[descriptor].append(data)
+            self._left -= len(data)
+            if self._left >= 0:
+                self._open[descriptor].append(data)
+            else:
+                self.is_flooding = True
         else:
             self._poll.unregister(descriptor)
             del self._open[descriptor]

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 LOGIN_TIMEOUT = 10.0
 """Seconds a login shell may take to print its environment."""
+LOGIN_LIMIT = 1 << 20
+"""Bytes it may print: the user's profile may write without end."""
 
 
 class Account:
@@ -58,8 +60,8 @@ def login_environment(account: Account, shell: str) -> dict[str, str]:
     script = f"printf %s {mark}; env -0; printf %s {mark}"
     argv = ["su", "-s", shell, "-", account.name, "-c", script]
     try:
-        done = run_child(argv, cwd="/", env=dict(os.environ), timeout=LOGIN_TIMEOUT)
-    except OSError as error:
+        done = run_child(argv, cwd="/", env=dict(os.environ), timeout=LOGIN_TIMEOUT, limit=LOGIN_LIMIT)
+    except (OSError, CommandExecutionError) as error:
         log.error("Environment could not be retrieved for user '%s': %s", account.name, error)  # noqa: TRY400
         return {}
     parts = done.stdout.split(mark.encode())

@@ -146,6 +146,9 @@ def set_known_host(
     """
     if not hostname:
         return _failure("hostname argument required")
+    for word in (hostname, enc, key):
+        if word and len(word.split()) != 1:
+            return _failure(f"{word!r} cannot stand in known_hosts: it is more than one word")
     if port is not None and port != _PORT and hash_known_hosts:
         return _failure(_PORT_AND_HASH)
     known = get_known_host_entries(user, hostname, config, port, fingerprint_hash_type)
