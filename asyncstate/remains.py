@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import tempfile
 import threading
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ _FOLDER = "remains"
 _SUFFIX = ".notes"
 _LIMIT = 1 << 26
 """So many bytes of notes are read: a million names."""
+_KEPT_OF_NAME = 100
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
 
@@ -87,6 +89,16 @@ def note_ended(marks: list[int]) -> None:
     for notes in _kept:
         for mark in marks:
             notes.write("-", str(mark))
+
+
+def name_beside(name: str) -> str:
+    """Return a hidden, random name for what is to take the place of the file ``name`` in its folder.
+
+    A folder counts bytes, 255 for most file systems and 143 for eCryptfs, so the old name is cut by bytes, between two
+    characters.
+    """
+    kept = os.fsencode(name)[:_KEPT_OF_NAME].decode(sys.getfilesystemencoding(), "ignore")
+    return f".{kept}.{os.urandom(8).hex()}"
 
 
 def temporary_file(prefix: str = "", suffix: str = "", directory: str | None = None) -> tuple[int, str]:

@@ -198,3 +198,28 @@ def test_what_is_in_the_way_is_told_in_words(scene, function, argument, others):
                     report = single(function, {**arguments, argument: f"{scene.root}/{name}"}, test=test)
                     comment = next(iter(report.rows.values()))["comment"]
                     assert "Traceback" not in comment, (name, there, comment)
+
+
+@pytest.mark.parametrize("long", ["x" * 251, "\u6f22" * 83 + "xy"], ids=["ascii", "multibyte"])
+def test_names_may_be_as_long_as_a_folder_takes(scene, long):
+    """251 bytes: what a state adds for a backup that one can ask for, ``.bak``, has room."""
+    with scene.running() as single:
+        for function, argument, others in STATES:
+            if function in RANDOM or function == "file.patch":  # patch(1) makes a name of its own that is too long
+                continue
+            arguments = {
+                key: value.format(root=scene.root, archive=scene.archive) if isinstance(value, str) else value
+                for key, value in others.items()
+            }
+            for there in ("nothing", "a file", "a folder"):
+                outcomes = []
+                for name in ("PLAIN", long):
+                    scene.prepare(there)
+                    if (scene.root / "t").exists():
+                        (scene.root / "t").rename(scene.root / name)
+                    report = single(function, {**arguments, argument: f"{scene.root}/{name}"})
+                    row = next(iter(report.rows.values()))
+                    after = {path.replace(name, "PLAIN"): entry for path, entry in scene.look().items()}
+                    outcomes.append((row["result"], row["comment"].replace(name, "PLAIN"), after))
+                assert outcomes[0][0] == outcomes[1][0], (function, there, outcomes[1][1])
+                assert outcomes[0][2].keys() == outcomes[1][2].keys(), (function, there)

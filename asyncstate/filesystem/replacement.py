@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from asyncstate.dunders import current
 from asyncstate.errors import PathRefused
-from asyncstate.remains import note_temporary_in
+from asyncstate.remains import name_beside, note_temporary_in
 
 from . import place, query
 from .change import KEEP, Access
@@ -45,7 +45,7 @@ class Replacement:
         self.path = path
         self._committed = False
         self._place = place.parent(path)
-        self._temporary = f".{self._place.name[:200]}.{os.urandom(8).hex()}"
+        self._temporary = name_beside(self._place.name)
         note_temporary_in(self._place.fd, self._temporary)
         try:
             self.fd = os.open(

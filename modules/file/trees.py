@@ -167,7 +167,7 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False, foll
     if filesystem.is_plain_directory(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(8).hex()}")
+    temporary = os.path.join(folder, remains.name_beside(name))
     try:
         if not filesystem.lexists(path):
             filesystem.symlink(src, path)
