@@ -1,11 +1,13 @@
 """Which event loop the command line runs on."""
 
 import asyncio
+import signal
 
 import pytest
 
 from asyncstate.cli import event_loop
 from asyncstate.cli.event_loop import loop_factory, run_on
+from asyncstate.cli.interrupts import Interrupted, in_words
 from asyncstate.errors import ConfigError
 
 
@@ -21,15 +23,50 @@ def without_uvloop(monkeypatch):
 @pytest.mark.feature("F139")
 @pytest.mark.parametrize(("wanted", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
 def test_where_uvloop_is_installed_it_is_taken_unless_asyncio_is_wanted(wanted, loop):
-    assert run_on(wanted, kind_of_loop()) == loop
+    assert run_on(wanted, kind_of_loop) == loop
 
 
 @pytest.mark.feature("F139")
 def test_without_uvloop_asyncio_does(without_uvloop):
     assert loop_factory("auto") is None
-    assert run_on("auto", kind_of_loop()) == "asyncio"
+    assert run_on("auto", kind_of_loop) == "asyncio"
 
 
 def test_uvloop_that_must_be_there_and_is_not(without_uvloop):
     with pytest.raises(ConfigError, match=r"pip install 'asyncstate\[fast\]'"):
-        run_on("uvloop", kind_of_loop())
+        run_on("uvloop", kind_of_loop)
+
+
+@pytest.mark.parametrize("wanted", ["asyncio", "uvloop"])
+def test_a_signal_while_the_loop_starts_loses_no_coroutine(wanted, monkeypatch):
+    """Before it runs, a coroutine that is thrown away is an un-awaited one, with a warning on standard error."""
+    run = asyncio.Runner.run
+
+    def late(runner, coroutine):
+        signal.raise_signal(signal.SIGTERM)
+        return run(runner, coroutine)
+
+    monkeypatch.setattr(asyncio.Runner, "run", late)
+    ran = []
+
+    async def main():
+        ran.append(True)
+
+    with in_words(), pytest.raises(Interrupted, match="SIGTERM"):
+        run_on(wanted, main)
+    assert not ran
+
+
+def test_a_signal_cancels_what_runs_and_is_told_when_it_has_ended():
+    ended = []
+
+    async def main():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    with in_words(), pytest.raises(Interrupted, match="SIGTERM"):
+        run_on("asyncio", main)
+    assert ended

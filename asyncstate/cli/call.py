@@ -51,7 +51,7 @@ def command(
     positional, keywords = split_arguments(arguments)
     settings = settings_from(console, options)
     try:
-        value = run_on(settings.event_loop, _call(console, settings, function, positional, keywords))
+        value = run_on(settings.event_loop, lambda: _call(console, settings, function, positional, keywords))
     except FunctionNotFound as error:
         if error.name == function and function in COMMANDS:
             said = f"{function} is a command here, no function: asyncstate {COMMANDS[function]}"

@@ -16,36 +16,45 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def run_on(wanted: str, main: Coroutine[Any, Any, T]) -> T:
-    """Run ``main`` on the loop that the option ``event_loop`` names, as ``asyncio.run`` does. Raises ConfigError.
+def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run ``main()`` on the loop that the option ``event_loop`` names, as ``asyncio.run`` does. Raises ConfigError.
 
     A signal cancels it, and is raised as Interrupted when it has ended.
     """
-    try:
-        factory = loop_factory(wanted)
-    except ConfigError:
-        main.close()
-        raise
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(_cancelled_by_signals(main))
+    cancellation = _Cancellation()
+    with asyncio.Runner(loop_factory=loop_factory(wanted)) as runner:
+        runner.get_loop()
+        # From here on a signal raises nothing: between making a coroutine and running it, that would lose it.
+        with delivered_to(cancellation.receive):
+            return runner.run(cancellation.of(main))
 
 
-async def _cancelled_by_signals(main: Coroutine[Any, Any, T]) -> T:
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    received: list[int] = []
+class _Cancellation:
+    """Signals cancel a coroutine, one that comes before its first step, too."""
 
-    def receive(number: int) -> None:
-        received.append(number)
+    def __init__(self) -> None:
+        self._received: list[int] = []
+        self._cancel: Callable[[], object] | None = None
+
+    def receive(self, number: int) -> None:
+        self._received.append(number)
+        if self._cancel is not None:
+            self._cancel()
+
+    async def of(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is not None:
-            loop.call_soon_threadsafe(task.cancel)
-
-    with delivered_to(receive):
+            self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         try:
-            return await main
+            if self._received:
+                raise Interrupted(self._received[0])
+            return await main()
         except asyncio.CancelledError:
-            if received:
-                raise Interrupted(received[0]) from None
+            if self._received:
+                raise Interrupted(self._received[0]) from None
             raise
+        finally:
+            self._cancel = None
 
 
 def loop_factory(wanted: str) -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -98,7 +98,7 @@ class Session:
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         """Run, and keep other runs from changing this machine meanwhile. Raises LockHeld."""
         if self.settings.test or self.options.get("mock"):
-            return run_on(self.settings.event_loop, self._run(planned))
+            return run_on(self.settings.event_loop, lambda: self._run(planned))
         from asyncstate.run.lock import RunLock
 
         wait = self.options.get("wait") or 0.0
@@ -108,7 +108,7 @@ class Session:
             limit = "" if math.isinf(wait) else f" up to {wait:g} s"
             self.console.say(f"waiting{limit} for process {holder.pid}, running since {holder.since}")
         with lock:
-            return run_on(self.settings.event_loop, self._run(planned))
+            return run_on(self.settings.event_loop, lambda: self._run(planned))
 
     async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         from asyncstate.report.summary import applied_lines
