@@ -85,11 +85,12 @@ class CancelToken:
 class _CallState:
     """What a call leaves behind, seen by every context that stands for the same call."""
 
-    __slots__ = ("opts", "retcode")
+    __slots__ = ("done", "opts", "retcode")
 
     def __init__(self) -> None:
         self.opts: dict[str, Any] | None = None
         self.retcode = 0
+        self.done: dict[str, str] = {}
 
 
 class CallContext:
@@ -161,6 +162,11 @@ class CallContext:
     @retcode.setter
     def retcode(self, value: int) -> None:
         self._state.retcode = value
+
+    @property
+    def done(self) -> dict[str, str]:
+        """What this call has done to the file system so far: `asyncstate.filesystem.changes_so_far` reads it."""
+        return self._state.done
 
     def derive(self, **changes: Any) -> CallContext:
         """Return the context of another call, like this one but for ``changes``; its options overlay starts anew."""

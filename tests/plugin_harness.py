@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders
 from asyncstate.errors import PathRefused, RenderError
-from asyncstate.run.rows import failed_row
+from asyncstate.run.rows import failed_row, keep_deeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -200,6 +200,8 @@ class PluginHarness:
                 row = _blocking(found)(**kwargs)
             except PathRefused as error:  # as the engine has it: the words are the row
                 row = failed_row(kwargs.get("name"), str(error))
+            if set(row) >= ROW_KEYS and not isinstance(row["comment"], list):
+                keep_deeds(row)
         assert set(row) >= ROW_KEYS, f"row lacks {ROW_KEYS - set(row)}"
         assert row["result"] in (True, False, None)
         assert isinstance(row["changes"], dict)

@@ -47,6 +47,7 @@ from .change import (
     set_times,
     symlink,
 )
+from .journal import changes_so_far
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
 from .programs import require_own_place, require_unshared
 from .query import (
@@ -75,6 +76,7 @@ __all__ = [
     "Place",
     "Replacement",
     "absolute",
+    "changes_so_far",
     "copy_attributes",
     "copy_file",
     "copy_tree",

@@ -12,10 +12,13 @@ from asyncstate.errors import PathRefused
 
 from . import openat2, place
 from .change import Access, give_descriptor
+from .journal import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
+
+    from .journal import Deed
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY
 _CHUNK = 1 << 20
@@ -49,9 +52,10 @@ class Beneath:
     def write(self, name: str, stream: IO[bytes], mode: int | None, modified: float | None = None) -> None:
         """Make a file that holds what ``stream`` gives. Without ``mode`` the umask says which it gets."""
         with self._at(name) as (folder, last):
-            _clear(last, folder)
+            self._clear(name, last, folder)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(last, flags, 0o666 if mode is None else 0o600, dir_fd=folder)
+            self._note(name, "created")
             try:
                 while chunk := stream.read(_CHUNK):
                     view = memoryview(chunk)
@@ -67,14 +71,16 @@ class Beneath:
     def symlink(self, text: str, name: str) -> None:
         """Make a symbolic link that holds ``text``."""
         with self._at(name) as (folder, last):
-            _clear(last, folder)
+            self._clear(name, last, folder)
             os.symlink(text, last, dir_fd=folder)
+            self._note(name, "created")
 
     def link(self, source: str, name: str) -> None:
         """Give what stands at ``source`` another name."""
         with self._at(source) as (one, first), self._at(name) as (other, last):
-            _clear(last, other)
+            self._clear(name, last, other)
             os.link(first, last, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
+            self._note(name, "created")
 
     def give(self, name: str, access: Access) -> None:
         """Set owner and mode of what stands at ``name``, of a link itself."""
@@ -82,6 +88,7 @@ class Beneath:
             descriptor = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
                 give_descriptor(descriptor, access)
+                self._note(name, "changed")
             finally:
                 os.close(descriptor)
 
@@ -121,6 +128,7 @@ class Beneath:
         try:
             with suppress(FileExistsError):
                 os.mkdir(parts[-1], dir_fd=above)
+                self._note("/".join(parts), "created")
         finally:
             os.close(above)
 
@@ -149,7 +157,10 @@ class Beneath:
             folder = inner
         return folder
 
+    def _clear(self, name: str, last: str, folder: int) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(last, dir_fd=folder)
+            self._note(name, "removed")
 
-def _clear(name: str, folder: int) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=folder)
+    def _note(self, name: str, deed: Deed) -> None:
+        note(os.path.join(self.path, name), deed)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from . import place, query
+from .journal import note, note_renamed
 
 _AT_EMPTY_PATH = 0x1000
 
@@ -54,18 +55,21 @@ def give(path: str, access: Access, *, follow: bool = True) -> None:
             except OSError as error:
                 error.filename = path
                 raise
+        note(path, "changed")
 
 
 def set_times(path: str, times: tuple[float, float] | None) -> None:
     """Set access and modification time of what ``path`` leads to (seconds since the epoch), to now for None."""
     with place.pinned(path) as descriptor:
         os.utime(f"/proc/self/fd/{descriptor}", times)
+    note(path, "changed")
 
 
 def mkdir(path: str, mode: int = 0o777) -> None:
     """Make a directory."""
     with place.parent(path) as here:
         os.mkdir(here.name, mode, dir_fd=here.fd)
+    note(path, "created")
 
 
 def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
@@ -89,33 +93,40 @@ def remove(path: str) -> None:
     """Remove a file or a link, never what it leads to."""
     with place.parent(path) as here:
         os.unlink(here.name, dir_fd=here.fd)
+    note(path, "removed")
 
 
 def rmdir(path: str) -> None:
     """Remove an empty directory."""
     with place.parent(path) as here:
         os.rmdir(here.name, dir_fd=here.fd)
+    note(path, "removed")
 
 
 def rename(source: str, target: str) -> None:
     """Rename within a file system; what stands at ``target`` is replaced. Links at both ends are just names."""
     with place.parent(source) as here, place.parent(target) as there:
+        is_new = not there.is_taken()
         os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
+    note_renamed(source, target, new=is_new)
 
 
 def link(source: str, target: str) -> None:
     """Give the file ``source`` a second name."""
     with place.parent(source) as here, place.parent(target) as there:
         os.link(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
+    note(target, "created")
 
 
 def symlink(text: str, path: str) -> None:
     """Make ``path`` a symbolic link that holds ``text``."""
     with place.parent(path) as here:
         os.symlink(text, here.name, dir_fd=here.fd)
+    note(path, "created")
 
 
 def mknod(path: str, mode: int, device: int = 0) -> None:
     """Make a device or a pipe."""
     with place.parent(path) as here:
         os.mknod(here.name, mode, device, dir_fd=here.fd)
+    note(path, "created")

@@ -120,6 +120,14 @@ class Place:
         """Return the stat of what is there, of a link itself."""
         return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
 
+    def is_taken(self) -> bool:
+        """Tell whether there is anything."""
+        try:
+            self.lstat()
+        except FileNotFoundError:
+            return False
+        return True
+
     def open(self, flags: int, mode: int = 0o600) -> int:
         """Open what is there, never through a link and never waiting for the other end of a pipe."""
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

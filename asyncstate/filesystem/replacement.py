@@ -21,6 +21,7 @@ from asyncstate.remains import name_beside, note_temporary_in
 
 from . import place, query
 from .change import KEEP, Access
+from .journal import note
 from .reading import open_read
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Replacement:
         if sync:
             os.fsync(self.fd)
         folder = self._place.fd
+        is_new = not self._place.is_taken()
         try:
             os.rename(self._temporary, self._place.name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
@@ -104,6 +106,7 @@ class Replacement:
             self._write_in_place()
         else:
             self._committed = True
+            note(self.path, "created" if is_new else "changed")
             if not sync:
                 _note_unsynced(self.path, os.fstat(self.fd).st_dev)
 
@@ -112,6 +115,7 @@ class Replacement:
         try:
             if not stat.S_ISREG(os.fstat(target).st_mode):
                 raise PathRefused(f"Refusing to write {self.path}: what is mounted there is no regular file")
+            note(self.path, "changed")
             with open(f"/proc/self/fd/{self.fd}", "rb") as written:
                 os.ftruncate(target, 0)
                 while chunk := written.read(_CHUNK):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import PathRefused
 
 from . import change, place, query, trust
+from .journal import note
 from .replacement import copy_attributes, copy_file
 
 if TYPE_CHECKING:
@@ -31,31 +32,45 @@ def remove_tree(path: str) -> None:
         if here.name == ".":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         top = os.open(here.name, _FOLDER, dir_fd=here.fd)
+        removal = _Removal(top)
         try:
-            while _empty(top, top, 1, path):
+            while removal.empty(top, 1, path):
                 pass
+            os.rmdir(here.name, dir_fd=here.fd)
+        except BaseException:
+            if removal.began:
+                note(path, "removed in part")
+            raise
         finally:
             os.close(top)
-        os.rmdir(here.name, dir_fd=here.fd)
+    note(path, "removed")
 
 
-def _empty(folder: int, top: int, depth: int, path: str) -> bool:
-    """Remove all in ``folder``; True if some of it is now at the ``top`` of the tree, where it is to be removed."""
-    lifted = depth > _DEEP and _lift(folder, top)
-    for name in os.listdir(folder):
-        try:
-            if not _unlinked(name, folder):
-                inner = os.open(name, _FOLDER, dir_fd=folder)
-                try:
-                    lifted |= _empty(inner, top, depth + 1, os.path.join(path, name))
-                finally:
-                    os.close(inner)
-                os.rmdir(name, dir_fd=folder)
-        except OSError as error:
-            if error.filename in (None, name):
-                error.filename = os.path.join(path, name)
-            raise
-    return lifted
+class _Removal:
+    """Removes what is in the tree ``top``. ``began`` says that something of it is gone."""
+
+    def __init__(self, top: int) -> None:
+        self.began = False
+        self._top = top
+
+    def empty(self, folder: int, depth: int, path: str) -> bool:
+        """Remove all in ``folder``; True if some of it is now at the top of the tree, where it is to be removed."""
+        lifted = depth > _DEEP and _lift(folder, self._top)
+        for name in os.listdir(folder):
+            try:
+                if not _unlinked(name, folder):
+                    inner = os.open(name, _FOLDER, dir_fd=folder)
+                    try:
+                        lifted |= self.empty(inner, depth + 1, os.path.join(path, name))
+                    finally:
+                        os.close(inner)
+                    os.rmdir(name, dir_fd=folder)
+                self.began = True
+            except OSError as error:
+                if error.filename in (None, name):
+                    error.filename = os.path.join(path, name)
+                raise
+        return lifted
 
 
 def _unlinked(name: str, folder: int) -> bool:
@@ -94,6 +109,7 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
     is_new = not query.is_directory(target)
     change.makedirs(target)
     with _opened(source) as here, _opened(target) as there:
+        note(target, "changed")
         copy = _Copy(keep_owner=keep_owner, keep_set_id=keep_set_id)
         copy.content(here, there, source)
         if is_new:

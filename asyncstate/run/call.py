@@ -21,7 +21,15 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.misfits import in_words, is_trip, misfits
-from asyncstate.run.rows import exception_row, failed_row, mocked_row, normalise, refuse_forgotten, unverified_row
+from asyncstate.run.rows import (
+    exception_row,
+    failed_row,
+    keep_deeds,
+    mocked_row,
+    normalise,
+    refuse_forgotten,
+    unverified_row,
+)
 from asyncstate.run.slots import fill_slots, has_slot
 from asyncstate.run.time_limit import TimeLimit
 from asyncstate.run.umask import thread_umask
@@ -109,6 +117,7 @@ class Caller:
         """
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         name, fun = low["name"], low["fun"]
+        before = current.get(None)
         try:
             returned = await self._prepared(work, chunk, low, early=early)
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
@@ -121,6 +130,8 @@ class Caller:
         if started is not None:
             await self.host.workers.run(release, started)
         row = normalise(returned, name)
+        if current.get(None) is not before:
+            keep_deeds(row)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
         row.setdefault("__id__", chunk.id)

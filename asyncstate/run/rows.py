@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import is_mapping_dunder
 from asyncstate.errors import ArgumentError, PathRefused
+from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import parse_tag, state_tag
@@ -65,6 +66,12 @@ def exception_row(name: Any, error: BaseException) -> Row:
 
 _OWN = ("asyncstate.run.", "asyncstate.load.")
 _EXCEPTION = "An exception occurred in this state: "
+
+
+def keep_deeds(row: Row) -> None:
+    """Put into a failed row without changes what its call did to the file system: a failure half-way loses nothing."""
+    if row["result"] is False and not row["changes"]:
+        row["changes"] = plain(changes_so_far())
 
 
 def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) -> Row:

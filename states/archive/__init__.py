@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate import filesystem as _filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import AsyncStateError, RunCancelled
 
@@ -107,11 +108,14 @@ def extracted(
         job.conclude(unpacked=needed or by_hash, by_hash=by_hash, missing=missing)
     except _Refusal as refusal:
         ret["result"], ret["comment"] = refusal.result, refusal.comment
+        if refusal.result is False:
+            ret["changes"].update(_filesystem.changes_so_far())
         return ret
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
         ret["result"], ret["comment"] = False, str(error)
+        ret["changes"].update(_filesystem.changes_so_far())
         return ret
     if not keep_source:
         job.forget()

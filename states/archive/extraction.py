@@ -213,7 +213,7 @@ class Extraction(ArchiveSource):
                 short += word.replace("x", "").replace("f", "")
         answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=folder, python_shell=False)
         if answer["retcode"] != 0:
-            self.ret["changes"] = answer
+            self.ret["changes"].update(answer)
             raise Refusal("")
         files: list[str] = answer["stdout"].splitlines()
         return files or ["no tar output so far"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .patterns import is_included
 from .rows import is_dry_run, plain
@@ -49,8 +49,23 @@ def _everything(path: str) -> set[str]:
     return found
 
 
-def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
-    """Remove what is in ``root`` but not in ``keep`` nor excluded; a dry run only names it. Returns the paths."""
+def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> tuple[list[str], str]:
+    """Remove what is in ``root`` but not in ``keep`` nor excluded; a dry run only names it.
+
+    Returns the paths, and what stopped it: "" if nothing did.
+    """
+    removed: list[str] = []
+    try:
+        for path in _unmanaged(root, keep, exclude_pat):
+            if not is_dry_run():
+                _remove(path)
+            removed.append(path)
+    except (CommandExecutionError, PathRefused, OSError) as error:
+        return removed, str(error)
+    return removed, ""
+
+
+def _unmanaged(root: str, keep: list[str], exclude_pat: Any) -> Iterator[str]:
     kept = {root}
     for path in keep:
         if os.path.isabs(path):
@@ -58,19 +73,14 @@ def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> list[str]:
             while path not in kept and path != os.path.dirname(path):
                 kept.add(path)
                 path = os.path.dirname(path)
-    removed = []
     for folder, dirs, files in filesystem.walk(root):
         check_cancelled()
         dirs.sort()
         known = plain(os.path.abspath(folder))
         for name in [*dirs, *sorted(files)]:
             path = os.path.join(folder, name)
-            if os.path.join(known, name) in kept or not is_included(os.path.relpath(path, root), None, exclude_pat):
-                continue
-            removed.append(path)
-            if not is_dry_run():
-                _remove(path)
-    return removed
+            if os.path.join(known, name) not in kept and is_included(os.path.relpath(path, root), None, exclude_pat):
+                yield path
 
 
 def _remove(path: str) -> None:

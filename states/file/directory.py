@@ -83,6 +83,7 @@ def directory(
             recurse=recurse,
         )
     except (TypeError, ValueError, CommandExecutionError, OSError) as error:
+        ret["changes"] = {}  # what was done is known to who calls us; here stands what was wanted
         return failed(ret, str(error))
 
 
@@ -279,6 +280,7 @@ class _Check:
                     ret, _ = __salt__["file.check_perms"](path, ret, user, group, mode, None, self.follow_symlinks)
                 except (CommandExecutionError, PathRefused, OSError) as error:
                     errors.append(str(error))
+                    ret["changes"].pop(path, None)
         return ret, errors
 
 
@@ -301,6 +303,14 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
                 continue
             changes[path] = {"removed": "Removed due to clean"}
     return changes
+
+
+def _forget_unremoved(changes: Row, removed: list[str]) -> None:
+    """Take out of the changes foretold what ``clean`` did not come to."""
+    gone = tuple(f"{path}/" for path in removed)
+    for path in [path for path, change in changes.items() if isinstance(change, dict) and "removed" in change]:
+        if not f"{path}/".startswith(gone):
+            del changes[path]
 
 
 def _create(ret: Row, name: str, user: Any, group: Any, dir_mode: str | None, *, makedirs: bool) -> Row:
@@ -344,7 +354,10 @@ def _settle(
             ret["changes"] = {"recursion": "Changes silenced"}
         ret, errors = check.enforce(ret, listing)
     if clean:
-        removed = clean_directory(name, required_files(name, require), exclude_pat)
+        removed, stopped = clean_directory(name, required_files(name, require), exclude_pat)
+        if stopped:
+            errors.append(stopped)
+            _forget_unremoved(ret["changes"], removed)
         if removed:
             ret["changes"]["removed"] = removed
             ret["comment"] = f"Files cleaned from directory {name}"

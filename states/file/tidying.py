@@ -195,8 +195,14 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
         if deletable:
             ret["result"] = None
         return ret
-    for entry in deletable:
-        __salt__["file.remove"](os.path.join(name, entry))
+    deleted: list[str] = []
+    try:
+        for entry in deletable:
+            __salt__["file.remove"](os.path.join(name, entry))
+            deleted.append(entry)
+    except (CommandExecutionError, PathRefused) as error:
+        ret["changes"]["deleted"] = deleted
+        return failed(ret, str(error))
     ret["comment"] = f"{len(deletable)} backups were removed from {name}.\n"
     return ret
 

@@ -118,7 +118,7 @@ def recurse(
         )
     if clean:
         keep = [*content.keep, *required_files(name, require)]
-        parts.cleaned(clean_directory(name, keep, exclude_pat))
+        parts.cleaned(*clean_directory(name, keep, exclude_pat))
     return parts.conclude()
 
 
@@ -134,8 +134,14 @@ class _Parts:
         """Run the state of one part; one that is refused does not hold up the others."""
         try:
             row = state(*args, **kwargs)
-        except PathRefused as error:
+        except (PathRefused, CommandExecutionError, OSError) as error:
             row = failed(new_row(path), str(error))
+        if row["result"] is False and not row["changes"]:
+            row["changes"] = {
+                deed: mine
+                for deed, paths in filesystem.changes_so_far().items()
+                if (mine := [each for each in paths if f"{each}/".startswith(f"{path}/")])
+            }
         self.merge(path, row)
 
     def merge(self, path: str, row: Row) -> None:
@@ -158,8 +164,11 @@ class _Parts:
         self.merge(path, {"changes": {"diff": did}, "result": True, "comment": ""})
         return True
 
-    def cleaned(self, removed: list[str]) -> None:
-        """Report what ``clean`` removed, or would."""
+    def cleaned(self, removed: list[str], stopped: str) -> None:
+        """Report what ``clean`` removed, or would, and what stopped it."""
+        if stopped:
+            self.ret["result"] = False
+            self.comments.setdefault(self.ret["name"], []).append(stopped)
         if not removed:
             return
         if is_dry_run():
