@@ -181,8 +181,7 @@ class CallContext:
 
     def _copy(self, changes: dict[str, Any]) -> CallContext:
         other = object.__new__(CallContext)
-        other.__dict__.update(self.__dict__)
-        other.__dict__.update(changes)
+        other.__dict__ = {**self.__dict__, **changes}
         return other
 
 

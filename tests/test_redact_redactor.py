@@ -165,3 +165,29 @@ def test_the_time_for_a_text_does_not_grow_with_the_secrets():
 
     few, many = (Redactor([f"{number:x}-not-there" for number in range(count)]) for count in (3, 3000))
     assert seconds(many) < 0.05 + 20 * seconds(few)
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "name": texts,
+            "changes": st.dictionaries(texts, texts, max_size=2),
+            "result": st.none() | st.booleans(),
+            "comment": texts | st.sampled_from(["see http://joe:hunter2@host/", "a@b"]),
+        },
+        optional={
+            "__id__": st.none() | texts,
+            "__sls__": st.none() | texts | st.dictionaries(texts, texts, max_size=1),
+            "__run_num__": st.integers(),
+            "duration": st.floats(allow_nan=False),
+            "pchanges": st.just({}),
+            "extra": texts,
+        },
+    )
+)
+def test_a_row_is_copied_and_shown_alike_whether_any_secrets_are_known_or_not(row):
+    shown = Redactor().row(row)
+    assert shown == Redactor(["a secret that does not occur"]).row(row)
+    assert list(shown) == list(row)
+    for key, item in row.items():
+        assert type(item) is not dict or shown[key] is not item

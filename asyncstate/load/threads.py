@@ -112,8 +112,8 @@ class WorkerThreads:
         try:
             worker = self.idle.pop()
         except IndexError:
-            worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
             try:
+                worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
                 worker.start()
             except (RuntimeError, MemoryError) as error:
                 what = "no further thread can be started; run fewer states at once or raise the limits of this process"

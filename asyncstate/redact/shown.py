@@ -70,7 +70,7 @@ class ShownPlan:
         return redactor
 
     def _named(self, tag: str, chunk: LowChunk, redactor: Redactor) -> LowChunk:
-        if redactor.harmless(tag) and redactor.harmless(chunk.sls) and tag not in self._hushed:
+        if tag not in self._hushed and redactor.harmless(tag) and redactor.harmless(chunk.sls):
             return chunk
         id_, name, sls = redactor.value(chunk.id), redactor.value(chunk.name), redactor.text(chunk.sls)
         if tag in self._hushed and chunk.name != chunk.id.removeprefix("listener_"):
@@ -180,9 +180,13 @@ class ShownPlan:
     def report(self, report: RunReport) -> RunReport:
         """Return a report as it is shown."""
         redactor = self._snapshot()
+        tags, hushed = self._tags, self._hushed
         return msgspec.structs.replace(
             report,
-            rows={self.tag(tag): self.row(tag, row) for tag, row in report.rows.items()},
+            rows={
+                tags.get(tag) or self.tag(tag): self.row(tag, row) if tag in hushed else redactor.row(row)
+                for tag, row in report.rows.items()
+            },
             not_started=tuple(map(self.tag, report.not_started)),
             handled=tuple(map(self.tag, report.handled)),
             warnings=tuple(map(redactor.issue, report.warnings)),

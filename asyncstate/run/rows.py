@@ -262,8 +262,8 @@ def number_rows(
     ordered.update(known)
     numbered = {tag: {**row, "__run_num__": number} for number, (tag, row) in enumerate(ordered.items())}
     for row in numbered.values():
-        for key, value in _UNTIMED.items():
-            row.setdefault(key, value)
+        if not _UNTIMED.keys() <= row.keys():
+            row.update({key: value for key, value in _UNTIMED.items() if key not in row})
     return numbered
 
 
