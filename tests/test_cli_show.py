@@ -121,7 +121,10 @@ def test_call_of_something_that_fails_or_does_not_exist(run):
     done = run("call", "probe.broken")
     assert (done.returncode, done.stdout) == (1, "")
     assert "probe.broken raised ZeroDivisionError: division by zero" in done.stderr
-    assert "Traceback" in run("call", "probe.broken", "--debug").stderr
+    done = run("call", "probe.broken", "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "This is a bug in asyncstate" not in done.stderr
     done = run("call", "probe.ecko", "x")
     assert done.returncode == 1
     assert "Did you mean 'probe.echo'?" in done.stderr

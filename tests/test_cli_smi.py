@@ -165,6 +165,17 @@ def test_a_file_that_is_called_like_a_virtual_module_is_one_of_its_providers(smi
     assert json.loads(done.stdout)["user"]["user"]["functions"]["add"]["status"] == "incompatible"
 
 
+def test_the_file_that_the_setting_providers_chooses_is_a_provider(smi, tree, tmp_path):
+    tree.add("_modules/mine.py", "def add(name): ...\n")
+    config = tmp_path / "config.yaml"
+    config.write_text("providers: {user: mine}\n")
+    assert "mine" not in smi("check", "user").stdout
+    done = smi("check", "user", "--config", str(config))
+    assert done.returncode == 1
+    assert "  mine.delete is missing" in done.stdout
+    assert f"the setting providers chooses {tree.root}/_modules/mine.py: it alone is user here" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("declared", "code", "status"),
     [("{'info': 'nobody knows'}", 0, "not implemented"), ("['info']", 0, "not implemented"), ("[]", 1, "missing")],

@@ -97,3 +97,6 @@ def test_a_requisite_of_a_whole_id_that_names_one_of_its_states():
     assert hint in issue.hint
     [issue] = mistakes("web:\n  test.nop: [{require: [{test: web}]}]\n  cmd.run: []\n")
     assert "directly" not in issue.hint
+    assert "'require' names test: web itself" in issue.hint
+    [issue] = mistakes("web:\n  test.nop: [{require: [web]}]\n  cmd.run: []\n")
+    assert "An ID alone, or a name, means all states that have it" in issue.hint

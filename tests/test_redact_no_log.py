@@ -51,12 +51,26 @@ def test_high_data_names_no_state_with_no_log():
     high = {
         "quiet": {"cmd": ["run", {"names": ["one", {"two": [{"env": "x"}]}]}, {"no_log": True}], "__sls__": "s"},
         "named": {"cmd": ["run", {"name": "three"}, {"no_log": True}]},
-        "other": {"cmd": ["run", {"require": [{"cmd": "two"}, {"cmd": "three"}, "named"]}, {"cwd": "one"}]},
+        "other": {
+            "cmd": [
+                "run",
+                {"require": [{"cmd": "two"}, {"cmd": "three"}, "named"]},
+                {"use": [{"cmd": "two"}]},
+                {"cwd": "one"},
+            ]
+        },
         "__exclude__": ["x"],
     }
     assert hush_high(high) == {
         "quiet": {"cmd": ["run", {"names": [MASK, {MASK: [{MASK: MASK}]}]}, {"no_log": True}], "__sls__": "s"},
         "named": {"cmd": ["run", {"name": MASK}, {"no_log": True}]},
-        "other": {"cmd": ["run", {"require": [{"cmd": MASK}, {"cmd": MASK}, "named"]}, {"cwd": "one"}]},
+        "other": {
+            "cmd": [
+                "run",
+                {"require": [{"cmd": MASK}, {"cmd": MASK}, "named"]},
+                {"use": [{"cmd": MASK}]},
+                {"cwd": "one"},
+            ]
+        },
         "__exclude__": ["x"],
     }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
 from asyncstate.redact.redactor import MASK, Redactor, distinct
+from asyncstate.render.filters_yaml import yaml_dquote, yaml_squote
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
 
@@ -48,6 +49,12 @@ def test_what_holds_no_secret_and_no_url_is_shown_as_it_is(text):
         repr({"k": 'it\'s "hün/ter" & 2\\'}),
         json.dumps('it\'s "hün/ter" & 2\\'),
         json.dumps('it\'s "hün/ter" & 2\\', ensure_ascii=False),
+        yaml_dquote('it\'s "hün/ter" & 2\\'),
+        yaml_squote('it\'s "hün/ter" & 2\\'),
+        repr([json.dumps('it\'s "hün/ter" & 2\\')]),
+        json.dumps(repr(['it\'s "hün/ter" & 2\\'])),
+        str(KeyError(repr(ValueError('it\'s "hün/ter" & 2\\')))),
+        repr(yaml_dquote('it\'s "hün/ter" & 2\\')),
         shlex.quote('it\'s "hün/ter" & 2\\'),
         quote('it\'s "hün/ter" & 2\\'),
         quote('it\'s "hün/ter" & 2\\', safe=""),
@@ -61,6 +68,11 @@ def test_a_secret_is_hidden_however_it_is_written(shown):
     assert MASK in hidden
     assert hidden.startswith("before ")
     assert hidden.endswith(" after")
+
+
+def test_a_quote_is_escaped_for_the_sake_of_what_stands_around_it():
+    redactor = Redactor(["o'neill-pass"])
+    assert redactor.text(repr('say "hello" to o\'neill-pass')) == f"'say \"hello\" to {MASK}'"
 
 
 def test_lines_of_a_secret_are_hidden():
@@ -191,3 +203,10 @@ def test_a_row_is_copied_and_shown_alike_whether_any_secrets_are_known_or_not(ro
     assert list(shown) == list(row)
     for key, item in row.items():
         assert type(item) is not dict or shown[key] is not item
+
+
+def test_keys_that_all_begin_with_dashes_cost_a_line_of_dashes_little():
+    redactor = Redactor("-----BEGIN KEY-----\n" + "ab1'c" * size for size in range(1, 300))
+    began = time.process_time()
+    assert redactor.text("-" * 3000) == "-" * 3000
+    assert time.process_time() - began < 0.3

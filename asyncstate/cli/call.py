@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,7 +62,7 @@ def command(
         raise
     except Exception as error:
         if console.debug:
-            raise
+            console.say(*"".join(traceback.format_exception(error)).splitlines())
         raise CommandExecutionError(f"{function} raised {type(error).__name__}: {error}") from error
     if not show_secrets:
         value = console.hide(value)

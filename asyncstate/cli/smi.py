@@ -139,7 +139,8 @@ def _survey(console: Console, options: dict[str, Any]) -> tuple[Survey, Mapping[
         host = runtime.host
         of_tree, troubles = tree_interfaces(host.opts, host.file_client)
         interfaces = {**bundled_interfaces(), **of_tree}
-        return survey(plugin_files(host.opts, host.file_client), host.grains, interfaces, troubles), host.grains
+        files, chosen = plugin_files(host.opts, host.file_client), host.opts.get("providers")
+        return survey(files, host.grains, interfaces, troubles, chosen), host.grains
 
 
 def _no_interface(name: str, known: list[str], what: str = "interface") -> click.UsageError:
@@ -185,7 +186,9 @@ def _check_lines(
                     yield palette.paint(palette.red, f"  {provider.name}.{finding.function} is missing")
                 if finding.status == "not implemented" and finding.notes:
                     yield f"  note: {provider.name}.{finding.function} is not implemented: {finding.notes[0]}"
-            if not provider.follows:
+            if provider.chosen:
+                yield f"  note: the setting providers chooses {provider.file}: it alone is {name} here"
+            elif not provider.follows:
                 yield f"  note: {provider.file} follows no interface; as in Salt, the next file may add what it lacks"
         for function, unknown in unknown_grains(providers[0].interface, grains).items():
             yield f"  note: {function} asks for grains this machine does not have: {', '.join(unknown)}"

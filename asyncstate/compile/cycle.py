@@ -43,13 +43,14 @@ def report_cycle(wiring: Wiring, findings: Findings) -> None:
 
 
 def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
-    """Say so where a requisite of a whole ID names a state of that ID."""
-    return [
-        f"'{kind}' stands directly under ID '{after.id}', so each of its states has it, {after.state} too: write it "
-        "under the state that is to wait"
-        for after, kind, before in links[:1]
-        if len(links) == 1 and after is before and after.id in findings.shared_requisites
-    ]
+    """Say so where a requisite names a state of its own ID, and so the state itself."""
+    if len(links) != 1 or links[0][0] is not links[0][2]:
+        return []
+    [(draft, kind, _)] = links
+    if draft.id in findings.shared_requisites:
+        each = f"so each of its states has it, {draft.state} too: write it under the state that is to wait"
+        return [f"'{kind}' stands directly under ID '{draft.id}', {each}"]
+    return [f"'{kind}' names {draft.state}: {draft.id} itself. An ID alone, or a name, means all states that have it"]
 
 
 def _first_cycle(wiring: Wiring) -> list[int]:

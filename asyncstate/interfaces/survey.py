@@ -29,6 +29,7 @@ class Provider(NamedTuple):
     """One execution module behind a virtual name: what it makes of each function, or why that cannot be told.
 
     ``follows``: it names the interface itself. Other files are compared with the interface of the name they claim.
+    ``chosen``: the setting ``providers`` names the file, which alone is the module then.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Provider(NamedTuple):
     findings: tuple[Finding, ...] = ()
     trouble: str = ""
     follows: bool = True
+    chosen: bool = False
 
     @property
     def is_broken(self) -> bool:
@@ -106,17 +108,20 @@ def survey(
     grains: Mapping[str, Any],
     interfaces: Mapping[str, Interface] | None = None,
     troubles: Mapping[str, str] | None = None,
+    chosen: Mapping[str, str] | None = None,
 ) -> Survey:
     """Compare every provider among ``files`` with its interface. Imports what computes its virtual name.
 
     ``interfaces`` are those that are known without a provider, the bundled ones by default. ``grains`` are this
-    machine's; a provider for another kind of machine says of which in ``__smi_grains__``.
+    machine's; a provider for another kind of machine says of which in ``__smi_grains__``. ``chosen`` is the setting
+    ``providers``, which gives files virtual names that they do not claim.
     """
+    names = {file: name for name, file in (chosen or {}).items()}
     known = dict(bundled_interfaces() if interfaces is None else interfaces)
     found = Survey(known, {}, {}, dict(troubles or {}))
     for plugin in files.values():
-        if claims_of(plugin).opaque or _plain_names(plugin) & known.keys():
-            _add(found, plugin, grains)
+        if plugin.name in names or claims_of(plugin).opaque or _plain_names(plugin) & known.keys():
+            _add(found, plugin, grains, names.get(plugin.name, ""))
     ordered = dict(sorted(found.providers.items()))
     return found._replace(interfaces=dict(sorted(known.items())), providers=ordered)
 
@@ -143,23 +148,23 @@ def unknown_grains(interface: Interface, grains: Mapping[str, Any]) -> dict[str,
     return {name: names for name, names in found.items() if names}
 
 
-def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any]) -> None:
+def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any], chosen: str) -> None:
     try:
         namespace = namespace_of(plugin)
     except LoaderError as error:
         found.troubles[plugin.source] = str(error)
         return
     own = interface_of(namespace)
-    name = str(own) if own is not None else _name_of(namespace, plugin, found.interfaces)
+    name = str(own) if own is not None else chosen or _name_of(namespace, plugin, found.interfaces)
     interface = own or found.interfaces.get(name)
     if interface is None:
         return
     found.interfaces.setdefault(name, interface)
     exports = exported_functions(namespace)
-    if own is None and exports.keys().isdisjoint(functions_of(interface)):
+    if own is None and not chosen and exports.keys().isdisjoint(functions_of(interface)):
         found.additions.setdefault(name, []).append(plugin.source)
         return
-    provider = Provider(plugin.name, plugin.source, interface, follows=own is not None)
+    provider = Provider(plugin.name, plugin.source, interface, follows=own is not None, chosen=chosen == name)
     found.providers.setdefault(name, []).append(_examined(provider, namespace, exports, grains))
 
 

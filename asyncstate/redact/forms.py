@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import shlex
+import sys
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
+from yaml.emitter import Emitter
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TELLING: Final = 4
 """A secret of fewer characters occurs in ordinary words, so only a text that is nothing else is hidden."""
@@ -24,6 +28,25 @@ _ASSIGNED: Final = re.compile(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
 _UNESCAPED: Final = re.compile(r"[ !#-%(-;=?-\[\]-~]+")
 """Printable ASCII without quotes, ampersands, angle brackets and backslashes: no notation escapes these."""
+
+
+def _for_yaml(text: str) -> str:
+    """Return a text as YAML writes it between double quotes, in one line."""
+    stream = io.StringIO()
+    Emitter(stream, width=sys.maxsize).write_double_quoted(text)
+    return stream.getvalue()[1:-1]
+
+
+_ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
+    lambda text: repr(text)[1:-1],
+    lambda text: repr('"' + text)[2:-1],  # as it is where a longer text has quotes of both kinds
+    lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    lambda text: json.dumps(text)[1:-1],
+    lambda text: text.replace("'", "''"),
+    _for_yaml,
+)
+"""How notations write a text between quotes: Python, JSON and YAML. A message within a message is escaped once more,
+by Python or JSON."""
 
 
 def forms(secret: str) -> set[str]:
@@ -56,9 +79,9 @@ def _parts(secret: str) -> Iterator[str]:
 def _encodings(text: str) -> Iterator[str]:
     raw = text.encode("utf-8", "surrogatepass")
     if not _UNESCAPED.fullmatch(text):
-        yield repr(text)[1:-1]
-        yield json.dumps(text)[1:-1]
-        yield json.dumps(text, ensure_ascii=False)[1:-1]
+        for escaped in {escape(text) for escape in _ESCAPES}:
+            yield escaped
+            yield from (escape(escaped) for escape in _ESCAPES[1:4])
         yield text.encode("utf-8", "backslashreplace").decode()
         yield shlex.quote(text).strip("'")
         yield html.escape(text)

@@ -17,7 +17,7 @@ _WORDS: Final = frozenset(
 ) | {"Requisites with changes"}
 """Keys that states put into changes whatever they are about. Other keys (a package, a path) come from the arguments."""
 _ENGINES_OWN: Final = SCHEMA - {"name", "comment", "changes", "pchanges", "warnings", "sub_state_run"}
-_REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED)
+_REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"use"}
 _TOLD: Final = INTERNAL_KEYWORDS - {
     *("onlyif", "unless", "creates", "check_cmd", "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
 }

@@ -1,8 +1,8 @@
 """Redactor: an immutable snapshot of secrets, compiled, that hides them in texts, values, tags and rows.
 
 A text is looked through once, whatever the number of secrets: a set has the first four characters of each, and only
-where four characters of a text are in it are secrets compared. (One regular expression of 3,000 alternatives takes a
-hundred times as long to compile, and three times to search.)
+where four characters of a text are in it (of a longer secret: sixteen) are secrets compared. (One regular expression of
+3,000 alternatives takes a hundred times as long to compile, and three times to search.)
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
     from asyncstate.errors import AsyncStateError, Issue
+
+_K = TypeVar("_K")
 
 MASK: Final = "**********"
 """What stands where a secret was."""
@@ -25,6 +27,8 @@ _URL_TOKEN: Final = re.compile(r"\b(https?://)[\w.~%!$&*+,;=-]{20,}@", re.IGNORE
 _DEEPEST: Final = 100
 _REMEMBERED: Final = 20_000
 _SHORT_TEXT: Final = 400
+_LONG_START: Final = 16
+"""Secrets as long as this are told apart by so many characters: all keys begin with dashes, tokens with one prefix."""
 
 SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", "__run_num__"}) | frozenset(
     {"start_time", "duration", "__state_ran__", "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
@@ -44,34 +48,35 @@ class Redactor:
     where they are a whole text. Passwords in URLs (``scheme://user:password@``) are hidden without being known.
     """
 
-    __slots__ = ("_lengths", "_seen", "_short", "_telling")
+    __slots__ = ("_lengths", "_long", "_seen", "_short", "_telling")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._telling: set[str] = set()
         self._short: set[str] = set()
         self._lengths: dict[tuple[str, ...], tuple[int, ...]] = {}
+        self._long: dict[str, tuple[int, ...]] = {}
         self._seen: dict[str, str] = {}
         self._learn(secrets)
 
     def _learn(self, secrets: Iterable[str]) -> None:
-        lengths = self._lengths
         for secret in secrets:
             if 0 < len(secret.strip()) < TELLING:
                 self._short.add(secret.strip())
             new = forms(secret) - self._telling
             self._telling |= new
             for form in new:
-                start, length = tuple(form[:TELLING]), len(form)
-                known = lengths.get(start)
-                if known is None:
-                    lengths[start] = (length,)
-                elif length not in known:
-                    lengths[start] = tuple(sorted((*known, length), reverse=True))
+                start = tuple(form[:TELLING])
+                if len(form) < _LONG_START:
+                    _put(self._lengths, start, len(form))
+                else:
+                    self._lengths.setdefault(start, ())
+                    _put(self._long, form[:_LONG_START], len(form))
 
     def knowing(self, secrets: Iterable[str]) -> Redactor:
         """Return a redactor that hides ``secrets``, too."""
         other = Redactor()
-        other._telling, other._short, other._lengths = set(self._telling), set(self._short), dict(self._lengths)
+        other._telling, other._short = set(self._telling), set(self._short)
+        other._lengths, other._long = dict(self._lengths), dict(self._long)
         other._learn(secrets)
         return other
 
@@ -109,8 +114,11 @@ class Redactor:
         shown: list[str] = []
         end = 0
         for at, start in enumerate(zip(text, text[1:], text[2:], text[3:], strict=False)):
-            for length in self._lengths.get(start, ()):
-                if text[at : at + length] in self._telling:
+            short = self._lengths.get(start)
+            if short is None:
+                continue
+            for length in (*self._long.get(text[at : at + _LONG_START], ()), *short):
+                if length <= len(text) - at and text[at : at + length] in self._telling:
                     begin, stop = _with_asterisks(text, at, at + length)
                     if begin > end or not shown:
                         shown.append(text[end:begin])
@@ -191,6 +199,13 @@ def _is_plainest(row: Mapping[str, Any]) -> bool:
         elif type(item) not in _NUMBERS and item != {}:
             return False
     return True
+
+
+def _put(lengths: dict[_K, tuple[int, ...]], start: _K, length: int) -> None:
+    """Add a length to those of the secrets that begin with ``start``, the longest first."""
+    known = lengths.get(start, ())
+    if length not in known:
+        lengths[start] = tuple(sorted((*known, length), reverse=True))
 
 
 def _measured(item: object) -> bool:
