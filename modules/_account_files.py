@@ -30,7 +30,7 @@ def read_rows(file: str, root: str | None = None) -> list[Row]:
     """Return the rows of one of the files, split at colons. CommandExecutionError if it cannot be read."""
     path = path_of(file, root)
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as opened:
+        with filesystem.open_text(path, errors="surrogateescape") as opened:
             return [line.rstrip("\n").split(":") for line in opened]
     except OSError as error:
         raise CommandExecutionError(f"Cannot read {path}: {error.strerror}") from error

@@ -118,7 +118,7 @@ def _comparable(key: str, value: str) -> Any:
 
 def _lines(config: str) -> list[str]:
     try:
-        with open(config, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(config, errors="surrogateescape") as file:
             return file.readlines()
     except OSError as error:
         raise CommandExecutionError(f"Couldn't read from {config}: {error}") from error

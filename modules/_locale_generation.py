@@ -134,7 +134,7 @@ def _command(name: Name, *, verbose: bool) -> list[str]:
 
 def _lines(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(path, errors="surrogateescape") as file:
             return file.read().splitlines()
     except FileNotFoundError:
         return []

@@ -59,7 +59,7 @@ def _write(config: str, lines: list[str], name: str, value: Any) -> None:
 
 def _lines(config: str) -> list[str]:
     try:
-        with open(config, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(config, errors="surrogateescape") as file:
             return file.read().splitlines()
     except FileNotFoundError:
         return []

@@ -86,7 +86,7 @@ def _path() -> str:
 
 def _lines() -> list[_Line]:
     try:
-        with open(_path(), encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(_path(), errors="surrogateescape") as file:
             return [_parsed(line) for line in file.read().splitlines()]
     except FileNotFoundError:
         return []

@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
 
 __func_alias__ = {"set_": "set"}
@@ -94,7 +95,7 @@ def _run(*arguments: str) -> dict[str, Any]:
 
 def _second_line(path: str) -> Any:
     try:
-        with open(path, encoding="utf-8") as file:
+        with filesystem.open_text(path) as file:
             return file.read().splitlines()[1]
     except (OSError, IndexError):
         return False

@@ -21,7 +21,7 @@ _writing = threading.Lock()
 def load() -> dict[str, Any]:
     """Return everything that is stored."""
     try:
-        with open(_path(), encoding="utf-8") as file:
+        with filesystem.open_text(_path()) as file:
             stored = json.load(file)
     except FileNotFoundError:
         return {}

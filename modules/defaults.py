@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -58,7 +59,7 @@ def _load(formula: str) -> Any:
     for suffix in ("yaml", "json"):
         path = __salt__["cp.cache_file"](f"salt://{formula}/defaults.{suffix}")
         if path:
-            with open(path, encoding="utf-8") as file:
+            with filesystem.open_text(path) as file:
                 text = file.read()
             return _parse(text, suffix, path) or {}
     return None

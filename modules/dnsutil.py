@@ -7,6 +7,7 @@ import socket
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -26,7 +27,7 @@ def parse_hosts(hostsfile: str = "/etc/hosts", hosts: str | None = None) -> Any:
     """Return the names of each address in a hosts file, or in its text; a sentence if there is no such file."""
     if not hosts:
         try:
-            with open(hostsfile, encoding="utf-8") as file:
+            with filesystem.open_text(hostsfile) as file:
                 hosts = file.read()
         except (OSError, ValueError):
             return "Error: hosts data was not found"

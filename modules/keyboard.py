@@ -80,7 +80,7 @@ def _run(*command: str) -> None:
 
 def _text() -> str:
     try:
-        with open(_FILE, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(_FILE, errors="surrogateescape") as file:
             return file.read()
     except FileNotFoundError:
         return ""

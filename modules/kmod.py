@@ -129,7 +129,7 @@ def _config() -> str:
 
 def _lines(path: str) -> Iterator[str]:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(path, errors="surrogateescape") as file:
             yield from file.read().splitlines()
     except FileNotFoundError:
         return

@@ -284,7 +284,7 @@ def _numbered(opt: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(path, errors="surrogateescape") as file:
             return file.read()
     except OSError as error:
         raise CommandExecutionError(f"File not readable {path}: {error.strerror}") from error

@@ -11,6 +11,7 @@ import shutil
 import time
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.service import ServiceInterface
@@ -149,7 +150,7 @@ def remove(name: str) -> bool:
     if not os.path.islink(link):
         raise CommandExecutionError(f"{link} is the service itself and no link to one: it is left alone")
     stopped = _sv("stop", name)
-    os.unlink(link)
+    filesystem.remove(link)
     return stopped
 
 
@@ -205,8 +206,8 @@ def _link(name: str) -> None:
     link = os.path.join(_running_folder(), name)
     try:
         if os.path.islink(link):
-            os.unlink(link)
-        os.symlink(folder, link)
+            filesystem.remove(link)
+        filesystem.symlink(folder, link)
     except OSError as error:
         raise CommandExecutionError(f"Cannot link {link} to {folder}: {error.strerror}") from error
     _wait_for_supervision(name)
@@ -227,8 +228,9 @@ def _set_down(name: str, *, down: bool) -> None:
     path = os.path.join(folder, "down")
     try:
         if down and not os.path.exists(path):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
+            with filesystem.parent(path) as here:
+                os.close(here.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
         elif not down and os.path.lexists(path):
-            os.unlink(path)
+            filesystem.remove(path)
     except OSError as error:
         raise CommandExecutionError(f"Cannot {'make' if down else 'remove'} {path}: {error.strerror}") from error

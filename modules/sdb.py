@@ -10,6 +10,7 @@ import json
 import os
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -82,7 +83,7 @@ def _content(profile: dict[str, Any], driver: str) -> Any:
     import yaml  # noqa: PLC0415 - only who has such a profile needs it
 
     try:
-        with open(os.path.expanduser(path), encoding="utf-8") as file:
+        with filesystem.open_text(os.path.expanduser(path)) as file:
             return json.load(file) if driver == "json" else yaml.safe_load(file)
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise CommandExecutionError(f"Cannot read the sdb file {path}: {error}") from error

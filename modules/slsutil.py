@@ -8,7 +8,7 @@ import posixpath
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import dunders
+from asyncstate import dunders, filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -62,7 +62,7 @@ def renderer(
         name = __salt__["cp.get_url"](path, saltenv=saltenv)
         if not name or not os.path.exists(name):
             return {}
-        with open(name, encoding="utf-8") as file:
+        with filesystem.open_text(name) as file:
             text = file.read()
     loaders = dunders.current.get().loaders
     return loaders.render_data(

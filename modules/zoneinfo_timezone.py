@@ -76,7 +76,7 @@ def set_hwclock(clock: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with filesystem.open_text(path, errors="surrogateescape") as file:
             return file.read()
     except OSError:
         return ""

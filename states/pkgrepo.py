@@ -221,7 +221,7 @@ def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
     path = kwargs.get("file")
     if not kwargs.get("clean_file") or not path or path.endswith(".sources") or not filesystem.is_file(path):
         return []
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with filesystem.open_text(path, errors="replace") as file:
         lines = [line.strip() for line in file]
     return [line for line in lines if line and not line.startswith("#") and line.split() != repo.split()]
 

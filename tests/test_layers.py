@@ -110,3 +110,83 @@ def test_what_is_temporary_is_noted(checkout):
         if re.search(r"\btempfile\.(?!gettempdir\b)", path.read_text())
     }
     assert found == set()
+
+
+PAST_THE_DOOR = {
+    "asyncstate/process/": "/proc",
+    "asyncstate/remains.py": "private folders of ours, by names of ours",
+    "asyncstate/run/lock.py": "the cache directory",
+    "asyncstate/run/leftovers.py": "/proc",
+    "asyncstate/run/durability.py": "opened to be synced, never read",
+    "asyncstate/testing.py": "folders that a test made",
+    "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
+    "asyncstate/config.py": "the folder of the configuration, looked at by its trust",
+    "asyncstate/load/": "plugin folders, looked at by their trust; Salt's own functions for plugins of trees",
+    "asyncstate/runtime.py": "a template that was fetched into the cache directory",
+    "asyncstate/render/filters_system.py": "Salt's filters list what a template names",
+    "asyncstate/report/reference.py": "plugins that were loaded",
+    "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
+    "asyncstate/sources/grains_hardware.py": "/sys",
+    "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
+    "modules/_account_files.py": "the lock of the account files in /etc",
+    "modules/_init_system.py": "/etc",
+    "modules/_netlink.py": "/sys",
+    "modules/_routes.py": "/proc",
+    "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
+    "modules/alternatives.py": "/etc/alternatives",
+    "modules/aptpkg/": "/etc/apt, and private folders of ours",
+    "modules/cmd/": "temporary files of ours, and /etc/shells",
+    "modules/debconf.py": "a temporary file of ours",
+    "modules/file/paths.py": "names only, for file.is_link with nostat",
+    "modules/file/sources.py": "a temporary file of ours",
+    "modules/git/": "a temporary file of ours; git itself keeps out of users' folders",
+    "modules/linux_sysctl.py": "/proc",
+    "modules/mount.py": "the cache directory",
+    "modules/pacmanpkg.py": "folders of the package manager",
+    "modules/pip/": "temporary folders of ours; pip itself keeps out of users' folders",
+    "modules/ps.py": "/proc",
+    "modules/runit.py": "names only, of root's service folders",
+    "modules/ssh/pairs.py": "temporary files of ours",
+    "modules/status.py": "/proc",
+    "modules/supervisord_service.py": "names only, in /etc",
+    "modules/system.py": "/etc",
+    "modules/systemd_service.py": "folders of systemd",
+    "modules/user.py": "/etc",
+    "states/archive/source.py": "the cache directory",
+    "states/mount/": "the links of /dev",
+}
+"""Where files are touched by other means than `asyncstate.filesystem`, and why nobody can lead that astray."""
+
+_OF_OS = {
+    *("open", "listdir", "scandir", "walk", "remove", "unlink", "rename", "replace", "renames", "rmdir", "removedirs"),
+    *("mkdir", "makedirs", "symlink", "link", "chown", "lchown", "chmod", "lchmod", "mknod", "mkfifo", "truncate"),
+    *("readlink", "setxattr", "removexattr", "getxattr", "listxattr"),
+}
+_OF_SHUTIL = {"move", "copy", "copy2", "copyfile", "copytree", "rmtree", "chown", "copymode", "copystat"}
+_OF_PATHS = {"read_text", "write_text", "write_bytes", "iterdir", "rglob", "symlink_to", "hardlink_to"}
+
+
+def touches_files(node):
+    function = node.func
+    if isinstance(function, ast.Name):
+        return function.id == "open" and not (node.args and ast.unparse(node.args[0]).endswith(".fd"))
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner = function.value.id if isinstance(function.value, ast.Name) else ""
+    if owner in {"os", "shutil"}:
+        by_descriptor = any(word.arg and word.arg.endswith("dir_fd") for word in node.keywords)
+        return function.attr in (_OF_OS if owner == "os" else _OF_SHUTIL) and not by_descriptor
+    return owner != "filesystem" and function.attr in _OF_PATHS
+
+
+def test_whatever_takes_a_path_goes_through_the_door(checkout):
+    """A path of a tree, a user or a shared folder is opened by `asyncstate.filesystem`, or it can be exchanged."""
+    found = {
+        f"{path.relative_to(checkout)}:{node.lineno}: {ast.unparse(node)[:80]}"
+        for tree in ("asyncstate", "states", "modules")
+        for path in (checkout / tree).rglob("*.py")
+        if path.parent != checkout / "asyncstate" / "filesystem"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and touches_files(node)
+    }
+    assert {each for each in found if not each.startswith(tuple(PAST_THE_DOOR))} == set()

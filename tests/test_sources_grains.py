@@ -334,3 +334,10 @@ def test_grains_file_of_the_command_line(tmp_path):
     assert load_grains_file(str(tmp_path / "g.yaml")) == {}
     with pytest.raises(ConfigError, match="cannot read the grains: No such file"):
         load_grains_file(str(tmp_path / "gone"))
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_the_place_of_a_grains_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "grains")
+    with pytest.raises(ConfigError, match=r"cannot read the grains: Refusing to read .* it is a pipe"):
+        load_grains_file(str(tmp_path / "grains"))

@@ -64,7 +64,7 @@ from .query import (
     stat,
     walk,
 )
-from .reading import READ_LIMIT, handed_over, open_read, open_write, read_bytes, read_input, require_readable
+from .reading import READ_LIMIT, handed_over, open_read, open_text, open_write, read_bytes, read_input, require_readable
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree
 
@@ -99,6 +99,7 @@ __all__ = [
     "move",
     "open_folder",
     "open_read",
+    "open_text",
     "open_write",
     "parent",
     "pinned",

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from asyncstate.errors import PathRefused
@@ -32,6 +33,11 @@ _KINDS = {
 def open_read(path: str) -> BufferedReader:
     """Open a regular file for reading. OSError as from ``open``; PathRefused for a pipe, a device or a planted link."""
     return os.fdopen(_checked(path)[0], "rb")
+
+
+def open_text(path: str, *, encoding: str = "utf-8", errors: str = "strict") -> TextIOWrapper:
+    """Open a regular text file for reading, any line end read as a line feed. Errors are those of `open_read`."""
+    return TextIOWrapper(open_read(path), encoding=encoding, errors=errors)
 
 
 def _checked(path: str) -> tuple[int, os.stat_result]:

@@ -12,7 +12,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import ConfigError
+from asyncstate import filesystem
+from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
 
@@ -174,10 +175,11 @@ def load_grains_file(path: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415 - start-up time: most machines have no such file
 
     try:
-        with open(path, "rb") as file:
-            content = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        content = yaml.load(filesystem.read_input(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the grains: {error.strerror}") from None
+    except PathRefused as error:
+        raise ConfigError(f"{path}: cannot read the grains: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise ConfigError(f"{path}:{line}: not valid YAML: {error.problem}") from None

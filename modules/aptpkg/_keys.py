@@ -45,8 +45,7 @@ def add_repo_key(
         cached = __salt__["cp.cache_file"](path, saltenv)
         if not cached:
             raise CommandExecutionError(f"Error: file not found: {path}")
-        with open(cached, "rb") as file:
-            key = file.read()
+        key = filesystem.read_bytes(cached)
         name = keyfile or os.path.basename(path)
     elif text:
         key, name = text.encode(), keyfile or ""

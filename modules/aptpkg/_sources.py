@@ -277,7 +277,7 @@ class SourceLists:
         self.sources: list[Source] = []
         for path in [SOURCES_LIST, *parts]:
             if path.endswith((".list", ".sources")) and os.path.isfile(path):
-                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                with filesystem.open_text(path, errors="surrogateescape") as file:
                     self._texts[path] = file.read()
                 self.sources += _parse(self._texts[path], path)
         self._before = self._rendered()
@@ -297,7 +297,7 @@ class SourceLists:
             if after.get(path, "") == self._before.get(path, ""):
                 continue
             if not after.get(path, "").strip() and os.path.dirname(path) == SOURCES_PARTS:
-                os.unlink(path)
+                filesystem.remove(path)
             else:
                 filesystem.replace_text(path, after.get(path, ""))
         self._before = after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
 
 from .._package_transactions import hold_rows, named  # noqa: TID252 - as `modules` for type checkers
@@ -16,7 +17,7 @@ _FILE = "/etc/zypp/locks"
 def list_locks(root: str | None = None) -> dict[str, dict[str, str]]:
     """Return the locks by package: ``type``, ``match_type``, ``case_sensitive`` and perhaps ``version``."""
     try:
-        with open(f"{root.rstrip('/')}{_FILE}" if root else _FILE, encoding="utf-8") as file:
+        with filesystem.open_text(f"{root.rstrip('/')}{_FILE}" if root else _FILE) as file:
             stanzas = file.read().split("\n\n")
     except FileNotFoundError:
         return {}
