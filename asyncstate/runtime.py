@@ -26,6 +26,7 @@ from asyncstate.load.host import PluginHost
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.model.result import GAVE_UP
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
@@ -500,10 +501,13 @@ class Run:
         self._lock = lock
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
+        self._over = False
 
     @property
     def report(self) -> RunReport:
-        """The end of the run. RuntimeError before it is over."""
+        """The end of the run, also of one that was cancelled. RuntimeError before it is over."""
+        if self._report is None and self._over:
+            raise RuntimeError("the run was cancelled before it could start anything: it has no report")
         if self._report is None:
             raise RuntimeError("the run is not over: leave its `async with` block, or iterate to the end")
         return self._report
@@ -549,7 +553,7 @@ class Run:
         if self._group is None:
             return None
         if error is not None:
-            self._engine.cancel("the program that ran it gave up")
+            self._engine.cancel(GAVE_UP)
         try:
             return await self._group.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
@@ -566,10 +570,10 @@ class Run:
         from asyncstate.run.durability import sync_written  # noqa: PLC0415
 
         try:
-            report = await self._engine.run()
+            await self._engine.run()
             await sync_written(self._host)
-            self._report = report
         finally:
+            self._report, self._over = self._engine.report, True
             if reaper.busy:
                 with anyio.CancelScope(shield=True):
                     await self._host.workers.run(reaper.wait)

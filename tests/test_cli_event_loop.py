@@ -40,13 +40,14 @@ def test_uvloop_that_must_be_there_and_is_not(without_uvloop):
 @pytest.mark.parametrize("wanted", ["asyncio", "uvloop"])
 def test_a_signal_while_the_loop_starts_loses_no_coroutine(wanted, monkeypatch):
     """Before it runs, a coroutine that is thrown away is an un-awaited one, with a warning on standard error."""
-    run = asyncio.Runner.run
+    of = event_loop._Cancellation.of
 
-    def late(runner, coroutine):
+    def late(cancellation, main):
+        coroutine = of(cancellation, main)
         signal.raise_signal(signal.SIGTERM)
-        return run(runner, coroutine)
+        return coroutine
 
-    monkeypatch.setattr(asyncio.Runner, "run", late)
+    monkeypatch.setattr(event_loop._Cancellation, "of", late)
     ran = []
 
     async def main():
@@ -70,3 +71,37 @@ def test_a_signal_cancels_what_runs_and_is_told_when_it_has_ended():
     with in_words(), pytest.raises(Interrupted, match="SIGTERM"):
         run_on("asyncio", main)
     assert ended
+
+
+@pytest.mark.parametrize("wanted", ["asyncio", "auto"])
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_task_that_somebody_left_on_the_loop_does_not_end_the_program(wanted, error, caplog):
+    async def stray():
+        raise error
+
+    async def main():
+        left = asyncio.ensure_future(stray())
+        await asyncio.wait([left])
+        return "the end"
+
+    with in_words():
+        assert run_on(wanted, main) == "the end"
+    assert f"A task that a plugin started raised {error.__name__}. The run goes on." in caplog.text
+
+
+def test_what_ends_the_program_itself_still_does():
+    async def main():
+        raise SystemExit(3)
+
+    with in_words(), pytest.raises(SystemExit):
+        run_on("asyncio", main)
+
+
+def test_a_cancellation_that_no_signal_asked_for_is_told():
+    async def main():
+        asyncio.current_task().cancel()
+        await asyncio.Event().wait()
+
+    with in_words(), pytest.raises(RuntimeError, match="a plugin cancelled the task of the program"):
+        run_on("asyncio", main)

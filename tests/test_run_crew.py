@@ -216,13 +216,16 @@ async def test_cancelling_the_task_of_a_run_cancels_the_run():
         if isinstance(event, ChunkStarted):
             began.set()
 
-    task = asyncio.create_task(Engine(plan, make_host(lambda *_: None), RunOptions(run_id="r"), [observe]).run())
+    engine = Engine(plan, make_host(lambda *_: None), RunOptions(run_id="r"), [observe])
+    task = asyncio.create_task(engine.run())
     await began.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert isinstance(events[-1], ChunkFinished)
-    assert "the program that ran it gave up" in events[-1].row["comment"]
+    assert isinstance(events[-2], ChunkFinished)
+    assert "the program that ran it gave up" in events[-2].row["comment"]
+    assert (type(events[-1]), events[-1].cancelled) == (RunFinished, "the program that ran it gave up")
+    assert (engine.report.exit_code, len(engine.report.rows)) == (125, 1)
 
 
 def test_a_cancellation_before_the_run_began_leaves_nothing_to_do():

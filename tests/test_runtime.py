@@ -80,6 +80,37 @@ async def test_leaving_the_block_by_an_exception_cancels_the_run(tree):
             await give_up()
 
 
+async def test_a_run_whose_tasks_a_state_cancels_has_its_report_all_the_same(tree):
+    program = asyncio.current_task()
+
+    async def cancels(name):
+        for task in asyncio.all_tasks() - {program}:
+            task.cancel()
+        await asyncio.Event().wait()
+
+    settings = tree({"web.sls": "a:\n  app.cancels: []\n"})
+    async with (
+        asyncio.timeout(40),
+        StateRuntime(settings, states={"app.cancels": cancels}) as rt,
+        rt.run(await rt.compile(["web"])) as run,
+    ):
+        events = [event async for event in run]
+    assert results(run.report) == {"a": False}
+    assert run.report.exit_code == 125
+    assert isinstance(events[-1], RunFinished)
+
+
+async def test_a_run_that_an_observer_cancels_at_its_first_event_says_so(tree):
+    def observe(event):
+        asyncio.current_task().cancel()
+
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        async with asyncio.timeout(40), rt.run(await rt.compile(["web"]), observers=[observe]) as run:
+            pass
+        with pytest.raises(RuntimeError, match="cancelled before it could start anything"):
+            _ = run.report
+
+
 async def test_stop_and_cancel_come_through(tree):
     sls = "a:\n  cmd.run:\n  - name: sleep 30\nb:\n  test.nop:\n  - require: [cmd: a]\n"
     async with StateRuntime(tree({"web.sls": sls})) as rt, rt.run(await rt.compile(["web"])) as run:

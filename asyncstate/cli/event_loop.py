@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,20 +14,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 
 def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run ``main()`` on the loop that the option ``event_loop`` names, as ``asyncio.run`` does. Raises ConfigError.
 
-    A signal cancels it, and is raised as Interrupted when it has ended.
+    A signal cancels it, and is raised as Interrupted when it has ended. A task that a plugin left on the loop does not
+    end the program, whatever it raises.
     """
     cancellation = _Cancellation()
     with asyncio.Runner(loop_factory=loop_factory(wanted)) as runner:
-        runner.get_loop()
+        loop = runner.get_loop()
         # From here on a signal raises nothing: between making a coroutine and running it, that would lose it.
         with delivered_to(cancellation.receive):
-            return runner.run(cancellation.of(main))
+            task = loop.create_task(cancellation.of(main))
+            while True:
+                try:
+                    return loop.run_until_complete(task)
+                except (SystemExit, KeyboardInterrupt) as error:  # asyncio lets these through, from whatever task
+                    if task.done():
+                        raise
+                    log.warning("A task that a plugin started raised %s. The run goes on.", type(error).__name__)
 
 
 class _Cancellation:
@@ -52,7 +63,7 @@ class _Cancellation:
         except asyncio.CancelledError:
             if self._received:
                 raise Interrupted(self._received[0]) from None
-            raise
+            raise RuntimeError("a plugin cancelled the task of the program") from None
         finally:
             self._cancel = None
 

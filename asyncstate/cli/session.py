@@ -132,15 +132,18 @@ class Session:
                 with self._display(), self._signals(run):
                     async with run:
                         pass  # leaving the block waits for the end of the run
+            except asyncio.CancelledError:  # signals do not cancel it, so a plugin did: the report says how far it got
+                self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
             except Exception as error:
                 error.add_note("\n".join(applied_lines(run.rows, run.running)))
                 raise
+        report = run.report
         try:
-            self.show(run.report, runtime.shown(plan) if run.report.failed else plan)
+            self.show(report, runtime.shown(plan) if report.failed else plan)
         except Exception as error:
-            error.add_note("\n".join(applied_lines(run.report.rows)))
+            error.add_note("\n".join(applied_lines(report.rows)))
             raise
-        return run.report.exit_code
+        return report.exit_code
 
     @contextmanager
     def _display(self) -> Iterator[None]:

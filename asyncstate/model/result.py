@@ -77,6 +77,8 @@ class RunReport(msgspec.Struct, frozen=True):
         return 2 if self.failed else 0
 
 
+GAVE_UP = "the program that ran it gave up"
+"""The reason of a cancellation because the task of a run was cancelled, or its block left by an exception."""
 _OUT_OF_TIME = "out of time after "
 
 

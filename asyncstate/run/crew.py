@@ -16,7 +16,7 @@ import anyio
 
 from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.result import Outcome
+from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.run.invoke import Invoker
 from asyncstate.run.rows import exception_row, failed_row
 from asyncstate.run.time_limit import GRACE
@@ -124,7 +124,7 @@ class Crew:
             await self._over.wait()
         except asyncio.CancelledError:
             self._machine.stop("cancelled")
-            self.cut_off("the program that ran it gave up")
+            self.cut_off(GAVE_UP)
             with anyio.CancelScope(shield=True):
                 await self._wind_up()
             raise

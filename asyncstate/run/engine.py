@@ -7,9 +7,11 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from asyncstate.errors import LoaderError
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.result import RunReport, out_of_time
+from asyncstate.model.result import GAVE_UP, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -61,6 +63,8 @@ class Engine:
         self._machine: Machine | None = None
         self._crew: Crew | None = None
         self._cancelled = ""
+        self.report: RunReport | None = None
+        """The end of the run, also of one whose task was cancelled; None if it did not come to run anything."""
 
     @property
     def rows(self) -> dict[str, Row]:
@@ -87,7 +91,10 @@ class Engine:
             self._crew.cut_off(self._cancelled)
 
     async def run(self) -> RunReport:
-        """Run the plan to its end. Never raises for what a state does; cancelling the task cancels the run."""
+        """Run the plan to its end. Never raises for what a state does.
+
+        Cancelling the task cancels the run. What was to be said at its end is said then, too.
+        """
         began = self._clock()
         with self._watch or nullcontext(), _Deadline(self.options.timeout, self._out_of_time):
             shown = await self._off_loop(self._introduce)
@@ -97,7 +104,7 @@ class Engine:
             machine = self._machine = await self._off_loop(self._prepare)
             if self._cancelled:
                 machine.stop(self._cancelled)
-            self._crew = Crew(
+            crew = self._crew = Crew(
                 machine,
                 self._host,
                 self.options,
@@ -107,8 +114,15 @@ class Engine:
                 clock=self._clock,
                 watch=self._watch,
             )
-            await self._crew.work()
-        return await self._report(machine, self._crew, ledger, announcer)
+            try:
+                await crew.work()
+            except asyncio.CancelledError:
+                self._cancelled = self._cancelled or GAVE_UP
+                with anyio.CancelScope(shield=True):
+                    self.report = await self._report(machine, crew, ledger, announcer)
+                raise
+        self.report = await self._report(machine, crew, ledger, announcer)
+        return self.report
 
     def _introduce(self) -> ShownPlan:
         """Find out how everything in the plan may be shown."""
