@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from typing import Any
 
-from asyncstate import remains
+from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -46,13 +45,7 @@ def set_(package: str, question: str, type: str, value: Any, *extra: Any) -> boo
     line = f"{package} {question} {type} {text}"
     if "\n" in line:
         raise CommandExecutionError(f"{question}: an answer is one line")
-    descriptor, path = remains.temporary_file(prefix="asyncstate-debconf-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-        _read(path)
-    finally:
-        os.unlink(path)
+    _give(f"{line}\n")
     return True
 
 
@@ -61,7 +54,7 @@ def set_file(path: str, saltenv: str = "base", **kwargs: Any) -> bool:
     cached = __salt__["cp.cache_file"](path, saltenv)
     if not cached:
         return False
-    _read(cached)
+    _give(filesystem.read_bytes(cached).decode())
     return True
 
 
@@ -72,11 +65,14 @@ def set_template(path: str, template: str, context: Any, defaults: Any, saltenv:
     )
     if not rendered:
         return False
-    _read(rendered)
+    _give(filesystem.read_bytes(rendered).decode())
     return True
 
 
-def _read(path: str) -> None:
-    answer = __salt__["cmd.run_all"](["debconf-set-selections", path], python_shell=False)
+def _give(text: str) -> None:
+    """Give the program the answers, which may be passwords, and no path that leads elsewhere by the time it looks."""
+    answer = __salt__["cmd.run_all"](
+        ["debconf-set-selections"], stdin=text, stdin_raw_newlines=True, python_shell=False
+    )
     if answer["retcode"] != 0:
         raise CommandExecutionError(f"debconf-set-selections failed: {answer['stderr']}")

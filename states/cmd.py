@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
 
@@ -119,6 +120,9 @@ def script(
     for option, value in (("context", context), ("defaults", defaults)):
         if value and not isinstance(value, Mapping):
             return _row(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
+    local = str(source or name).removeprefix("file://")
+    if __opts__["test"] and os.path.isabs(local):
+        filesystem.require_readable(local)
     if __opts__["test"] and not test_name:
         row = _row(name, f"Command '{name}' would have been executed", result=None)
         return _reinterpreted(row) if stateful else row

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -77,6 +78,8 @@ def set_file(
         if value is not None and not isinstance(value, dict):
             return {**row, "result": False, "comment": f"{what} must be formed as a dict"}
     if __opts__["test"]:
+        if os.path.isabs(source):
+            filesystem.require_readable(source)
         return {**row, "result": None, "comment": "Debconf selections would have been set."}
     if template:
         done = __salt__["debconf.set_template"](source, template, context or {}, defaults or {}, saltenv=str(__env__))

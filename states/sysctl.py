@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -43,6 +44,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _foretold(name: str, value: Any, config: str) -> tuple[bool | None, str]:
+    filesystem.require_readable(config)
     configured = __salt__["sysctl.show"](config_file=config)
     if configured is None:
         return None, (

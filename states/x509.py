@@ -117,6 +117,7 @@ def certificate_managed(
             - days_remaining: 30
     """
     digest = kwargs.pop("algorithm", digest)
+    _foretell_reading(signing_private_key, signing_cert, public_key, private_key, csr)
     files, rest = _split(kwargs)
     given = {
         **rest,
@@ -172,6 +173,7 @@ def csr_managed(
             - CN: www.example.com
     """
     digest = kwargs.pop("algorithm", digest)
+    _foretell_reading(private_key)
     files, rest = _split(kwargs)
     given = {
         **rest,
@@ -295,6 +297,13 @@ def _policy(name: Any) -> Mapping[str, Any]:
     if isinstance(policy, list):
         return {key: value for each in policy if isinstance(each, dict) for key, value in each.items()}
     return policy if isinstance(policy, dict) else {}
+
+
+def _foretell_reading(*sources: Any) -> None:
+    """Refuse in a dry run the paths that a run would refuse to read."""
+    for source in sources:
+        if __opts__["test"] and isinstance(source, str) and os.path.isabs(source):
+            filesystem.require_readable(source)
 
 
 def _managed(

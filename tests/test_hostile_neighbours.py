@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+import pkgutil
 import stat
 import subprocess
 import sys
@@ -16,10 +17,11 @@ import zipfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import asyncstate.states
 import pytest
 
 from asyncstate import Settings, StateRuntime, filesystem
-from asyncstate.errors import PathRefused
+from asyncstate.errors import CommandExecutionError, PathRefused
 from tests.plugin_harness import PluginHarness
 
 if TYPE_CHECKING:
@@ -35,7 +37,15 @@ pytestmark = [
 ]
 
 
-def run_all(command, cwd=None, **_):
+TOLD = ("crontab", "debconf-set-selections")
+"""Programs that would change this machine: what they are told is kept, for all to see."""
+
+
+def run_all(command, cwd=None, told=None, stdin="", **_):
+    if command[0] in TOLD:
+        told.write_text(stdin)
+        return {"retcode": 0, "stdout": "", "stderr": "", "pid": 1}
+    assert command[0] not in ("mount", "umount", "swapon")
     done = subprocess.run(
         command, cwd=cwd, shell=isinstance(command, str), capture_output=True, text=True, check=False, timeout=20
     )
@@ -62,13 +72,39 @@ def ground(tmp_path):
         for name in ("f", "d/g", "new"):
             packed.write(tmp_path / "own.txt", name)
     harness = PluginHarness(tmp_path, pki_dir=str(tmp_path))
-    for name in ("file", "archive", "hashutil", "ini", "git", "virtualenv", "x509"):
+    for name in (
+        "file", "archive", "hashutil", "ini", "git", "virtualenv", "x509", "cmd", "ssh", "cron", "debconf", "pip",
+        "linux_sysctl", "mount", "hosts", "aliases",
+    ):  # fmt: skip
         harness.load("modules", name)
-    for name in ("file", "archive", "ini_manage", "git", "virtualenv", "x509"):
+    for name in (
+        "file", "archive", "ini_manage", "git", "virtualenv", "x509", "cmd", "ssh_auth", "ssh_known_hosts", "cron",
+        "debconfmod", "pip", "sysctl", "mount", "host", "alias",
+    ):  # fmt: skip
         harness.load("states", name)
-    harness.salt["cmd.run_all"] = run_all
+    home = str(tmp_path / "home")
+    harness.salt["user.info"] = lambda name: {
+        "name": name,
+        "uid": NOBODY,
+        "gid": NOBODY,
+        "home": home,
+        "groups": ["nogroup"],
+    }
+    harness.salt["config.option"] = lambda name: harness.pillar.get(name, "")
+    harness.salt["cp.cache_file"] = lambda path, saltenv="base", **_: (
+        path if path.startswith("/") else harness.file_client.find(path.removeprefix("salt://"), saltenv) or False
+    )
+    harness.salt["cmd.run_all"] = lambda command, **options: run_all(
+        command, told=tmp_path / "home" / "told", **options
+    )
+    harness.salt["cmd.run_stdout"] = lambda command, **_: ""  # no crontab yet
     harness.salt["cmd.run"] = lambda command, **options: run_all(command, **options)["stdout"]
     harness.salt["cmd.retcode"] = lambda command, **options: run_all(command, **options)["retcode"]
+    harness.call("x509.create_private_key", algo="ec", path=f"{tmp_path}/own.key")
+    harness.call(
+        "x509.create_certificate", signing_private_key=f"{tmp_path}/own.key", CN="x", path=f"{tmp_path}/own.crt",
+        basicConstraints="CA:TRUE",
+    )  # fmt: skip
     for name in ("f", "d/g", "new"):
         harness.salt_file(f"tree/{name}", "own=1\n")
     return harness
@@ -119,7 +155,7 @@ def _file(fun: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[s
     return lambda path, base: (f"file.{fun}", {"name": path, **arguments})
 
 
-def _with(state: str, key: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
+def _with(state: str, key: str, /, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
     """Make the planted path the argument ``key``; ``{base}`` in others is the folder of the whole ground."""
 
     def call(path: str, base: Path) -> tuple[str, dict[str, Any]]:
@@ -215,8 +251,82 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "git, forced": _with("git.present", "name", force=True),
     "virtualenv": _with("virtualenv.managed", "name"),
     "x509 key": _with("x509.private_key_managed", "name", algo="ec"),
+    "git clone": _with("git.cloned", "target", name="{base}/nowhere"),
+    "git, a commit": _with("git.detached", "target", name="{base}/nowhere", rev="x", force_clone=True),
+    "git setting": _with("git.config_set", "repo", name="a.b", value="x"),
+    "no git setting": _with("git.config_unset", "repo", name="a.b"),
+    "cached": _file("cached"),
+    "not cached": _file("not_cached"),
+    "ini option, absent": _with("ini.options_absent", "name", sections={"root": ["secret"]}),
+    "ini section, present": _with("ini.sections_present", "name", sections=["more"]),
+    "ssh key": _with("ssh_auth.present", "config", name="AAAA", user="nobody"),
+    "ssh keys from": _with("ssh_auth.present", "source", name="x", user="nobody", config="{base}/home/got"),
+    "ssh key, absent": _with("ssh_auth.absent", "config", name="AAAA", user="nobody"),
+    "ssh keys": _with("ssh_auth.manage", "config", name="x", ssh_keys=["AAAA"], user="nobody"),
+    "known host": _with(
+        "ssh_known_hosts.present", "config", name="h", user="nobody", key="AAAA", enc="ssh-rsa", hash_known_hosts=False
+    ),
+    "known host, absent": _with("ssh_known_hosts.absent", "config", name="root=secret", user="nobody"),
+    "crontab": _with("cron.file", "name", user="nobody"),
+    "answers": _with("debconf.set_file", "source", name="x"),
+    "sysctl": _with("sysctl.present", "config", name="kernel.ostype", value="Linux"),
+    "fstab": _with("mount.fstab_present", "config", name="/dev/none", fs_file="/none", fs_vfstype="x", mount=False),
+    "fstab, absent": _with("mount.fstab_absent", "config", name="root=secret", fs_file="/none"),
+    "script": _with("cmd.script", "source", name="x"),
+    "pip": _with("pip.installed", "bin_env", name="no-such-package", no_index=True),
+    "pip, requirements": _with("pip.installed", "requirements", name="x", no_index=True),
+    "pip, removed": _with("pip.removed", "bin_env", name="no-such-package"),
+    "pip, all": _with("pip.uptodate", "bin_env", name="x"),
+    "x509 request": _with("x509.csr_managed", "name", private_key="{base}/own.key", CN="x"),
+    "x509 certificate": _with("x509.certificate_managed", "name", signing_private_key="{base}/own.key", CN="x"),
+    "x509 list": _with(
+        "x509.crl_managed", "name", signing_private_key="{base}/own.key", signing_cert="{base}/own.crt", revoked=[]
+    ),
+    "x509 key from": _with("x509.csr_managed", "private_key", name="{base}/home/got", CN="x"),
     "x509 pem": _with("x509.pem_managed", "name", text="-----BEGIN A-----\nAAAA\n-----END A-----\n"),
 }
+
+
+ELSEWHERE = {
+    "mount.mounted": "test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to",
+    "mount.swap": "test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to",
+}
+"""States whose paths are attacked in a test of their own, as what they do would change this machine."""
+WITHOUT = {
+    "cmd": "what a command touches is its author's choice; where a script is kept has a test of its own",
+    "file.accumulated": "keeps texts in memory",
+    "file.mod_run_check_cmd": "no state: what others call for their check_cmd",
+    "mount.unmounted": "unmounts what the kernel says is mounted",
+    "docker_image.present": "an archive to load goes through the door; a folder to build is the server's to read",
+    "http": "a file to send goes through the door",
+    "postgres_cluster": "folders are made by pg_createcluster, as Debian has it",
+    "postgres_tablespace": "the server opens the folder, as postgres",
+    "user": "homes are made and moved by useradd and usermod",
+    **dict.fromkeys(
+        "alias alternatives docker_container docker_network environ event grains group host keyboard kmod locale module "
+        "pkg pkgrepo postgres_database postgres_extension postgres_group postgres_privileges postgres_schema "
+        "postgres_user service stateconf test timezone cron.present cron.absent cron.env_present cron.env_absent "
+        "debconf.set docker_image.absent".split(),
+        "takes no path, or none but root's own",
+    ),
+}
+"""Modules and functions that take no path a user could plant anything at, and why."""
+NO_STATES = {"mod_aggregate", "mod_aggregate_split", "mod_footprint", "mod_init", "mod_watch", "new_row"}
+
+
+def test_every_state_is_in_the_table_or_says_why_not(ground, tmp_path):
+    """Whoever adds a state that takes a path adds a row above, and one that takes none says so."""
+    for each in pkgutil.iter_modules(asyncstate.states.__path__):
+        if not each.name.startswith("_"):
+            ground.load("states", each.name)
+    functions = {name: name.partition(".")[2] for name in ground.states}
+    states = {name for name, function in functions.items() if function not in NO_STATES and function[0].islower()}
+    attacked = {call("x", tmp_path)[0] for call in STATES.values()} | set(ELSEWHERE)
+    told = {name for name in states if name in WITHOUT or name.partition(".")[0] in WITHOUT}
+    assert states - attacked - told == set()
+    assert attacked - states == set()
+    known = states | {name.partition(".")[0] for name in states}
+    assert set(WITHOUT) - known == set(), "no such state"
 
 
 def tree(folder: Path) -> list[tuple[Any, ...]]:
@@ -256,16 +366,24 @@ def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where
         everything = tree(tmp_path / where)
         function, arguments = STATES[state](f"{tmp_path}/{where}/{below}", tmp_path)
         told = f"{function} {plant}"
-        dry = ground.state(function, test=True, **arguments)
+        dry = row_of(ground, function, test=True, **arguments)
         assert tree(tmp_path / "victim") == victim, f"dry run: {told}: {dry}"
         assert tree(tmp_path / where) == everything, f"dry run: {told}: {dry}"
-        row = ground.state(function, test=False, **arguments)
+        row = row_of(ground, function, test=False, **arguments)
         assert tree(tmp_path / "victim") == victim, f"{told}: {row}"
         assert given_away(tmp_path) == [], f"{told}: {row}"
         if "Refusing" in str(row["comment"]):
             assert row["result"] is False, f"{told}: {row}"
             assert dry["result"] is False, f"{told}: dry run says {dry}, the run {row}"
         restore(tmp_path, where)
+
+
+def row_of(ground: PluginHarness, function: str, **arguments: Any) -> dict[str, Any]:
+    """Return a state's row; what it cannot say in one of its own becomes one in the engine."""
+    try:
+        return ground.state(function, **arguments)
+    except CommandExecutionError as error:
+        return {"result": False, "changes": {}, "comment": str(error)}
 
 
 def restore(base: Path, where: str) -> None:
@@ -301,9 +419,6 @@ async def test_a_refusal_is_the_whole_comment_of_a_failed_row(ground, tmp_path, 
 @pytest.fixture
 def programs(ground, tmp_path):
     """The states and modules that let programs act by paths; what they run is listed, and is run."""
-    for name in ("cmd", "pip", "mount"):
-        ground.load("modules", name)
-    ground.load("states", "mount")
     ground.ran = []
 
     def run(command, **options):
@@ -369,8 +484,6 @@ def test_a_home_itself_can_be_mounted_over(programs, tmp_path):
 
 
 def test_a_script_is_not_below_a_folder_that_a_user_can_exchange(ground, tmp_path):
-    for name in ("cmd", "cp"):
-        ground.load("modules", name)
     ground.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
     (tmp_path / "home" / "roots").mkdir()
     where = ground.call("cmd.script", "salt://go.sh", cwd=f"{tmp_path}/home/roots")["stdout"]

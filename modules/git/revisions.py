@@ -6,9 +6,12 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused
 
 from .programs import comma_separated, expanded, run, split_options, with_credentials
+
+_LINK_LIMIT = 1 << 16
+"""Bytes of a file that says where a worktree's repository is."""
 
 _STATUS_WORDS = {"M": "modified", "A": "new", "D": "deleted", "??": "untracked"}
 
@@ -186,9 +189,8 @@ def is_worktree(cwd: str, user: str | None = None, **options: Any) -> bool:
         return False
     try:
         top = run(["rev-parse", "--show-toplevel"], where, user=user, ignore_retcode=True, **options)["stdout"]
-        with open(os.path.join(top, ".git"), encoding="utf-8") as file:
-            label, _, path = file.readline().partition(" ")
-    except (CommandExecutionError, OSError, UnicodeDecodeError):
+        label, _, path = filesystem.read_bytes(os.path.join(top, ".git"), _LINK_LIMIT).decode().partition(" ")
+    except (CommandExecutionError, OSError, PathRefused, UnicodeDecodeError):
         return False
     return label == "gitdir:" and os.path.isabs(path.strip())
 

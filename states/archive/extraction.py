@@ -135,7 +135,7 @@ class Extraction(ArchiveSource):
         """Compare a local archive with its hash; what was fetched has been compared."""
         if not (self.is_local and source_hash) or skip_verify:
             return
-        if __salt__["file.get_hash"](self.source, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
+        if __salt__["file.get_hash"](self.cached, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
             raise Refusal(f"{self.source} does not match the desired source_hash {self.source_sum['hsum']}")
 
     def foretelling(self, *, clean: bool, by_hash: bool, missing: bool) -> str:

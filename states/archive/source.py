@@ -112,7 +112,9 @@ class ArchiveSource:
         parts = urlsplit(chosen)
         self.is_local = parts.scheme in {"", "file"}
         local = os.path.expanduser(parts.path if parts.scheme else chosen)
+        # Where links lead is for messages: another moment it may be elsewhere, so what is read is the path as given.
         self.source = os.path.realpath(local) if self.is_local else chosen
+        self.cached = local if self.is_local else ""
         if self.is_local and not filesystem.is_file(local):
             raise Refusal(f"Source file '{self.source}' does not exist")
 
@@ -162,7 +164,6 @@ class ArchiveSource:
     ) -> None:
         """Get a local copy of the archive."""
         if self.is_local:
-            self.cached = self.source
             return
         if __opts__["test"]:
             raise Refusal(

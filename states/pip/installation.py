@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.redact.urls import without_credentials
@@ -81,6 +82,9 @@ class Installation:
     def _process_files(self) -> None:
         if __opts__["test"]:
             comments = []
+            for file in self.requirements if isinstance(self.requirements, list) else [self.requirements]:
+                if str(file).startswith("/"):
+                    filesystem.require_unshared(str(file), "pip", self.where["user"])
             if self.requirements:
                 comments.append(f"Requirements file '{self.requirements}' will be processed.")
             if self.editable:
