@@ -546,3 +546,19 @@ def test_no_exchange_of_folders_leads_a_state_of_root_elsewhere(ground, tmp_path
         swapper.kill()
         swapper.wait()
         swapper.stdout.close()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_context_that_chcon_may_not_set_is_refused_before_anything_is_written(ground, tmp_path, there):
+    path = tmp_path / "home" / "x"
+    if there:
+        path.write_text("own=1\n")
+    ground.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "u:r:old_t:s0", "stderr": ""}
+    before = tree(tmp_path / "home")
+    for test in (True, False):
+        row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "etc_t"}, test=test)
+        assert row["result"] is False, row
+        assert "Refusing to run chcon as root in" in row["comment"], row
+        assert tree(tmp_path / "home") == before
+    row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "old_t"}, test=False)
+    assert ("Refusing" in str(row["comment"])) is not there, row

@@ -12,7 +12,7 @@ from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
 from .modes import normalize_mode
 from .perms import Row, Wanted, status
-from .selinux import context_difference
+from .selinux import context_difference, require_relabelled
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def check_file_meta(
     With one of the ``ignore_…``: whether anything significant differs, and those changes.
     """
     require_settable(name, attrs)
+    context: dict[str, str | None] = {"user": seuser, "role": serole, "type": setype, "range": serange}
+    require_relabelled(name, context)
     lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
     changes: Row = {}
     significant = False
@@ -70,7 +72,6 @@ def check_file_meta(
         changes.update(Wanted(user, group, mode).differences(found))
         if attrs and any(attribute_difference(name, attrs) or ()):
             changes["attrs"] = attrs
-        context = {"user": seuser, "role": serole, "type": setype, "range": serange}
         if any(context.values()):
             difference = context_difference(name, context)
             if difference and difference[1]:

@@ -21,7 +21,7 @@ from .hashes import get_hash, verify_signature
 from .modes import directory_mode, mode_text
 from .paths import expand
 from .perms import Row, Wanted, check_perms, makedirs_
-from .selinux import check_context
+from .selinux import check_context, require_relabelled
 from .sources import drop_rendered, local_copy, source_mode
 from .urls import redact
 
@@ -84,6 +84,8 @@ def manage_file(
     """
     name = expand(name)
     require_settable(name, attrs)
+    context = {"user": seuser, "role": serole, "type": setype, "range": serange}
+    require_relabelled(name, context)
     ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
     if source and not sfn:
         sfn = local_copy(source, saltenv, verify_ssl=verify_ssl, use_etag=use_etag)
@@ -121,7 +123,7 @@ def manage_file(
         else:
             job.create(makedirs=makedirs, dir_mode=dir_mode, full_diff=new_file_diff)
         if ret["result"] is not False:
-            _extras(name, ret, attrs, {"user": seuser, "role": serole, "type": setype, "range": serange})
+            _extras(name, ret, attrs, context)
             job.conclude()
     except OSError as error:
         return _failed(ret, f"Failed to commit change: {error}")

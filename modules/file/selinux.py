@@ -64,6 +64,17 @@ def context_difference(name: str, wanted: dict[str, str | None]) -> tuple[dict[s
     return {key: now[key] for key in new}, new
 
 
+def require_relabelled(name: str, wanted: dict[str, str | None]) -> None:
+    """Raise PathRefused where chcon may not be let loose and would be: for dry runs, and before a file is written."""
+    if not any(wanted.values()):
+        return
+    if filesystem.lexists(name):
+        difference = context_difference(name, wanted)
+        if difference is None or not difference[1]:
+            return
+    filesystem.require_unshared(name, "chcon")
+
+
 def check_context(name: str, ret: dict[str, Any], notes: list[str], **wanted: str | None) -> None:
     """Set the parts ``user``, ``role``, ``type``, ``range`` that are asked for; report into ``ret`` and ``notes``."""
     difference = context_difference(name, wanted)
@@ -74,6 +85,7 @@ def check_context(name: str, ret: dict[str, Any], notes: list[str], **wanted: st
     old, new = difference
     if not new:
         return
+    filesystem.require_unshared(name, "chcon")
     report = {"Old": _describe(old), "New": _describe(new)}
     if __opts__["test"]:
         notes.append(f"File {name} selinux context to be updated")
