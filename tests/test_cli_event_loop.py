@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import threading
+import time
 
 import pytest
 
@@ -105,3 +107,19 @@ def test_a_cancellation_that_no_signal_asked_for_is_told():
 
     with in_words(), pytest.raises(RuntimeError, match="a plugin cancelled the task of the program"):
         run_on("asyncio", main)
+
+
+@pytest.mark.parametrize("wanted", ["asyncio", "uvloop"])
+def test_a_signal_wakes_a_loop_that_waits(wanted):
+    """One that another thread receives interrupts nothing in this one."""
+
+    def signalled():
+        time.sleep(0.2)  # the loop waits by then, if not, nothing is proven
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    async def main():
+        threading.Thread(target=signalled).start()
+        await asyncio.Event().wait()
+
+    with in_words(), pytest.raises(Interrupted, match="SIGTERM"):
+        run_on(wanted, main)

@@ -240,7 +240,10 @@ FORBIDDEN = {
     *("setlocale", "setdefaulttimeout", "setrecursionlimit", "setswitchinterval", "tzset"),
 }
 CHANGES_ENVIRON = {"update", "pop", "popitem", "setdefault", "clear", "__setitem__"}
-ALLOWED = {("umask.py", "umask")}  # of a thread that has its own
+ALLOWED = {
+    ("umask.py", "umask"),  # of a thread that has its own
+    ("interrupts.py", "signal"),  # of the command line, which is the process
+}
 
 
 def calls_that_change_the_process(tree):

@@ -7,7 +7,7 @@ import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from asyncstate.cli.interrupts import Interrupted, delivered_to
+from asyncstate.cli.interrupts import Interrupted, delivered_to, waking
 from asyncstate.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class _Cancellation:
         try:
             if self._received:
                 raise Interrupted(self._received[0])
-            return await main()
+            with waking(loop):
+                return await main()
         except asyncio.CancelledError:
             if self._received:
                 raise Interrupted(self._received[0]) from None

@@ -8,11 +8,13 @@ background have it, stays ignored.
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
     from types import FrameType
 
@@ -66,3 +68,30 @@ def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _receivers.remove(receiver)
+
+
+@contextmanager
+def waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let every signal wake the running ``loop``, so that its receiver is called at once.
+
+    Python calls handlers between two steps of its own: a signal that comes after the last step before the loop waits
+    would have to wait with it. uvloop sees to that by itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting, alarm = socket.socketpair()
+    with waiting, alarm:
+        waiting.setblocking(False)
+        alarm.setblocking(False)
+        before = signal.set_wakeup_fd(alarm.fileno(), warn_on_full_buffer=False)
+        if before != -1:
+            signal.set_wakeup_fd(before)
+            yield
+            return
+        loop.add_reader(waiting, waiting.recv, 4096)
+        try:
+            yield
+        finally:
+            loop.remove_reader(waiting)
+            signal.set_wakeup_fd(-1)
