@@ -537,9 +537,11 @@ class Run:
         return aiter(self._feed)
 
     async def __aenter__(self) -> Self:
-        """Start the run. Raises LockHeld, or OSError if there can be no lock."""
+        """Start the run. Raises LockHeld, or OSError if there can be no lock; RuntimeError if it was started before."""
         import anyio  # noqa: PLC0415 - programs that only compile never run
 
+        if self._group is not None:
+            raise RuntimeError("a run is started once: ask the runtime for another one")
         await self._lock.__aenter__()
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
@@ -561,6 +563,7 @@ class Run:
                 raise group.exceptions[0] from None
             raise
         finally:
+            self._over = True
             await self._lock.__aexit__(None, None, None)
 
     async def _drive(self) -> None:

@@ -100,6 +100,16 @@ async def test_a_run_whose_tasks_a_state_cancels_has_its_report_all_the_same(tre
     assert isinstance(events[-1], RunFinished)
 
 
+async def test_a_run_is_started_once(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        run = rt.run(await rt.compile(["web"]))
+        async with run:
+            pass
+        with pytest.raises(RuntimeError, match="started once"):
+            await run.__aenter__()
+        assert (await rt.apply(["web"])).ok
+
+
 async def test_a_run_that_an_observer_cancels_at_its_first_event_says_so(tree):
     def observe(event):
         asyncio.current_task().cancel()
