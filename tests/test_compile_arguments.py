@@ -9,7 +9,7 @@ from asyncstate.errors import CompileError
 from asyncstate.load.loader import LazyLoader
 
 
-def plain(name, text=None, number=0, *, must=None):
+def plain(name, text=None, number=0, user=None, *, must=None):
     """Take what is named, and nothing else."""
 
 
@@ -52,6 +52,7 @@ def state(function, *arguments):
         (state("onw.plain"), ("unknown-function", 2, "did you mean 'own.plain'?")),
         (state("onw.plian"), ("unknown-function", 2, "did you mean 'own.plain'?")),
         (state("own.plain", "text: x", "txet: y"), ("unknown-argument", 4, "did you mean 'text'?")),
+        (state("own.plain", "usr: y"), ("unknown-argument", 3, "did you mean 'user'?")),
         (state("own.plain", "onyl_if: y"), ("unknown-argument", 3, "did you mean 'onlyif'?")),
         (state("own.plain", "xyzzy: y"), ("unknown-argument", 3, "")),
         (state("own.plain", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),

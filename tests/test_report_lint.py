@@ -153,7 +153,7 @@ def test_a_state_that_does_nothing_needs_no_order():
 
 def test_entries_of_one_list_need_no_order():
     assert pairs("a: pkg.installed\nb: pkg.installed\n") == []
-    assert pairs("a: pkg.installed\nb: {pkg.removed: [{name: a}]}\n") == [("footprint-order", "b", "a")]
+    assert pairs("A: {pkg.installed: [{name: a}]}\nb: {pkg.removed: [{name: a}]}\n") == [("footprint-order", "b", "A")]
 
 
 def test_what_a_loop_declares_is_one_finding():

@@ -209,7 +209,7 @@ class _Checker:
             self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
         elif not taken.anything:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
-            near = nearest(key, [*sorted(taken.names), *sorted(_COMMON)])
+            near = near_miss(key, taken.names) or nearest(key, [*sorted(taken.names), *sorted(_COMMON)])
             self._note(UNKNOWN_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=True)
         elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
             near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)

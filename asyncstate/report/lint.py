@@ -178,6 +178,11 @@ class _Writable:
     def __init__(self, plan: Plan) -> None:
         self._states = Counter((chunk.state, chunk.id) for chunk in plan.chunks)
         self._rank = plan.rank
+        self._last: dict[tuple[str, str], int] = {}
+        for chunk in plan.chunks:
+            if chunk.name != chunk.id:
+                key = (chunk.state, str(chunk.name))
+                self._last[key] = max(self._last.get(key, -1), plan.rank[chunk.index])
         self._checked = {
             node.chunk: plan.rank[number] for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK
         }
@@ -188,6 +193,9 @@ class _Writable:
         checked = self._checked.get(chunk.index)
         if not single or (checked is not None and checked < self._rank[missing.index]):
             return _at(chunk, rule, what)
+        if self._last.get((missing.state, missing.id), -1) >= self._rank[chunk.index]:
+            hint = f"a requisite would name '{chunk.id}' itself or later states, too: give '{missing.id}' another ID"
+            return _at(chunk, rule, what, hint=hint)
         hint = f"write, if that matters: - require: [{{{missing.state}: {missing.id}}}]"
         return _at(chunk, rule, what, missing=missing, hint=hint)
 
