@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 20.0
 """Seconds without an answer after which a server is given up, unless the option ``http_connect_timeout`` differs."""
 _CHUNK = 1 << 18
+_HARMLESS = ("accept", "user-agent")
 
 
 def redacted(url: str) -> str:
@@ -75,8 +76,25 @@ def opened(
         if cert:
             context.load_cert_chain(*([cert] if isinstance(cert, str) else cert))
     request = urllib.request.Request(url, data=data, headers=sent, method=method)  # noqa: S310 - the scheme was checked
-    with urllib.request.urlopen(request, timeout=timeout, context=context) as response:  # noqa: S310 - likewise
+    opener = urllib.request.build_opener(_Redirects(), urllib.request.HTTPSHandler(context=context))
+    with opener.open(request, timeout=timeout) as response:
         yield response
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect, but tells another server than the one asked neither password nor token nor cookie."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Return the next request."""
+        if urlsplit(newurl).scheme not in {"http", "https"}:
+            raise urllib.error.HTTPError(req.full_url, code, "redirected to another protocol", headers, fp)
+        new = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if new is not None and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            for name in [name for name in new.headers if name.lower() not in _HARMLESS]:
+                new.remove_header(name)
+        return new
 
 
 def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> bytes:

@@ -106,3 +106,19 @@ def test_wait_gives_up(plugins, web):
     assert "refused" in plugins.call("http.wait_for_successful_query", nowhere, **arguments)["error"]
     with pytest.raises(CommandExecutionError):
         plugins.call("http.wait_for_successful_query", nowhere, backend="requests", **arguments)
+
+
+def test_another_server_gets_no_password(plugins, web):
+    with web_server() as other:
+        other.pages["/there"] = (200, {}, b"hello")
+        web.pages["/here"] = (302, {"Location": f"{other.url}/there"}, b"")
+        web.pages["/same"] = (302, {"Location": f"{web.url}/there"}, b"")
+        web.pages["/there"] = (200, {}, b"hello")
+        sent = {"username": "me", "password": "secret", "header_dict": {"X-Token": "secret"}}
+        assert plugins.call("http.query", f"{web.url}/here", **sent)["body"] == "hello"
+        assert {"authorization", "x-token"} <= {name.lower() for name in web.requests[0][2]}
+        assert not {"authorization", "x-token"} & {name.lower() for name in other.requests[0][2]}
+        plugins.call("http.query", f"{web.url}/same", **sent)
+        assert "authorization" in {name.lower() for name in web.requests[-1][2]}
+    web.pages["/ftp"] = (302, {"Location": "ftp://localhost/x"}, b"")
+    assert "another protocol" in plugins.call("http.query", f"{web.url}/ftp")["error"]

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
-from asyncstate.errors import LockHeld
+from asyncstate.errors import LockHeld, PathRefused
 from asyncstate.run.lock import RunLock
 
 
@@ -177,3 +177,19 @@ async def test_threads_of_a_closed_runtime_end(settings):
         assert not thread.is_alive()
     async with runtime:  # it may be opened again
         await runtime.compile(["web"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights that others could use")
+def test_root_keeps_its_lock_and_notes_where_nobody_else_writes(tmp_path):
+    """Notes name files that the next run removes."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for mode, owner in ((0o777, 0), (0o1777, 0), (0o755, 65534)):
+        os.chown(folder, owner, -1)
+        folder.chmod(mode)
+        with pytest.raises(PathRefused, match=r"Refusing to keep the lock .* can change them"), RunLock(str(folder)):
+            pass
+        if not mode & 0o1000:
+            with pytest.raises(PathRefused), RunLock(str(folder / "below")):
+                pass
+    assert not (folder / "run.lock").exists()

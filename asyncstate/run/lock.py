@@ -9,8 +9,8 @@ import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from asyncstate import remains
-from asyncstate.errors import LockHeld
+from asyncstate import filesystem, remains
+from asyncstate.errors import LockHeld, PathRefused
 from asyncstate.run.leftovers import clear_leftovers
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class RunLock:
 
     Two of them exclude each other in one process, too. Who has it keeps notes of what it makes and starts, and has
     cleared what those left who were killed. Entering waits ``wait`` seconds at most and raises LockHeld, which names
-    the holder; OSError if there can be no lock file. ``async with`` waits without holding up the loop.
+    the holder; OSError if there can be no lock file, PathRefused where others could change it. ``async with`` waits
+    without holding up the loop.
     """
 
     def __init__(self, directory: str, *, wait: float = 0.0) -> None:
@@ -113,6 +114,11 @@ class RunLock:
         from filelock import FileLock, Timeout  # noqa: PLC0415 - only runs that change something
 
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        if user := filesystem.who_can_change(self._directory):
+            raise PathRefused(
+                f"Refusing to keep the lock and notes of a run of root in {self._directory}: {user} can change them. "
+                "Name another `cachedir`, or give it and its folders to root (chown root, chmod go-w)."
+            )
         # Each its own lock object: one that is used twice by one process counts its users and lets both in.
         lock = FileLock(self.path, timeout=0, mode=0o600, thread_local=False)
         try:
