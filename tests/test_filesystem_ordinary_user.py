@@ -85,6 +85,7 @@ def ground(tmp_path):
     return tmp_path
 
 
+@pytest.mark.feature("F214")
 def test_paths_mean_what_they_mean_to_the_kernel(ground):
     command = [sys.executable, "-c", textwrap.dedent(DOOR), str(ground)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)

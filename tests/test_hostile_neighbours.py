@@ -354,6 +354,7 @@ def given_away(folder: Path) -> list[Path]:
     return found
 
 
+@pytest.mark.feature("F214")
 @pytest.mark.parametrize("where", ["home", "shared"])
 @pytest.mark.parametrize("state", STATES)
 def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where):
@@ -506,6 +507,7 @@ while True:
 """
 
 
+@pytest.mark.feature("F214")
 @pytest.mark.parametrize(
     "rounds",
     [pytest.param(20, id="some"), pytest.param(1000, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
@@ -548,6 +550,7 @@ def test_no_exchange_of_folders_leads_a_state_of_root_elsewhere(ground, tmp_path
         swapper.stdout.close()
 
 
+@pytest.mark.feature("F214")
 @pytest.mark.parametrize("there", [True, False])
 def test_a_context_that_chcon_may_not_set_is_refused_before_anything_is_written(ground, tmp_path, there):
     path = tmp_path / "home" / "x"

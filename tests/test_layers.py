@@ -179,6 +179,7 @@ def touches_files(node):
     return owner != "filesystem" and function.attr in _OF_PATHS
 
 
+@pytest.mark.feature("F214")
 def test_whatever_takes_a_path_goes_through_the_door(checkout):
     """A path of a tree, a user or a shared folder is opened by `asyncstate.filesystem`, or it can be exchanged."""
     found = {

@@ -113,6 +113,7 @@ def test_the_depth_counts_through_parts_that_are_shared(levels):
             meter.check([part, value])
 
 
+@pytest.mark.feature("F215")
 def test_a_deep_document_is_no_matter_of_the_stack():
     with pytest.raises(RenderError, match="nested deeper"):
         load_yaml("- " * 200_000)

@@ -122,6 +122,7 @@ def test_an_alias_is_the_very_object_of_its_anchor():
     assert data["a"] is data["b"] is data["c"]["k"]
 
 
+@pytest.mark.feature("F215")
 @pytest.mark.parametrize(("levels", "fits"), [(5, True), (40, False)])
 def test_aliases_of_aliases_cost_no_memory_and_have_a_limit(levels, fits):
     lines = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, levels))

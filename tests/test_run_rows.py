@@ -100,6 +100,7 @@ def assert_well_formed(row):
     assert type(json_bytes(row, indent=0)) is bytes
 
 
+@pytest.mark.feature("F216")
 @given(st.dictionaries(st.sampled_from(KEYS), odd_values) | odd_values)
 def test_whatever_a_function_returns_is_one_well_formed_row(returned):
     row = normalise(good(**returned) if isinstance(returned, dict) and returned.keys() <= set(KEYS) else returned, "n")

@@ -93,6 +93,7 @@ def differing(before, after):
     return sorted(path for path in one.keys() | two.keys() if one.get(path) != two.get(path))
 
 
+@pytest.mark.feature("F214")
 @pytest.mark.parametrize("failure", ["refused", pytest.param("broken", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("state", [name for name in STATES if name not in PROGRAMS])
 def test_a_row_keeps_what_was_done_before_its_state_failed(ground, tmp_path, monkeypatch, state, failure):  # noqa: F811
