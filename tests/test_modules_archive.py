@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import tarfile
@@ -132,3 +133,24 @@ def test_tar_and_gzip_programs(plugins, tmp_path, files, package):
     assert (tmp_path / "new.tar").exists()
     with pytest.raises(InvocationError, match="Tar options can not be empty"):
         plugins.call("archive.tar", "", "x")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what its user may not")
+def test_a_program_decompresses_no_file_that_was_exchanged(plugins, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    archive = home / "x.tar.odd"
+    archive.write_bytes(b"no tar")
+    for path in (home, archive):
+        os.chown(path, 65534, -1)
+    seen = []
+
+    def decompress(command, **_):
+        seen.append(command.split()[1])
+        return {"retcode": 1, "stdout": "", "stderr": ""}
+
+    plugins.salt["cmd.run_all"] = decompress
+    with pytest.raises(CommandExecutionError, match="Unable to list contents"):
+        plugins.call("archive.list", str(archive), archive_format="tar", options="odd")
+    assert len(seen) == 1
+    assert not seen[0].startswith(str(home))

@@ -34,11 +34,27 @@ def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[
         try:
             archive = tarfile.open(fileobj=stream, mode="r")  # noqa: SIM115 - closed below
         except tarfile.ReadError:
-            with _decompressed(name, cached, decompress) as path, tarfile.open(path, "r") as plain:
+            with (
+                _private(cached) as private,
+                _decompressed(name, private, decompress) as path,
+                tarfile.open(path, "r") as plain,
+            ):
                 yield plain
             return
         with archive:
             yield archive
+
+
+@contextmanager
+def _private(path: str) -> Iterator[str]:
+    """Give a path for a program to read: that of a copy where others could exchange the file meanwhile."""
+    if not filesystem.who_can_change(path):
+        yield path
+        return
+    with remains.temporary_folder(prefix="asyncstate-tar-") as folder:
+        copy = os.path.join(folder, os.path.basename(path))
+        filesystem.replace_content(copy, None, path, filesystem.Access(mode=0o600))
+        yield copy
 
 
 @contextmanager
