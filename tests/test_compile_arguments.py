@@ -8,6 +8,8 @@ from asyncstate.dunders import CallContext
 from asyncstate.errors import CompileError
 from asyncstate.load.loader import LazyLoader
 
+NOT_TEXT = "put its name in quotes: YAML reads numbers, on, off, yes and no as other values"
+
 
 def plain(name, text=None, number=0, user=None, *, must=None):
     """Take what is named, and nothing else."""
@@ -52,6 +54,8 @@ def state(function, *arguments):
         (state("onw.plain"), ("unknown-function", 2, "did you mean 'own.plain'?")),
         (state("onw.plian"), ("unknown-function", 2, "did you mean 'own.plain'?")),
         (state("own.plain", "text: x", "txet: y"), ("unknown-argument", 4, "did you mean 'text'?")),
+        (state("own.anything", "on: y"), ("unknown-argument", 2, NOT_TEXT)),
+        (state("own.plain", "1: y"), ("unknown-argument", 3, NOT_TEXT)),
         (state("own.plain", "usr: y"), ("unknown-argument", 3, "did you mean 'user'?")),
         (state("own.plain", "onyl_if: y"), ("unknown-argument", 3, "did you mean 'onlyif'?")),
         (state("own.plain", "xyzzy: y"), ("unknown-argument", 3, "")),

@@ -194,6 +194,12 @@ class _Checker:
         for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
             if not key.startswith("__"):
                 self._argument(draft, name, taken, key)
+        for key in [key for key in draft.args if not isinstance(key, str)]:
+            message = (
+                f"{key!r} is not text, so '{name}' cannot take it as an argument (ID '{draft.id}' in SLS '{draft.sls}')"
+            )
+            hint = "put its name in quotes: YAML reads numbers, on, off, yes and no as other values"
+            self._note(UNKNOWN_ARGUMENT, draft, str(key), message, hint, mistake=True)
 
     def shape(self, draft: Draft, name: str, key: str, expected: Expected) -> None:
         """Say that an argument is a list, a mapping or neither, where it must not be."""
