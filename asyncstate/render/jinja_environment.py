@@ -15,7 +15,16 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
-from asyncstate.render.jinja_limits import check_product
+from asyncstate.render.jinja_limits import (
+    FILTER_SIZES,
+    METHOD_SIZES,
+    METHODS,
+    BoundedCodeGenerator,
+    Budget,
+    bounded,
+    joined,
+    lipsum,
+)
 from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
@@ -37,12 +46,22 @@ class TemplateEnvironment(SandboxedEnvironment):
     """The environment of one rendering."""
 
     asyncstate_options: Options
-    intercepted_binops = frozenset({"*", "**", "%"})
+    budget: Budget
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+    code_generator_class = BoundedCodeGenerator
+    concat = staticmethod(joined)
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, _context: Context, operator: str, left: Any, right: Any) -> Any:
         """Calculate, unless a small template makes a large value of it. Raises SecurityError."""
-        check_product(operator, left, right)
-        return super().call_binop(context, operator, left, right)
+        if type(left) is not int or operator != "+":
+            self.budget.check_operator(operator, left, right)
+        return self.binop_table[operator](left, right)
+
+    def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call, unless a method of a text or list makes too large a value. Raises SecurityError."""
+        if type(function) in METHODS and function.__name__ in METHOD_SIZES:
+            args = self.budget.check_call(function, args, kwargs)
+        return super().call(context, function, *args, **kwargs)
 
     def join_path(self, template: str, parent: str) -> str:
         """Make ``./x`` and ``../x`` relative to the template that names them."""
@@ -83,11 +102,15 @@ def base_environment(options: Options) -> TemplateEnvironment:
         **dict(options.syntax),
     )
     environment.asyncstate_options = options
+    environment.budget = Budget()
     environment.filters.update(FILTERS)
     environment.filters.update({name: _at_run_time(function) for name, function in CHANGING.items()})
     environment.filters["tojson"] = SERIALIZER_FILTERS["tojson"]
+    environment.filters.update({name: bounded(name, environment.filters[name]) for name in FILTER_SIZES})
     environment.tests.update(TESTS)
-    environment.globals.update({"odict": OrderedDict, "raise": _raise, "show_full_context": show_full_context})
+    environment.globals.update(
+        {"lipsum": lipsum, "odict": OrderedDict, "raise": _raise, "show_full_context": show_full_context}
+    )
     return environment
 
 
@@ -96,6 +119,7 @@ def environment_for(options: Options, loader: BaseLoader | None, variables: Mapp
     base = base_environment(options)
     environment = base.overlay(loader=loader) if loader is not None else base.overlay()
     environment.globals = {**base.globals, **variables}
+    environment.budget = Budget()
     return environment
 
 

@@ -52,7 +52,7 @@ class Meter:
         self._measure(value, depth)
 
     def _measure(self, value: Any, depth: int) -> _Extent:
-        if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        if not isinstance(value, CONTAINERS):
             check_number(value)
             return _ONE
         known = self._known.get(id(value))
@@ -80,6 +80,23 @@ class Meter:
 
 
 _ONE = _Extent(None, 1, 0)
+
+
+CONTAINERS: Final = (dict, list, tuple, set, frozenset)
+_FEW: Final = 10_000
+
+
+def check_written(value: Any) -> None:
+    """Look at a container that is to be written out. Raises TooMuch. Most are small, and seen to be so at once."""
+    stack, members = [value], 0
+    while stack:
+        container = stack.pop()
+        members += 1 + len(container)
+        if members > _FEW:
+            Meter().check(value)
+            return
+        inner = container.values() if isinstance(container, dict) else container
+        stack += [each for each in inner if isinstance(each, CONTAINERS)]
 
 
 def check_number(value: Any) -> None:

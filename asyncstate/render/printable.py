@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from asyncstate.render.limits import CONTAINERS, check_written
+
 _SCALARS: Final = frozenset({str, int, bool, float, type(None)})
 
 
@@ -31,11 +33,22 @@ def _quoted(value: Any, write: type[str] | Any) -> str:
 
 
 def printable(value: Any) -> Any:
-    """Return what Jinja shall print for ``value``: containers with every dict in them made printable."""
+    """Return what Jinja shall print for ``value``: containers with every dict in them made printable.
+
+    Raises TooMuch for what would be endless.
+    """
+    if value.__class__ in _SCALARS:
+        return value
+    if isinstance(value, CONTAINERS):
+        check_written(value)
+    return _printable(value)
+
+
+def _printable(value: Any) -> Any:
     if value.__class__ in _SCALARS:
         return value
     if isinstance(value, dict):
-        return PrintableDict({key: printable(item) for key, item in value.items()})
+        return PrintableDict({key: _printable(item) for key, item in value.items()})
     if value.__class__ in (list, tuple, set):
-        return value.__class__([printable(item) for item in value])
+        return value.__class__([_printable(item) for item in value])
     return value
