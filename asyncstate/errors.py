@@ -21,7 +21,13 @@ A state that fails is data (a row whose ``result`` is False), never an exception
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from threading import current_thread, main_thread
 from typing import NamedTuple
+
+
+def meant_for_program(error: BaseException) -> bool:
+    """Tell whether somebody at the terminal raised it, and no plugin: Ctrl-C reaches the main thread alone."""
+    return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 
 class Issue(NamedTuple):

@@ -27,7 +27,14 @@ class Odd(dict):
         raise RuntimeError("not so")
 
 
+class Endless(list):
+    def __iter__(self):
+        while True:
+            yield "path:/x"
+
+
 DECLARED = {
+    "endless": lambda low: {"writes": Endless(["path:/x"])},
     "leaves": leaves,
     "waits": waits,
     "strange": lambda low: Odd(),
@@ -136,6 +143,7 @@ def test_a_group_looks_at_what_its_members_touch():
         ("leaves", "3"),
         ("waits", "it is an async function, and must be a plain one"),
         ("strange", "not so"),
+        ("endless", "it names more than 100,000 resources"),
         ("none", None),
     ],
 )

@@ -194,3 +194,10 @@ def test_every_key_arrives_exactly_once(given_names, has_kwargs):
     args, kwargs = bound(f, **low)
     received = f(*args, **kwargs)
     assert {key: value for key, value in received.items() if key != "name" and value is not None} == low
+
+
+@pytest.mark.parametrize("key", [1, None, b"\xff", ("a", 1), 1.5])
+def test_what_is_no_string_names_no_argument(key):
+    for function in (lambda name, **kwargs: None, lambda name: None):
+        with pytest.raises(ArgumentError, match=f"must be a string, not {type(key).__name__}"):
+            bind(LoadedFunction("x.f", function, LoadedModule("x", "x.py", None)), {**LOW, "name": "x", key: 5})

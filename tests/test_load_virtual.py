@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from odd_values import ERRORS, odd, odd_names
 
 from asyncstate.load.folders import PluginFile, PluginFolder
 from asyncstate.load.virtual import Verdict, claims_of, evaluate
@@ -131,3 +133,30 @@ def test_an_edited_file_is_read_again(tmp_path):
 
 def test_a_file_that_is_gone_claims_nothing(tmp_path):
     assert not claims_of(plugin(tmp_path / "gone.py")).renames
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_whatever_virtual_raises_is_a_refusal(name):
+    def virtual():
+        error = ERRORS[name]()
+        raise error
+
+    with ThreadPoolExecutor(1) as pool:  # in the main thread a KeyboardInterrupt is the user's
+        verdict = pool.submit(asked, __virtual__=virtual).result()
+    assert not verdict.accepted
+    assert "Exception raised when processing __virtual__ function" in verdict.reason
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+@pytest.mark.parametrize("name", odd_names)
+def test_whatever_virtual_returns_is_a_verdict(name):
+    for answer in (odd(name), (odd(name), odd(name))):
+        verdict = asked(__virtual__=lambda answer=answer: answer)
+        assert type(verdict.accepted) is bool
+        assert type(verdict.name) is str
+        assert verdict.reason is None or type(verdict.reason) is str
+
+
+def test_ctrl_c_while_a_plugin_is_asked_ends_the_program():
+    with pytest.raises(KeyboardInterrupt):
+        asked(__virtual__=raising(KeyboardInterrupt()))

@@ -9,11 +9,12 @@ do. Edges go forward in serial order, so they never make a cycle.
 from __future__ import annotations
 
 import re
-from threading import current_thread, main_thread
+from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.errors import meant_for_program
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.plan import Node, NodeKind
 
@@ -34,6 +35,8 @@ _HOLDS_FORMULA = frozenset({"pkg", "service"})
 _COMMANDS = frozenset({"cmd", "module"})
 _CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
 _ABSOLUTE_PATH = re.compile(r"""(?<![^\s'"`;|&<>()=,])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
+_MOST_NAMES = 100_000
+"""How many resources a state may read, write or make: a list of a module's own class may be endless."""
 _NOT_FILES = ("/dev/", "/proc/", "/sys/")
 
 
@@ -137,8 +140,8 @@ class Footprints:
                 return Footprint.of(declared)
             _refuse_awaitables(declared)
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
-                raise  # somebody meant the program
+            if meant_for_program(error):
+                raise
             said = f"mod_footprint of {chunk.function} failed: {_words(error)}"
             self._findings.warn_at(said, chunk.file, chunk.line)
         return Footprint(unknown=True)
@@ -237,4 +240,9 @@ def _words(error: BaseException) -> str:
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    return tuple(str(name) for name in value) if isinstance(value, (list, tuple, set, frozenset)) else ()
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return ()
+    names = tuple(str(name) for name in islice(value, _MOST_NAMES + 1))
+    if len(names) > _MOST_NAMES:
+        raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
+    return names

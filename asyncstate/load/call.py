@@ -11,6 +11,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ArgumentError
+from asyncstate.model.encode import plain
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
 from asyncstate.nearest import nearest
 
@@ -45,6 +46,16 @@ class UnknownKeywords(ArgumentError):
         super().__init__(text)
         self.unknown = tuple(unknown)
         self.hint = _nearest(unknown, known)
+
+
+class UnnamedArguments(ArgumentError):
+    """Keys of a declaration that cannot be names of arguments, for they are no texts: ``unnamed``."""
+
+    def __init__(self, function: str, unnamed: Sequence[Any]) -> None:
+        shown = ", ".join(f"{type(key).__name__} {str(plain(key))[:100]!r}" for key in unnamed)
+        super().__init__(f"The name of an argument of {function} must be a string, not {shown}")
+        self.unnamed = tuple(unnamed)
+        self.hint = ""
 
 
 class Signature:
@@ -119,8 +130,8 @@ def bind(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out what it does not take.
 
-    Raises MissingParameters or UnknownKeywords (both ArgumentError) in Salt's words. Values are passed on as they are:
-    ``low`` is the function's own copy.
+    Raises MissingParameters or UnknownKeywords in Salt's words, or UnnamedArguments (all ArgumentError). Values are
+    passed on as they are: ``low`` is the function's own copy.
     """
     signature = function.signature
     required = signature.required
@@ -132,15 +143,20 @@ def bind(
     has_kwargs = signature.has_kwargs
     kwargs: dict[str, Any] = {}
     rest: list[str] = []
+    unnamed: list[Any] = []
     for key, value in low.items():
         if key in by_keyword:
             kwargs[key] = value
         elif key in required or key in INTERNAL_KEYWORDS:
             continue
+        elif not isinstance(key, str):
+            unnamed.append(key)
         elif has_kwargs:
             kwargs[key] = value
         else:
             rest.append(key)
+    if unnamed:
+        raise UnnamedArguments(function.name, unnamed)
     if signature.required_keywords or signature.positional_defaults:
         _bind_unusual(function, low, args, kwargs, rest)
     if rest and not lenient:

@@ -22,7 +22,7 @@ from importlib.machinery import (
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.dunders import INJECTED
-from asyncstate.errors import LoaderError
+from asyncstate.errors import LoaderError, meant_for_program
 from asyncstate.load.plugin_log import PluginLogger
 from asyncstate.load.reasons import told
 from asyncstate.load.salt_import import EXTERNAL, PLUGIN_BUILTINS, serve_package
@@ -54,7 +54,9 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
                 serve_package(str(plugin.folder.package).rpartition(".")[0] or str(plugin.folder.package))
             return _import_packaged(plugin.import_name)
         return import_external(plugin, kind)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if meant_for_program(error):
+            raise
         raise ImportRefused(told(error, plugin.source)) from error
 
 

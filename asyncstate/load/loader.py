@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 from asyncstate.dunders import current
-from asyncstate.errors import FunctionNotFound, LoaderError
+from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
 from asyncstate.load.imports import import_plugin, plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
@@ -349,7 +349,9 @@ class LazyLoader:
             init(current.get().opts)
         except TypeError:
             log.warning("%s: __init__ cannot be called with the options", plugin.source, exc_info=True)
-        except (Exception, SystemExit):
+        except BaseException as error:
+            if meant_for_program(error):
+                raise
             log.warning("%s: __init__ failed", plugin.source, exc_info=True)
             return False
         return True

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.load.salt_import import EXTERNAL
+from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def told(error: BaseException, source: str) -> str:
     the nearest one that is there.
     """
     if isinstance(error, SystemExit):
-        return f"the module called sys.exit({error.code!r})"
-    text = str(error) or type(error).__name__
+        return f"the module called sys.exit({plain(error.code)!r})"
+    text = str(plain(error)) or type(error).__name__
     place = _innermost(error, source)
     if place is None:
         return text

@@ -16,7 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.errors import meant_for_program
 from asyncstate.load.reasons import told
+from asyncstate.model.encode import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,10 +147,15 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
         answer = virtual()
         if isinstance(answer, tuple):
             answer, detail = answer
-            reason = None if detail is None else str(detail)
-    except (Exception, SystemExit) as error:
+            reason = None if detail is None else str(plain(detail))
+        if answer is not None and answer is not True:
+            answer = str(plain(answer)) if answer else False
+    except BaseException as error:
+        if meant_for_program(error):
+            raise
         address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{name}"
-        what = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error, plugin.source)
+        code = f"sys.exit({plain(error.code)!r})" if isinstance(error, SystemExit) else ""
+        what = code or told(error, plugin.source)
         reason = (
             f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"
         )
@@ -161,6 +168,6 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
         return Verdict(accepted=False, name=str(declared or name), reason=reason)
     if answer is True:
         return Verdict(accepted=True, name=str(declared or name), aliases=aliases)
-    if declared is not None and str(declared) != str(answer):
+    if declared is not None and str(declared) != answer:
         log.warning("%s: __virtualname__ is %r but __virtual__() returned %r", plugin.source, str(declared), answer)
     return Verdict(accepted=True, name=str(declared or answer), aliases=aliases)

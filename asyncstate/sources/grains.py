@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.errors import ConfigError, PathRefused
+from asyncstate.errors import ConfigError, PathRefused, meant_for_program
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
 
@@ -149,13 +149,15 @@ def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, An
     try:
         wants_grains = "grains" in inspect.signature(function).parameters
         found = function(grains=grains) if wants_grains else function()
-    except Exception:  # a fact that cannot be found out must not stop the run; Salt logs it too
+        if isinstance(found, dict):
+            return dict(found)
+    except BaseException as error:  # a fact that cannot be found out must not stop the run; Salt logs it too
+        if meant_for_program(error):
+            raise
         log.exception("Custom grain function %s failed and is left out", name)
         return {}
-    if not isinstance(found, dict):
-        log.debug("Custom grain function %s gave %s, not a mapping", name, type(found).__name__)
-        return {}
-    return found
+    log.debug("Custom grain function %s gave %s, not a mapping", name, type(found).__name__)
+    return {}
 
 
 def static_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
