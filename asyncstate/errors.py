@@ -162,12 +162,11 @@ class RunCancelled(AsyncStateError):
 
 
 class LockHeld(AsyncStateError):
-    """Another mutating run holds the lock of this root."""
+    """Another mutating run holds the lock of this root. ``pid`` is 0 and ``since`` empty if it could leave no word."""
 
     def __init__(self, path: str, pid: int, since: str) -> None:
-        super().__init__(
-            f"another run holds {path}: process {pid}, since {since}. Wait for it with --wait SECONDS (or wait=)."
-        )
+        who = f": process {pid}, since {since}" if pid else ""
+        super().__init__(f"another run holds {path}{who}. Wait for it with --wait SECONDS (or wait=).")
         self.pid = pid
         self.since = since
 

@@ -40,10 +40,16 @@ class Notes:
         self._path = os.path.join(folder, os.urandom(8).hex() + _SUFFIX)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = os.open(f"{self._path}.new", flags, 0o600)
-        # Only under its final name is it looked at, and by then it is locked.
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        self.write("R", title)
-        os.rename(f"{self._path}.new", self._path)
+        try:
+            # Only under its final name is it looked at, and by then it is locked.
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            self.write("R", title)
+            os.rename(f"{self._path}.new", self._path)
+        except OSError:
+            os.close(self._file)
+            with suppress(OSError):
+                os.unlink(f"{self._path}.new")
+            raise
 
     def write(self, kind: str, text: str) -> None:
         """Add a note. A full disk keeps nobody from working."""

@@ -69,6 +69,7 @@ class StateRuntime:
     ) -> None:
         self.secrets = Secrets() if secrets is None else secrets
         """Values a decrypting renderer produced; whatever shows a run hides them."""
+        self._runs: set[Run] = set()
         self.settings = settings or Settings()
         self.settings.validate()
         opts = self.settings.opts()
@@ -102,8 +103,13 @@ class StateRuntime:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """Let go of the event loop."""
-        self.host.detach()
+        """Cancel what runs are still on, wait for their end, and let go of the event loop."""
+        try:
+            for run in tuple(self._runs):
+                run.cancel("its runtime was closed")
+                await run.wait()
+        finally:
+            self.host.detach()
 
     @contextmanager
     def open_sync(self) -> Iterator[Self]:
@@ -382,7 +388,9 @@ class StateRuntime:
         feed = _Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
-        return Run(Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host, run_lock)
+        return Run(
+            Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host, run_lock, self._runs
+        )
 
     async def apply(
         self,
@@ -493,20 +501,26 @@ class Run:
     """
 
     def __init__(
-        self, engine: Engine, feed: _Feed | None, host: PluginHost, lock: AbstractAsyncContextManager[object]
+        self,
+        engine: Engine,
+        feed: _Feed | None,
+        host: PluginHost,
+        lock: AbstractAsyncContextManager[object],
+        running: set[Run],
     ) -> None:
         self._engine = engine
         self._host = host
         self._feed = feed
         self._lock = lock
+        self._all_running = running
+        self._end: Any = None
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
-        self._over = False
 
     @property
     def report(self) -> RunReport:
         """The end of the run, also of one that was cancelled. RuntimeError before it is over."""
-        if self._report is None and self._over:
+        if self._report is None and self._end is not None and self._end.is_set():
             raise RuntimeError("the run was cancelled before it could start anything: it has no report")
         if self._report is None:
             raise RuntimeError("the run is not over: leave its `async with` block, or iterate to the end")
@@ -543,10 +557,21 @@ class Run:
         if self._group is not None:
             raise RuntimeError("a run is started once: ask the runtime for another one")
         await self._lock.__aenter__()
+        self._end = anyio.Event()
+        self._all_running.add(self)
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._drive)
         return self
+
+    async def wait(self) -> None:
+        """Wait for the end of a run that was entered elsewhere."""
+        if self._end is not None:
+            await self._end.wait()
+
+    def _has_ended(self) -> None:
+        self._all_running.discard(self)
+        self._end.set()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -563,8 +588,8 @@ class Run:
                 raise group.exceptions[0] from None
             raise
         finally:
-            self._over = True
             await self._lock.__aexit__(None, None, None)
+            self._has_ended()
 
     async def _drive(self) -> None:
         import anyio  # noqa: PLC0415 - programs that only compile never run
@@ -581,5 +606,6 @@ class Run:
                 with anyio.CancelScope(shield=True):
                     await self._host.workers.run(reaper.wait)
             await self._lock.__aexit__(None, None, None)
+            self._has_ended()
             if self._feed is not None:
                 self._feed.close()

@@ -132,6 +132,15 @@ def test_usage_errors_exit_1_and_say_what_to_do(words, message, capsys):
     assert "Traceback" not in captured.err
 
 
+def test_a_relative_folder_of_a_directory_that_is_gone(capsys, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["apply", "--file-root", "tree"]) == 1
+    assert "tree: the working directory is gone. Change to one that exists" in capsys.readouterr().err
+
+
 def test_show_without_a_sub_command_gives_its_help(capsys):
     assert main(["show"]) == 1
     assert "lowstate" in capsys.readouterr().err

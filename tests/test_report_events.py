@@ -164,6 +164,14 @@ def test_waiting_for_slots_is_named():
     )
 
 
+def test_a_state_that_had_a_slot_of_its_own_asks_for_no_more():
+    script = Script(concurrency=8)
+    script.ready("a", 0.0).start("a", 0.4).finish("a", 1.0)
+    profile = Profile()
+    script.end(1.0).play(profile)
+    assert "--concurrency" not in list(profile_lines(profile))[-1]
+
+
 def test_a_listener_follows_the_last_state():
     profile = Profile()
     script = Script().start("a", 0.0).finish("a", 1.0).start("l", 1.5).finish("l", 2.0, why="listen").end(2.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import threading
@@ -193,3 +194,34 @@ def test_root_keeps_its_lock_and_notes_where_nobody_else_writes(tmp_path):
             with pytest.raises(PathRefused), RunLock(str(folder / "below")):
                 pass
     assert not (folder / "run.lock").exists()
+
+
+def test_on_a_full_disk_the_lock_is_held_without_a_name(tmp_path, monkeypatch):
+    """What frees the disk may be what the run is to do."""
+    (tmp_path / "run.holder").write_text(json.dumps({"pid": 5, "since": "a run that was killed"}))
+    written = []
+
+    def full(value, file):
+        written.append(value)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(json, "dump", full)
+    with RunLock(str(tmp_path)) as lock:
+        assert written
+        assert lock.holder() is None
+        assert sorted(os.listdir(tmp_path)) == ["remains", "run.lock"]
+        with pytest.raises(LockHeld, match=r"run\.lock\. Wait"):
+            RunLock(str(tmp_path)).__enter__()
+
+
+def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_names):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "rename", full)
+    with pytest.raises(OSError, match="No space"):
+        RunLock(str(tmp_path)).__enter__()
+    monkeypatch.undo()
+    assert os.listdir(tmp_path / "remains") == []
+    with RunLock(str(tmp_path)):
+        pass

@@ -121,6 +121,24 @@ async def test_a_run_that_an_observer_cancels_at_its_first_event_says_so(tree):
             _ = run.report
 
 
+async def test_leaving_the_runtime_ends_a_run_of_another_task(tree):
+    sls = "a:\n  cmd.run:\n  - name: sleep 300\nb:\n  test.nop:\n  - require: [cmd: a]\n"
+    started = asyncio.Event()
+
+    def notice(event):
+        if isinstance(event, ChunkStarted):
+            started.set()
+
+    async with asyncio.timeout(40):
+        async with StateRuntime(tree({"web.sls": sls})) as rt:
+            other = asyncio.create_task(rt.apply(["web"], observers=[notice]))
+            await started.wait()
+        report = await other
+    assert report.exit_code == 125
+    assert report.cancelled == "its runtime was closed"
+    assert len(report.not_started) == 1
+
+
 async def test_stop_and_cancel_come_through(tree):
     sls = "a:\n  cmd.run:\n  - name: sleep 30\nb:\n  test.nop:\n  - require: [cmd: a]\n"
     async with StateRuntime(tree({"web.sls": sls})) as rt, rt.run(await rt.compile(["web"])) as run:

@@ -53,7 +53,10 @@ class RootType(click.ParamType[tuple[str, str]]):
             return value
         match = _ENVIRONMENT.fullmatch(value)
         saltenv, path = (match[1], match[2]) if match else ("base", value)
-        path = os.path.abspath(os.path.expanduser(path))
+        try:
+            path = os.path.abspath(os.path.expanduser(path))
+        except FileNotFoundError:
+            self.fail(f"{path}: the working directory is gone. Change to one that exists", param, ctx)
         if not os.path.isdir(path):
             self.fail(f"{path} is not a directory", param, ctx)
         return saltenv, path

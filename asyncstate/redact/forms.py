@@ -12,8 +12,6 @@ from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
-from yaml.emitter import Emitter
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -32,6 +30,8 @@ _UNESCAPED: Final = re.compile(r"[ !#-%(-;=?-\[\]-~]+")
 
 def _for_yaml(text: str) -> str:
     """Return a text as YAML writes it between double quotes, in one line."""
+    from yaml.emitter import Emitter  # noqa: PLC0415 - commands that know no secret need no YAML
+
     stream = io.StringIO()
     Emitter(stream, width=sys.maxsize).write_double_quoted(text)
     return stream.getvalue()[1:-1]

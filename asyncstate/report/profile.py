@@ -155,7 +155,7 @@ def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:
     slots = f"{count(profile.concurrency, 'slot')}, {min(used, 100.0):.0f} % used"
     if on_path >= 0.8 * wall:
         return f"{slots}. The critical path sets the time: more concurrency will not help, shortening it will."
-    if waits >= 0.2 * wall:
+    if waits >= 0.2 * wall and len(profile.finished) > profile.concurrency:
         return (
             f"{slots}. States on the critical path waited {short_time(waits)} for a slot: try a larger --concurrency."
         )

@@ -106,7 +106,7 @@ class RunLock:
                 await run_sync(self.__exit__)
 
     def _held(self) -> LockHeld:
-        held = self.holder() or Holder(0, "an unknown time")
+        held = self.holder() or Holder(0, "")
         return LockHeld(self.path, held.pid, held.since)
 
     def _take(self) -> bool:
@@ -139,9 +139,15 @@ class RunLock:
         return True
 
     def _say_so(self, since: str) -> None:
+        """Leave word of who has the lock. On a full disk nobody is named: it is held all the same."""
         new = f"{self._holder_path}.{os.urandom(8).hex()}"
         remains.note_temporary(new)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"pid": os.getpid(), "since": since}, file)
-        os.replace(new, self._holder_path)
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump({"pid": os.getpid(), "since": since}, file)
+            os.replace(new, self._holder_path)
+        except OSError:
+            for path in (new, self._holder_path):
+                with suppress(OSError):
+                    os.unlink(path)
