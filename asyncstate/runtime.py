@@ -601,7 +601,7 @@ class Run:
             await self._engine.run()
             await sync_written(self._host)
         finally:
-            self._report, self._over = self._engine.report, True
+            self._report = self._engine.report
             if reaper.busy:
                 with anyio.CancelScope(shield=True):
                     await self._host.workers.run(reaper.wait)
