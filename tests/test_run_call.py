@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 from test_run_engine import comments, results, run
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.dunders import current
 from asyncstate.errors import RenderError
 from asyncstate.load.threads import WorkerThreads
@@ -288,3 +289,38 @@ def test_a_pillar_that_no_longer_renders_fails_the_state_that_asked_for_it():
     assert results(report) == {"a": False, "b": True}
     assert report.rows[plan.chunks[0].tag]["changes"] == {"x": 1}
     assert "pillar/top.sls does not render" in comments(report)["a"]
+
+
+ENDINGS = ("refused", "raises", "says so", "well")
+HALF_WAY = """
+from asyncstate import filesystem
+from asyncstate.errors import PathRefused
+
+def done(name, how, base):
+    for part in ("made", "gone"):
+        filesystem.mkdir(f"{base}/{name}-{part}")
+    filesystem.rmdir(f"{base}/{name}-gone")
+    filesystem.replace_content(f"{base}/old", b"new")
+    if how == "refused":
+        raise PathRefused("Refusing to go on")
+    if how == "raises":
+        raise RuntimeError("oh")
+    return {"name": name, "result": how == "well", "changes": {}, "comment": ""}
+"""
+
+
+async def test_a_failed_row_without_changes_names_what_its_call_did(tmp_path):
+    (tmp_path / "srv" / "_states").mkdir(parents=True)
+    (tmp_path / "srv" / "_states" / "half.py").write_text(HALF_WAY)
+    (tmp_path / "srv" / "a.sls").write_text(
+        "".join(f"{how}: {{half.done: [{{how: {how}}}, {{base: {tmp_path}}}]}}\n" for how in ENDINGS)
+    )
+    (tmp_path / "old").write_text("old")
+    settings = Settings(file_roots={"base": [str(tmp_path / "srv")]}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        report = await runtime.apply(["a"])
+    changes = {row["name"]: row["changes"] for row in report.rows.values()}
+    assert changes == {
+        how: {"created": [f"{tmp_path}/{how}-made"], "changed": [f"{tmp_path}/old"]} if how != "well" else {}
+        for how in ENDINGS
+    }

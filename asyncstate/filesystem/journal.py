@@ -48,11 +48,12 @@ def changes_so_far() -> dict[str, list[str]]:
     call = current.get(None)
     if call is None or not call.done:
         return {}
+    deeds = list(call.done.items())  # a call that was cut off may still be at work
     cache = os.path.join(str(call.base_opts.get("cachedir") or "\0"), "")
     found: dict[str, list[str]] = {
         deed: [
             path
-            for path, done in call.done.items()
+            for path, done in deeds
             if done == deed and not path.startswith(cache) and (done == "removed" or _stands(path))
         ]
         for deed in _DEEDS
@@ -63,5 +64,5 @@ def changes_so_far() -> dict[str, list[str]]:
 def _stands(path: str) -> bool:
     try:
         return query.lexists(path)
-    except PathRefused:
+    except (PathRefused, OSError):
         return True
