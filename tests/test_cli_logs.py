@@ -1,6 +1,8 @@
 import io
 import json
 import logging
+import subprocess
+import sys
 
 import pytest
 from fake_host import FakeHost
@@ -103,3 +105,21 @@ def test_what_cannot_be_written_is_said_without_its_text(log, as_json, capsys):
     log.handlers[0]._stream.close()
     log.warning("hunter2 after the end")
     assert capsys.readouterr().err == ""
+
+
+def test_what_a_plugin_warns_of_is_a_record_without_secrets(tmp_path):
+    modules = tmp_path / "salt" / "_modules"
+    modules.mkdir(parents=True)
+    (modules / "odd.py").write_text(
+        "import warnings\n"
+        "from asyncstate.dunders import hide\n"
+        "def say(text):\n"
+        "    hide(text)\n"
+        "    warnings.warn('it is ' + text + chr(27))\n"
+    )
+    words = ["call", "odd.say", "hunter2-and-more", "--file-root", str(tmp_path / "salt")]
+    done = subprocess.run(
+        [sys.executable, "-m", "asyncstate", *words], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert f"UserWarning: it is {MASK}\\x1b" in done.stderr
+    assert "hunter2" not in done.stderr

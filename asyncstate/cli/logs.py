@@ -159,6 +159,7 @@ def start_logging(console: Console, configured: str = "") -> None:
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(level)
+    logging.captureWarnings(capture=True)  # what plugins and their libraries warn of is a record like any other
 
 
 def _open_log(path: str) -> TextIO:
