@@ -60,6 +60,18 @@ def mod_aggregate_split(low, chunks, ret):
 def mod_footprint(low):
     return act("mod_footprint", {"reads": [], "writes": ["path:/nowhere"]})
 """
+EXECUTION = """
+from odd_hooks import act
+
+def value(*args, **kwargs):
+    return act("value", True)
+"""
+GRAINS = """
+from odd_hooks import act
+
+def some():
+    return act("grains", {"odd": 1})
+"""
 ASYNC_MODULE = (
     MODULE.replace("\ndef ", "\nasync def ")
     .replace("async def row", "def row")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import warnings
 from collections import Counter
@@ -13,7 +14,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from odd_hooks import ASYNC_MODULE, MODULE, ODDITIES, ask
+from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
@@ -54,6 +55,39 @@ after:
   test.nop:
     - order: last
 """
+VALUES = """
+if:
+  test.succeed_with_changes:
+    - onlyif: [{fun: odd.value}]
+    - fire_event: odd/event
+not:
+  test.nop:
+    - unless: [{fun: odd.value, get_return: "a:b"}]
+    - retry: {attempts: 2, interval: 0}
+slot:
+  test.configurable_test_state:
+    - changes: False
+    - result: True
+    - comment: "__slot__:salt:odd.value(a).b ~ text"
+    - fire_event: True
+name:
+  test.succeed_with_changes:
+    - name: "__slot__:salt:odd.value()"
+    - listen: [{test: if}]
+check:
+  test.nop:
+    - onlyif: [{fun: odd.value, args: ["__slot__:salt:odd.value()"]}]
+    - check_cmd: ["true"]
+    - reload_modules: True
+fresh:
+  test.succeed_with_changes:
+    - reload_grains: True
+    - reload_pillar: True
+    - reload_modules: True
+after:
+  test.nop:
+    - order: last
+"""
 ROW_KEYS = {"name", "result", "changes", "comment", "__id__", "__sls__", "__run_num__", "start_time", "duration"}
 
 
@@ -63,6 +97,10 @@ def tree(tmp_path_factory):
     (base / "salt" / "_states").mkdir(parents=True)
     (base / "salt" / "_states" / "odd.py").write_text(MODULE)
     (base / "salt" / "_states" / "aodd.py").write_text(ASYNC_MODULE)
+    for kind, text in (("_modules", EXECUTION), ("_grains", GRAINS)):
+        (base / "salt" / kind).mkdir()
+        (base / "salt" / kind / "odd.py").write_text(text)
+    (base / "salt" / "values.sls").write_text(VALUES)
     for module in ("odd", "aodd"):
         for key in ("", "comment", "changes", "result", "name", "warnings", "sub_state_run", "extra", "skip_watch"):
             text = TREE.replace("MODULE", module).replace("KEY", key)
@@ -173,6 +211,21 @@ async def test_every_key_of_a_row_may_be_anything(tree, key, module, capfdbinary
             except BaseException as error:
                 error.add_note(f"{key} of {module}: {deed}")
                 raise
+
+
+@pytest.mark.filterwarnings("ignore:coroutine 'forgotten'")
+@pytest.mark.parametrize("hook", ["value", "grains"])
+async def test_conditions_slots_and_grains_may_give_anything(tree, hook):
+    ask("nothing", None)
+    async with runtime_of(tree) as runtime:
+        for deed in ODDITIES:
+            ask(hook, deed)
+            try:
+                assert_total(await apply(runtime, "values"), tree)
+            except BaseException as error:
+                error.add_note(f"{hook}: {deed}")
+                raise
+    gc.collect()  # what was never awaited says so now
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

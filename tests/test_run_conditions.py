@@ -1,5 +1,6 @@
 import pytest
 from fake_host import FakeHost
+from odd_values import RaisingTruth
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.dunders import current
@@ -185,3 +186,11 @@ def test_what_is_wrong_with_a_condition(salt, args, said):
     with pytest.raises(WrongCondition) as caught:
         check_conditions(low(**args), salt[0])
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("kind", ["onlyif", "unless"])
+def test_a_value_without_truth_is_told_in_words(salt, kind):
+    functions, _ = salt
+    functions["t.odd"] = RaisingTruth
+    with pytest.raises(WrongCondition, match=f"{kind}: what t.odd returned is neither true nor false: Boom: bool"):
+        check_conditions(low(**{kind: [{"fun": "t.odd"}]}), functions)

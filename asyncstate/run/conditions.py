@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
+from asyncstate.model.encode import plain
 from asyncstate.run.slots import fill_slots, traverse
 
 if TYPE_CHECKING:
@@ -149,6 +150,14 @@ def _call(kind: str, entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple
     return value, context.retcode
 
 
+def _truth(kind: str, entry: Mapping[str, Any], value: Any) -> bool:
+    try:
+        return bool(value)
+    except BaseException as error:  # noqa: BLE001 - a plugin's object
+        said = f"{kind}: what {entry['fun']} returned is neither true nor false: {type(error).__name__}: {plain(error)}"
+        raise WrongCondition(said) from None
+
+
 def _function(kind: str, name: Any, salt: Mapping[str, Any]) -> Callable[..., Any]:
     if not isinstance(name, str):
         raise WrongCondition(f"{kind}: fun must be the name of a function, not {name!r}")
@@ -193,7 +202,7 @@ def _onlyif(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]
             return Answer(f"no `fun` argument in onlyif: {entry}", skip=False)
         else:
             value, code = _call("onlyif", entry, salt)
-            true = bool(value) if not code else False
+            true = not code and _truth("onlyif", entry, value)
         if not true:
             return Answer("onlyif condition is false", skip=True, warning=warning)
     if not entries:
@@ -216,7 +225,7 @@ def _unless(entries: list[Any], salt: Mapping[str, Any], options: dict[str, Any]
             return Answer(f"no `fun` argument in unless: {entry}", skip=False)
         else:
             value, code = _call("unless", entry, salt)
-            true = bool(value) if not code else False
+            true = not code and _truth("unless", entry, value)
         if not true:
             return Answer("unless condition is false", skip=False)
         answer = Answer("unless condition is true", skip=True, warning=warning)
