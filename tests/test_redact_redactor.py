@@ -9,6 +9,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from jinja2.utils import htmlsafe_json_dumps
 
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
 from asyncstate.redact.redactor import MASK, Redactor, distinct
@@ -54,6 +55,7 @@ def test_what_holds_no_secret_and_no_url_is_shown_as_it_is(text):
         repr([json.dumps('it\'s "hün/ter" & 2\\')]),
         json.dumps(repr(['it\'s "hün/ter" & 2\\'])),
         str(KeyError(repr(ValueError('it\'s "hün/ter" & 2\\')))),
+        str(htmlsafe_json_dumps('it\'s "hün/ter" & 2\\')),
         repr(yaml_dquote('it\'s "hün/ter" & 2\\')),
         shlex.quote('it\'s "hün/ter" & 2\\'),
         quote('it\'s "hün/ter" & 2\\'),

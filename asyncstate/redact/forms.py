@@ -37,6 +37,9 @@ def _for_yaml(text: str) -> str:
     return stream.getvalue()[1:-1]
 
 
+_FOR_HTML: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&'"})
+"""How the filter ``tojson`` of Jinja writes what HTML would read as its own."""
+
 _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: repr(text)[1:-1],
     lambda text: repr('"' + text)[2:-1],  # as it is where a longer text has quotes of both kinds
@@ -44,6 +47,7 @@ _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: json.dumps(text)[1:-1],
     lambda text: text.replace("'", "''"),
     _for_yaml,
+    lambda text: json.dumps(text)[1:-1].translate(_FOR_HTML),
 )
 """How notations write a text between quotes: Python, JSON and YAML. A message within a message is escaped once more,
 by Python or JSON."""
