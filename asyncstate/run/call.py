@@ -117,11 +117,12 @@ class Caller:
         """
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         name, fun = low["name"], low["fun"]
-        before = current.get(None)
+        before, ended = current.get(None), True
         try:
             returned = await self._prepared(work, chunk, low, early=early)
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
             self.raised(error, chunk)
+            ended = False
             returned = self._misfit_row(chunk, low, error) or exception_row(name, error)
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -130,7 +131,7 @@ class Caller:
         if started is not None:
             await self.host.workers.run(release, started)
         row = normalise(returned, name)
-        if current.get(None) is not before:
+        if current.get(None) is not before and not (ended and self._speaks_for_itself(f"{chunk.state}.{fun}")):
             keep_deeds(row)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
@@ -210,6 +211,11 @@ class Caller:
         except asyncio.CancelledError:
             if self._supervisor.cut:
                 raise
+
+    def _speaks_for_itself(self, name: str) -> bool:
+        """Whether a state that returned says itself what it changed: the row of a module of the tree is as in Salt."""
+        function = self._functions.get(name)
+        return isinstance(function, LoadedFunction) and not function.module.bundled
 
     def _misfit_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
         """Say which arguments a bundled state tripped over, or what went wrong outside.
