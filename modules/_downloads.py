@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import os
 import ssl
 import urllib.error
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 20.0
 """Seconds without an answer after which a server is given up, unless the option ``http_connect_timeout`` differs."""
 _CHUNK = 1 << 18
+_BODY_LIMIT = filesystem.READ_LIMIT
 _HARMLESS = ("accept", "user-agent")
 
 
@@ -100,7 +102,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> bytes:
     """Return what is at ``url``. CommandExecutionError, in Salt's words, if it cannot be had."""
     with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
-        return b"".join(_chunks(response))
+        return body(response)
 
 
 def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> None:
@@ -110,6 +112,21 @@ def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = C
             for chunk in _chunks(response):
                 new.write(chunk)
         new.commit(sync=False)
+
+
+def body(response: Any) -> bytes:
+    """Return what a server answers, `filesystem.READ_LIMIT` bytes at most: it may go on for ever. OSError otherwise."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for chunk in _chunks(response):
+            size += len(chunk)
+            if size > _BODY_LIMIT:
+                raise OSError(f"The answer is longer than the {_BODY_LIMIT} bytes that are read at once")
+            parts.append(chunk)
+    except http.client.HTTPException as error:
+        raise OSError(f"The answer was cut off: {error}") from error
+    return b"".join(parts)
 
 
 def _chunks(response: Any) -> Iterator[bytes]:

@@ -18,6 +18,9 @@ from . import _downloads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_ERROR_PAGE = 1 << 20
+"""How much is read of a page that says what went wrong."""
+
 
 def query(
     url: str,
@@ -73,17 +76,17 @@ def query(
             cert=cert,
             timeout=timeout,
         ) as response:
-            code, answered, raw = response.status, response.headers, response.read()
+            code, answered, raw = response.status, response.headers, _downloads.body(response)
     except urllib.error.HTTPError as error:
         with error:
-            code, answered, raw = error.code, error.headers, error.read()
+            code, answered, raw = error.code, error.headers, error.read(_ERROR_PAGE)
         result = {"error": f"HTTP {error.code}: {error.reason}", "status": code}
     except OSError as error:
         reason = getattr(error, "reason", error)
         if raise_error and kwargs.get("backend") == "requests":
             raise CommandExecutionError(f"Error reading {_downloads.redacted(url)}: {reason}") from error
         return {**({"status": 0} if status else {}), "error": str(reason)}
-    result["body"] = raw.decode(answered.get_content_charset() or "utf-8", errors="replace")
+    result["body"] = _text(raw, answered.get_content_charset())
     if text:
         result["text"] = result["body"]
     if status:
@@ -159,6 +162,13 @@ def _body(data: Any, data_file: str | None) -> bytes | None:
     return (urlencode(data) if isinstance(data, dict) else str(data)).encode()
 
 
+def _text(raw: bytes, charset: str | None) -> str:
+    try:
+        return raw.decode(charset or "utf-8", errors="replace")
+    except (LookupError, ValueError):  # a name the server made up
+        return raw.decode("utf-8", errors="replace")
+
+
 def _decoded(body: str, decode_type: str, content_type: str) -> Any:
     kind = decode_type if decode_type != "auto" else content_type.rpartition("/")[2]
     try:
@@ -167,7 +177,10 @@ def _decoded(body: str, decode_type: str, content_type: str) -> Any:
         if kind.endswith("yaml"):
             import yaml  # noqa: PLC0415 - hardly any server answers in YAML
 
-            return yaml.safe_load(body)
-    except ValueError as error:
+            try:
+                return yaml.safe_load(body)
+            except yaml.YAMLError as error:
+                raise ValueError(str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise CommandExecutionError(f"The answer is no valid {kind}: {error}") from error
     raise CommandExecutionError(f"There is no decoder for {kind!r}; decode_type is json or yaml")

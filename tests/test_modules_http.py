@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from asyncstate.modules import _downloads
 
 from asyncstate.errors import CommandExecutionError
 from tests.plugin_harness import PluginHarness
@@ -122,3 +123,18 @@ def test_another_server_gets_no_password(plugins, web):
         assert "authorization" in {name.lower() for name in web.requests[-1][2]}
     web.pages["/ftp"] = (302, {"Location": "ftp://localhost/x"}, b"")
     assert "another protocol" in plugins.call("http.query", f"{web.url}/ftp")["error"]
+
+
+def test_an_answer_without_an_end_is_given_up(plugins, web, monkeypatch):
+    monkeypatch.setattr(_downloads, "_BODY_LIMIT", 1000)
+    web.pages["/long"] = (200, {}, b"x" * 1001)
+    web.pages["/fits"] = (200, {}, b"x" * 1000)
+    assert "longer than the 1000 bytes" in plugins.call("http.query", f"{web.url}/long")["error"]
+    assert len(plugins.call("http.query", f"{web.url}/fits")["body"]) == 1000
+
+
+@pytest.mark.parametrize(("kind", "body"), [("yaml", b"a: [1"), ("json", b"[" * 200_000), ("yaml", b"[" * 20_000)])
+def test_an_answer_that_is_no_data_is_said_in_words(plugins, web, kind, body):
+    web.pages["/data"] = (200, {"Content-Type": f"text/{kind}; charset=made-up"}, body)
+    with pytest.raises(CommandExecutionError, match=f"The answer is no valid {kind}"):
+        plugins.call("http.query", f"{web.url}/data", decode=True)

@@ -150,7 +150,7 @@ def test_an_extension(plugins, psql, installed, ext_version, statements):
         "pg_extension": f"extname,extversion,extrelocatable,schema_name\n{installed}\n",
     }
     assert plugins.call("postgres.create_extension", "e", schema="s", ext_version=ext_version) is True
-    assert (psql.sql[-1] if not psql.sql[-1].startswith("COPY") else None) == statements
+    assert (psql.sql[-1] if "COPY" not in psql.sql[-1] else None) == statements
 
 
 def test_clusters(plugins, psql):
@@ -213,3 +213,20 @@ def test_a_password_matches_what_was_made_of_it(plugins, psql):
     psql.answers["COPY"] = "name\n"
     with pytest.raises(InvocationError, match="Unknown password algorithm: rot13"):
         plugins.call("postgres.user_create", "ada", rolepassword="x", encrypted="rot13")
+
+
+@pytest.mark.parametrize("name", ["host=evil.example", "postgres://evil.example/x", r"a'=\b"])
+def test_a_database_is_never_taken_for_another_server(plugins, psql, name):
+    psql.answers["COPY"] = "version\n15.4\n"
+    plugins.call("postgres.version", maintenance_db=name)
+    quoted = name.replace("\\", r"\\").replace("'", r"\'")
+    assert psql.ran[-1]["command"][-2:] == ["--dbname", f"dbname='{quoted}'"]
+
+
+def test_only_a_query_of_the_tree_looks_names_up_where_a_database_says(plugins, psql):
+    psql.answers = {"pg_roles": "name\n", "COPY": "n\nTABLE public.t\n", "ALTER": ""}
+    plugins.call("postgres.owner_to", "shop", "ada")
+    assert psql.sql
+    assert all(sql.startswith("SET search_path = pg_catalog, pg_temp; ") for sql in psql.sql)
+    plugins.call("postgres.psql_query", "SELECT f()")
+    assert psql.sql[-1].startswith("COPY")

@@ -136,7 +136,7 @@ def psql_query(query: str, write: bool = False, **connection: Unpack[Connection]
 
         asyncstate call postgres.psql_query 'SELECT * FROM pg_stat_activity'
     """
-    return _query(query, write=write, **connection)
+    return _query(query, write=write, own_names=False, **connection)
 
 
 def password_matches(role: str, password: Any, stored: str, encrypted: Any = "md5") -> bool:

@@ -131,7 +131,7 @@ def owner_to(dbname: str, ownername: str, **connection: Unpack[Connection]) -> b
         for short, long in _SHORTHAND.items():
             statement = statement.replace(short, long)
         names += [row["n"] for row in query(statement, **inside)]
-    run("".join(f"ALTER {name} OWNER TO {owner};\n" for name in names), atomic=True, **inside)
+    run("".join(f"ALTER {name} OWNER TO {owner};\n" for name in names), atomic=True, own_names=True, **inside)
     return True
 
 

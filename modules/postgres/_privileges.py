@@ -145,7 +145,7 @@ def _objects(name: str, kind: str, prepend: str, connection: Connection) -> list
     if _is_all(kind, name):
         conditions.append(f"n.nspname = {literal(prepend)}")
     elif kind == "function":
-        conditions.append(f"o.oid = to_regprocedure({literal(_function(name, prepend))})")
+        conditions.append(f"o.oid = {_function_id(name, prepend, connection)}")
     else:
         conditions += [f"n.nspname = {literal(prepend)}"] if kind in _IN_SCHEMAS else []
         conditions.append(f"{column} = {literal(name)}")
@@ -162,6 +162,14 @@ def _objects(name: str, kind: str, prepend: str, connection: Connection) -> list
         if row["role"]:
             grants.setdefault(row["role"], {})[row["privilege_type"]] = row["is_grantable"] == "t"
     return list(found.values())
+
+
+def _function_id(name: str, prepend: str, connection: Connection) -> int:
+    """Return the number of a function, 0 if there is none. Its types are looked up where the database says."""
+    signature = literal(_function(name, prepend))
+    sql = f"SELECT COALESCE(pg_catalog.to_regprocedure({signature})::pg_catalog.oid, 0::pg_catalog.oid) AS id"
+    (row,) = query(sql, own_names=False, **connection)
+    return int(row["id"])
 
 
 def _members(group: str, connection: Connection) -> dict[str, bool]:

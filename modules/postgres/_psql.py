@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 _OPTIONS = ("--no-align", "--no-readline", "--no-psqlrc", "--no-password", "--quiet", "--set", "ON_ERROR_STOP=1")
+# Whoever owns a database may say where names are looked up in it, and have functions and operators of their own found
+# before the server's: what we run as superuser names what is the server's.
+_OWN_NAMES = "SET search_path = pg_catalog, pg_temp;\n"
 _PLACE = re.compile(r"^psql:<stdin>:\d+: ", re.MULTILINE)
 
 
@@ -64,11 +67,12 @@ def literal(value: Any) -> str:
     return " E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in quoted else f"'{quoted}'"
 
 
-def run(sql: str, *, atomic: bool = False, **connection: Unpack[Connection]) -> str:
+def run(sql: str, *, atomic: bool = False, own_names: bool = False, **connection: Unpack[Connection]) -> str:
     """Run statements and return what psql prints. CommandExecutionError, in the server's words, if one fails.
 
-    ``atomic``: in one transaction, all of them or none.
+    ``atomic``: in one transaction, all of them or none. ``own_names``: a name without a schema is the server's.
     """
+    sql = _OWN_NAMES + sql if own_names else sql
     command = [_client(), *_OPTIONS, *(["--single-transaction"] if atomic else ()), *_target(connection)]
     done = __salt__["cmd.run_all"](
         command,
@@ -90,12 +94,17 @@ def run(sql: str, *, atomic: bool = False, **connection: Unpack[Connection]) -> 
     return str(done["stdout"])
 
 
-def query(sql: str, *, write: bool = False, **connection: Unpack[Connection]) -> list[dict[str, str]]:
-    """Return the rows of a query, as texts under the names of their columns; nothing stands for NULL but ""."""
+def query(
+    sql: str, *, write: bool = False, own_names: bool = True, **connection: Unpack[Connection]
+) -> list[dict[str, str]]:
+    """Return the rows of a query, as texts under the names of their columns; nothing stands for NULL but "".
+
+    A name without a schema is the server's, unless ``own_names`` is False.
+    """
     copy = f"COPY ({sql.strip().rstrip(';')}) TO STDOUT WITH CSV HEADER;"
     if write:
         copy = f"START TRANSACTION READ WRITE; {copy} COMMIT TRANSACTION;"
-    lines = csv.reader(io.StringIO(run(copy, **connection), newline=""))
+    lines = csv.reader(io.StringIO(run(copy, own_names=own_names, **connection), newline=""))
     header = next(lines, [])
     return [dict(zip(header, line, strict=False)) for line in lines if line]
 
@@ -123,7 +132,14 @@ def _target(connection: Connection) -> list[str]:
     for key, option in (("user", "--username"), ("host", "--host"), ("port", "--port")):
         if value := _given(connection, key):
             words += [option, value]
-    return [*words, "--dbname", _given(connection, "maintenance_db") or "postgres"]
+    return [*words, "--dbname", _database(_given(connection, "maintenance_db") or "postgres")]
+
+
+def _database(name: str) -> str:
+    """Return a database's name as psql wants it, which would take ``host=…`` or a URL for another server."""
+    if "=" not in name and "://" not in name:
+        return name
+    return "dbname='{}'".format(name.replace("\\", "\\\\").replace("'", "\\'"))
 
 
 def _environment(connection: Connection) -> dict[str, str]:

@@ -176,6 +176,24 @@ def test_a_database(postgres, fresh):
     ]
 
 
+def test_the_owner_of_a_database_has_nothing_run_as_superuser(postgres, fresh):
+    name, owner = fresh("shop"), fresh("ada")
+    postgres.call("postgres.user_create", owner)
+    postgres.call("postgres.db_create", name)
+    quoted = '"' + name.replace('"', '""') + '"'
+    for statement in (
+        "CREATE SCHEMA evil",
+        "CREATE TABLE evil.ran (x text)",
+        "CREATE FUNCTION evil.note() RETURNS text LANGUAGE sql AS $$ INSERT INTO evil.ran VALUES ('x') RETURNING x $$",
+        "CREATE FUNCTION evil.quote_ident(name) RETURNS text LANGUAGE sql AS $$ SELECT evil.note() $$",
+        f"ALTER DATABASE {quoted} SET search_path = evil, pg_catalog",
+    ):
+        in_sql(postgres, name, statement)
+    row = postgres.state("postgres_database.present", name=name, owner=owner, owner_recurse=True)
+    assert (row["result"], row["comment"]) == (True, f"Parameters for database {name} have been changed")
+    assert postgres.call("postgres.psql_query", "SELECT * FROM evil.ran", maintenance_db=name) == []
+
+
 def test_a_database_changes_hands_with_what_is_in_it(postgres, fresh):
     name, owner = fresh("shop"), fresh("ada")
     postgres.call("postgres.user_create", owner)
