@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 
 from asyncstate import filesystem
+from asyncstate.errors import CommandExecutionError
 
 _SECTION = re.compile(r"^\[(.+)\]\s*$")
+
+
+def is_one_line(text: str) -> bool:
+    """Tell whether no program can take a text for more than one line, nor for its end."""
+    return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 
 class IniFile:
@@ -41,7 +47,12 @@ class IniFile:
         return found
 
     def set(self, section: str, key: str, value: str) -> None:
-        """Set one thing in a section, where it stands now or at its end."""
+        """Set one thing in a section, where it stands now or at its end.
+
+        CommandExecutionError for what a reader would take for more than that: another section, or setting.
+        """
+        if not all(map(is_one_line, (section, key, *value.split("\n")))) or {*key} & {*"=[]#;"} or "]" in section:
+            raise CommandExecutionError(f"{key!r} of {section!r}: {value!r} cannot be written as one setting")
         lines = self.sections[section]
         place = self._take(section, key)
         if place is None:
@@ -79,6 +90,6 @@ class IniFile:
 def _lines(path: str) -> list[str]:
     try:
         with filesystem.open_text(path, errors="surrogateescape") as file:
-            return file.read().splitlines()
+            return [line.removesuffix("\n") for line in file]  # not splitlines: a form feed ends no line
     except FileNotFoundError:
         return []

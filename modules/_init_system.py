@@ -7,12 +7,21 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from asyncstate.errors import CommandExecutionError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 INIT_SCRIPTS = "/etc/init.d"
 _GLOB = re.compile(r"[*?]|\[.+\]")
 _RUNNING_SYSTEMD = "/run/systemd/system"
+
+
+def checked(name: str) -> str:
+    """Return the name of a service. CommandExecutionError for what its program would take for a path or an option."""
+    if not name or name.startswith("-") or "/" in name or not name.isprintable():
+        raise CommandExecutionError(f"{name!r} is no name of a service")
+    return name
 
 
 def booted_with_systemd() -> bool:

@@ -19,6 +19,15 @@ Changes = dict[str, Any]
 Answer = dict[str, Any]
 
 
+def checked_name(name: str) -> str:
+    """Return the name of a package. CommandExecutionError for one that its manager would take for an option."""
+    if not name.isprintable():
+        raise CommandExecutionError(f"{name!r} cannot be the name of a package: it has a line break or such in it")
+    if name.startswith("-"):
+        raise CommandExecutionError(f"{name!r} cannot be the name of a package: it begins with a dash")
+    return name
+
+
 class Transaction:
     """Commands that change packages, between two looks at what is installed.
 
@@ -146,5 +155,5 @@ def named(name: str | None, pkgs: Any, sources: Any = None) -> dict[str, str | N
     found: dict[str, str | None] = {}
     for each in pkgs or sources or [name]:
         package, version = next(iter(each.items())) if isinstance(each, dict) else (each, None)
-        found[str(package)] = None if version is None or sources else str(version)
+        found[checked_name(str(package))] = None if version is None or sources else str(version)
     return found

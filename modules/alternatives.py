@@ -8,6 +8,7 @@ from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import __grains__, __salt__
+from asyncstate.errors import CommandExecutionError
 
 __func_alias__ = {"set_": "set"}
 
@@ -23,7 +24,7 @@ def __virtual__() -> bool | tuple[bool, str]:
 
 def display(name: str) -> str:
     """Return what the program says of a name, or its complaint."""
-    answer = _run("--display", name)
+    answer = _run("--display", _checked(name))
     return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
 
 
@@ -32,8 +33,8 @@ def show_link(name: str) -> Any:
     family = str(__grains__.get("os_family"))
     folder = {"RedHat": "/var/lib/alternatives", "Suse": "/var/lib/rpm/alternatives"}.get(family)
     if folder:
-        return _second_line(os.path.join(folder, name))
-    answer = _run("--query", name)
+        return _second_line(os.path.join(folder, _checked(name)))
+    answer = _run("--query", _checked(name))
     head = answer["stdout"].split("\n\n", 1)[0].splitlines() if answer["retcode"] == 0 else []
     return next((line.partition(":")[2].strip() for line in head if line.startswith("Link:")), False)
 
@@ -41,14 +42,14 @@ def show_link(name: str) -> Any:
 def show_current(name: str) -> Any:
     """Return the path a name stands for now, False for an unknown name."""
     try:
-        return os.readlink(os.path.join(_LINKS, name))
+        return os.readlink(os.path.join(_LINKS, _checked(name)))
     except OSError:
         return False
 
 
 def check_exists(name: str, path: str) -> bool:
     """Return whether a path is one of the alternatives of a name."""
-    answer = _run("--display", name)
+    answer = _run("--display", _checked(name))
     return answer["retcode"] == 0 and any(line.startswith(path) for line in answer["stdout"].splitlines())
 
 
@@ -59,23 +60,30 @@ def check_installed(name: str, path: str) -> bool:
 
 def install(name: str, link: str, path: str, priority: Any) -> str:
     """Make a path one of the alternatives of a name, to which ``link`` leads; returns what the program says."""
-    answer = _run("--install", link, name, path, str(priority))
+    answer = _run("--install", link, _checked(name), path, str(priority))
     return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
 
 
 def remove(name: str, path: str) -> str:
     """Take a path from the alternatives of a name; returns what the program says."""
-    return _said(_run("--remove", name, path))
+    return _said(_run("--remove", _checked(name), path))
 
 
 def auto(name: str) -> str:
     """Let a name stand for its alternative with the highest priority; returns what the program says."""
-    return _said(_run("--auto", name))
+    return _said(_run("--auto", _checked(name)))
 
 
 def set_(name: str, path: str) -> str:
     """Let a name stand for one of its alternatives; returns what the program says."""
-    return _said(_run("--set", name, path))
+    return _said(_run("--set", _checked(name), path))
+
+
+def _checked(name: str) -> str:
+    """Return a name. CommandExecutionError for what would be a path, or an option, to programs that keep the links."""
+    if not name or name.startswith("-") or "/" in name or not name.isprintable():
+        raise CommandExecutionError(f"{name!r} is no name of alternatives")
+    return name
 
 
 def _said(answer: dict[str, Any]) -> str:

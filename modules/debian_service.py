@@ -13,6 +13,7 @@ from asyncstate.interfaces.service import ServiceInterface as _ServiceInterface
 
 from ._init_system import ask_each as _ask_each
 from ._init_system import booted_with_systemd as _booted_with_systemd
+from ._init_system import checked as _checked
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
@@ -118,12 +119,12 @@ def get_disabled(**kwargs: Any) -> list[str]:
 
 def _service(name: str, action: str, **options: Any) -> bool:
     # A daemon that keeps the output open must not keep us waiting: cmd.run_all ends with the script.
-    done = __salt__["cmd.run_all"](["service", name, action], python_shell=False, **options)
+    done = __salt__["cmd.run_all"](["service", _checked(name), action], python_shell=False, **options)
     return bool(done["retcode"] == 0)
 
 
 def _update_rc(name: str, action: str) -> bool:
-    done = __salt__["cmd.run_all"](["update-rc.d", name, action], python_shell=False)
+    done = __salt__["cmd.run_all"](["update-rc.d", _checked(name), action], python_shell=False)
     if done["retcode"]:
         raise CommandExecutionError(done["stderr"] or done["stdout"] or f"update-rc.d {name} {action} failed")
     return True

@@ -12,7 +12,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.service import ServiceInterface
 
 from . import _init_system
-from ._init_system import ask_each, booted_with_systemd
+from ._init_system import ask_each, booted_with_systemd, checked
 
 __virtualname__ = ServiceInterface(__name__)()
 __smi_grains__ = {"os": "Gentoo", "os_family": "Gentoo", "init": "openrc"}
@@ -131,7 +131,7 @@ def _script(name: str, action: str, **options: Any) -> bool:
 def _rc_update(action: str, name: str, levels: list[str]) -> bool:
     if not levels:
         return True
-    done = __salt__["cmd.run_all"](["rc-update", action, name, *levels], python_shell=False)
+    done = __salt__["cmd.run_all"](["rc-update", action, checked(name), *map(checked, levels)], python_shell=False)
     if done["retcode"]:
         raise CommandExecutionError(done["stderr"] or done["stdout"] or f"rc-update {action} {name} failed")
     return True

@@ -11,6 +11,8 @@ from typing import Any
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from ._package_transactions import checked_name
+
 log = logging.getLogger(__name__)
 
 Versions = dict[str, Any]
@@ -20,7 +22,8 @@ def pack_pkgs(pkgs: Any, normalize: bool = True) -> dict[str, str | None]:
     """Return the wanted version of each package of a ``pkgs`` list, None for any.
 
     The list holds names and one-element mappings of a name to its version; as YAML text it is accepted, too. What is
-    no such list gives {}. InvocationError if a package is named twice.
+    no such list gives {}. InvocationError if a package is named twice, CommandExecutionError for a name
+    that package managers would take for an option of theirs.
     """
     entries = _from_text(pkgs)
     packed: dict[str, str | None] = {}
@@ -39,7 +42,7 @@ def pack_pkgs(pkgs: Any, normalize: bool = True) -> dict[str, str | None]:
         if not isinstance(name, (str, int, float)) or isinstance(version, (list, dict)):
             log.error("Invalid input: %r is no package", entry)
             return {}
-        packed[named(str(name))] = None if version is None else str(version)
+        packed[checked_name(named(str(name)))] = None if version is None else str(version)
     if len(packed) != len(entries):
         raise InvocationError(
             f"You are passing a list of packages that contains duplicated packages names: {entries}. This cannot be "
@@ -83,23 +86,16 @@ def parse_targets(
         return None, None
     if pkgs:
         packed = pack_pkgs(pkgs, normalize)
-        return (_checked(packed), "repository") if packed else (None, None)
+        return (packed, "repository") if packed else (None, None)
     if sources:
         files = [_local(package, source, saltenv) for package, source in pack_sources(sources, normalize).items()]
         return (files, "file") if files else (None, None)
     if name:
         named = _normaliser(normalize)
-        names = [named(each) for each in str(name).split(",")]
-        return _checked(dict.fromkeys(names, None if version is None else str(version))), "repository"
+        names = [checked_name(named(each)) for each in str(name).split(",")]
+        return dict.fromkeys(names, None if version is None else str(version)), "repository"
     log.error("No package sources provided")
     return None, None
-
-
-def _checked(targets: dict[str, str | None]) -> dict[str, str | None]:
-    for name in targets:
-        if name.startswith("-"):
-            raise CommandExecutionError(f"{name!r} cannot be the name of a package: it begins with a dash")
-    return targets
 
 
 def version(*names: str, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.lowpkg import LowpkgInterface
 
 from . import _rpm_versions
-from ._package_transactions import local_file
+from ._package_transactions import checked_name, local_file
 from ._rpm_database import QUERY_FORMAT, parsed
 
 __virtualname__ = LowpkgInterface(__name__)()
@@ -104,7 +104,7 @@ def owner(*paths: str, **kwargs: Any) -> Any:
         return ""
     found = {}
     for path in paths:
-        done = _rpm("-qf", "--queryformat", "%{NAME}", path)
+        done = _rpm("-qf", "--queryformat", "%{NAME}", f"./{path}" if path.startswith("-") else path)
         found[path] = "" if done["retcode"] else str(done["stdout"])
     return found[paths[0]] if len(paths) == 1 else found
 
@@ -141,7 +141,7 @@ def modified(*packages: str, **flags: Any) -> dict[str, list[str]]:
     """Return the files of packages that are not as they were installed, by package, with what differs of each."""
     found: dict[str, list[str]] = {}
     for package in packages or tuple(list_pkgs()):
-        lines = str(_rpm("-V", "--nodeps", package)["stdout"]).splitlines()
+        lines = str(_rpm("-V", "--nodeps", checked_name(package))["stdout"]).splitlines()
         found[package] = sorted({line[line.index(" /") + 1 :] for line in lines if " /" in line})
     return found
 
@@ -152,7 +152,7 @@ def version_cmp(ver1: Any, ver2: Any, ignore_epoch: bool = False) -> int:
 
 
 def _selection(packages: tuple[str, ...]) -> list[str]:
-    return ["-q", *packages] if packages else ["-qa"]
+    return ["-q", *map(checked_name, packages)] if packages else ["-qa"]
 
 
 def _rpm(*arguments: str) -> dict[str, Any]:

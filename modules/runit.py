@@ -16,7 +16,7 @@ from asyncstate.dunders import __grains__, __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.service import ServiceInterface
 
-from ._init_system import ask_each
+from ._init_system import ask_each, checked
 
 __virtualname__ = ServiceInterface(__name__)()
 __smi_grains__ = {"init": "runit"}
@@ -144,7 +144,7 @@ def get_disabled(**kwargs: Any) -> list[str]:
 
 def remove(name: str) -> bool:
     """Stop a service and unlink it, so that runit knows nothing of it. True also if it was not linked."""
-    link = os.path.join(_running_folder(), name)
+    link = os.path.join(_running_folder(), checked(name))
     if not _is_linked(name):
         return True
     if not os.path.islink(link):
@@ -168,7 +168,7 @@ def _sv_output(action: str, name: str) -> str:
 
 
 def _call(action: str, name: str) -> dict[str, Any]:
-    path = os.path.join(_running_folder(), name)
+    path = os.path.join(_running_folder(), checked(name))
     done: dict[str, Any] = __salt__["cmd.run_all"](
         ["sv", "-w", _SECONDS_TO_ANSWER, action, path], python_shell=False, ignore_retcode=True
     )
@@ -197,13 +197,13 @@ def _names(folder: str) -> list[str]:
 
 
 def _is_linked(name: str) -> bool:
-    return os.path.exists(os.path.join(_running_folder(), name, "run"))
+    return os.path.exists(os.path.join(_running_folder(), checked(name), "run"))
 
 
 def _link(name: str) -> None:
     folder = _folder(name)
     assert folder is not None  # noqa: S101 - callers ask whether it is available
-    link = os.path.join(_running_folder(), name)
+    link = os.path.join(_running_folder(), checked(name))
     try:
         if os.path.islink(link):
             filesystem.remove(link)
@@ -215,7 +215,7 @@ def _link(name: str) -> None:
 
 def _wait_for_supervision(name: str) -> None:
     """Wait until runsvdir noticed a new link: it looks every five seconds, and until then sv knows of nothing."""
-    sign = os.path.join(_running_folder(), name, "supervise", "ok")
+    sign = os.path.join(_running_folder(), checked(name), "supervise", "ok")
     deadline = time.monotonic() + _PATIENCE
     while not os.path.exists(sign) and time.monotonic() < deadline:
         check_cancelled()

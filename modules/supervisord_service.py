@@ -15,7 +15,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.service import ServiceInterface
 
 from ._ini_lines import IniFile
-from ._init_system import ask_each
+from ._init_system import ask_each, checked
 
 __virtualname__ = ServiceInterface(__name__)()
 __smi_grains__ = {"init": "supervisord"}
@@ -135,7 +135,7 @@ def _acted(*arguments: str) -> bool:
 
 def _supervisorctl(*arguments: str) -> dict[str, Any]:
     done: dict[str, Any] = __salt__["cmd.run_all"](
-        ["supervisorctl", *arguments], python_shell=False, ignore_retcode=True
+        ["supervisorctl", *map(checked, arguments)], python_shell=False, ignore_retcode=True
     )
     return done
 

@@ -14,6 +14,7 @@ from asyncstate.interfaces.service import ServiceInterface as _ServiceInterface
 
 from ._init_system import ask_each as _ask_each
 from ._init_system import booted_with_systemd as _booted_with_systemd
+from ._init_system import checked as _checked
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
@@ -24,6 +25,7 @@ _UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "tar
 _UNIT_FOLDERS = ("/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system")
 _OWN_UNITS = "/etc/systemd/system"
 _NOT_FOUND = 4
+_OPTIONS = {"--runtime", "--value", "--property=Id", "--property=NeedDaemonReload"}
 
 
 def __virtual__() -> Any:
@@ -235,7 +237,7 @@ def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str |
     if action in {"status", "list-units", "list-unit-files"}:
         command += ["--full", "--no-legend", "--no-pager", "--plain"]
     command.append(action)
-    command += [each if each.startswith("--") else _unit(each) for each in arguments]
+    command += [each if each in _OPTIONS else _unit(each) for each in arguments]
     done: dict[str, Any] = __salt__["cmd.run_all"](command, python_shell=False, ignore_retcode=True)
     return done
 
@@ -262,7 +264,7 @@ def _unmask_if(name: str, for_good: bool, runtime: bool, root: str | None = None
 
 
 def _unit(name: Any) -> str:
-    text = str(name)
+    text = _checked(str(name))
     return text if text.endswith(tuple(f".{kind}" for kind in _UNIT_TYPES)) else f"{text}.service"
 
 

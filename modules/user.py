@@ -159,7 +159,7 @@ def chgroups(name: str, groups: Any, append: bool = False, root: str | None = No
         return True
     done = _run("usermod", *_below(root), *(["-a"] if append else []), "-G", ",".join(wanted), "--", name)
     if done["retcode"] != 0 and "not found in" in done["stderr"]:
-        return all(_succeeds("gpasswd", "-a", name, group) for group in wanted)
+        return all(_succeeds("gpasswd", "-a", name, "--", group) for group in wanted)
     return bool(done["retcode"] == 0)
 
 

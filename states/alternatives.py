@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def install(name: str, link: str, path: str, priority: Any) -> Row:
             - priority: 50
     """
     row = {**_row(name, path), "link": link, "priority": priority}
+    filesystem.require_own_place(link, "update-alternatives")
     if __salt__["alternatives.check_exists"](name, path):
         return {**row, "comment": f"Alternative {path} for {name} is already registered"}
     if __opts__["test"]:

@@ -6,6 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -111,6 +112,7 @@ def present(
         "root": {"root": "/"} if local else {},
     }
     changes = _differences(name, wanted)
+    _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
         if __opts__["test"]:
             pending = f" (pending groups: {','.join(missing)})" if missing else ""
@@ -130,8 +132,11 @@ def present(
 def absent(name: str, purge: bool = False, force: bool = False, local: bool = False) -> Row:
     """Make sure that there is no such user. ``purge`` removes the files too, ``force`` one who is logged in."""
     row: Row = {"name": name, "changes": {}, "result": True, "comment": f"User {name} is not present"}
-    if not __salt__["user.info"](name, **({"root": "/"} if local else {})):
+    user = __salt__["user.info"](name, **({"root": "/"} if local else {}))
+    if not user:
         return row
+    if purge:
+        filesystem.require_own_place(user["home"], "userdel")
     if __opts__["test"]:
         return {**row, "result": None, "comment": f"User {name} set for removal"}
     before = __salt__["user.list_groups"](name)
@@ -238,6 +243,18 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     if lock is not None and bool(lock) != shadow["passwd"].startswith("!"):
         changes["password_lock"] = lock
     return changes
+
+
+def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, Any], *, persist_home: bool) -> None:
+    """Raise PathRefused where a home that is to be made or moved could meanwhile be led elsewhere by others."""
+    if changes is None:
+        homes = [wanted["home"]] if wanted["createhome"] and wanted["home"] else []
+    elif "home" in changes and persist_home:
+        homes = [__salt__["user.info"](name, **wanted["root"])["home"], changes["home"]]
+    else:
+        homes = []
+    for home in homes:
+        filesystem.require_own_place(home, "usermod" if changes else "useradd")
 
 
 def _forbidden(name: str, changes: Changes, wanted: Mapping[str, Any], *, uid: bool, gid: bool) -> str:

@@ -301,9 +301,10 @@ WITHOUT = {
     "http": "a file to send goes through the door",
     "postgres_cluster": "folders are made by pg_createcluster, as Debian has it",
     "postgres_tablespace": "the server opens the folder, as postgres",
-    "user": "homes are made and moved by useradd and usermod",
+    "user": "homes are made, moved and removed by programs: nobody else may exchange them, which has a test of its own",
+    "alternatives.install": "the link is made by a program: the same",
     **dict.fromkeys(
-        "alias alternatives docker_container docker_network environ event grains group host keyboard kmod locale module "
+        "alias alternatives.remove alternatives.auto alternatives.set docker_container docker_network environ event grains group host keyboard kmod locale module "
         "pkg pkgrepo postgres_database postgres_extension postgres_group postgres_privileges postgres_schema "
         "postgres_user service stateconf test timezone cron.present cron.absent cron.env_present cron.env_absent "
         "debconf.set docker_image.absent".split(),
@@ -565,3 +566,32 @@ def test_a_context_that_chcon_may_not_set_is_refused_before_anything_is_written(
         assert tree(tmp_path / "home") == before
     row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "old_t"}, test=False)
     assert ("Refusing" in str(row["comment"])) is not there, row
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_programs_make_no_home_and_no_link_where_a_user_can_exchange_them(ground, tmp_path, test):
+    """useradd, usermod, userdel and update-alternatives act by paths, and change the owner of what is there."""
+    ran = []
+    ground.salt["cmd.run_all"] = lambda command, **_: ran.append(command) or {"retcode": 0, "stdout": "", "stderr": ""}
+    for name in ("user", "alternatives"):
+        ground.load("states", name)
+    ground.load("modules", "alternatives")
+    home = f"{tmp_path}/home/bot"
+    known = dict.fromkeys(("fullname", "roomnumber", "workphone", "homephone", "other", "shell"), "")
+    known = {**known, "name": "bot", "uid": NOBODY, "gid": NOBODY, "groups": [], "home": home}
+    ground.salt.update({"user.info": lambda name, **_: known if name == "bot" else {}})
+    ground.salt.update(
+        {f"user.{name}": lambda *_, **__: ran.append("user") or True for name in ("add", "chhome", "delete")}
+    )
+    ground.salt.update({"user.list_groups": lambda *_: [], "group.info": lambda *_, **__: {}})
+    attempts = [
+        ("user.present", {"name": "new", "home": home}),
+        ("user.present", {"name": "bot", "home": "/home/bot", "persist_home": True}),
+        ("user.absent", {"name": "bot", "purge": True}),
+        ("alternatives.install", {"name": "x", "link": f"{tmp_path}/home/x", "path": "/bin/sh", "priority": 1}),
+    ]
+    for state, arguments in attempts:
+        row = ground.state(state, test=test, **arguments)
+        assert (row["result"], row["changes"]) == (False, {})
+        assert "user nobody can put something else there" in row["comment"]
+    assert ran == []

@@ -1,7 +1,9 @@
 """The providers of ``service`` for OpenRC, runit and supervisord, without their programs: files, and recorded answers."""
 
+from contextlib import suppress
+
 import pytest
-from asyncstate.modules import debian_service, gentoo_service, runit, supervisord_service
+from asyncstate.modules import debian_service, gentoo_service, runit, supervisord_service, systemd_service
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
@@ -293,3 +295,24 @@ def test_what_supervisord_cannot_do(supervisor):
     assert (row["result"], row["comment"]) == (
         False, "supervisord does not answer: unix:///run/supervisor.sock no such file",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["-x", "--root=/x", "-Hevil", "../x", "/tmp/x", "a\nb", "a\0b", ""])
+@pytest.mark.parametrize(
+    "module",
+    [systemd_service, debian_service, gentoo_service, runit, supervisord_service],
+    ids=lambda each: each.__name__,
+)
+def test_a_service_is_named_by_neither_a_path_nor_an_option(tmp_path, monkeypatch, module, name):
+    """A path leads to a script or unit of somebody else's, which root would run; -H makes systemctl call another host."""
+    ran = []
+    monkeypatch.setattr(runit, "_running_folder", lambda: str(tmp_path))
+    made = harness_of(
+        module.__name__.rpartition(".")[2],
+        tmp_path,
+        lambda command, **_: ran.append(command) or answer(stdout=f"{name} RUNNING" if name else ""),
+    )
+    for function in ("start", "stop", "restart", "reload_", "status", "enable", "disable"):
+        with suppress(CommandExecutionError):
+            made.call(getattr(module, function), name)
+    assert not [command for command in ran if name in command[1:] or f"{name}.service" in command]

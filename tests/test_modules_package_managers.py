@@ -1,5 +1,7 @@
 """The providers of ``pkg`` for dnf, zypper and pacman, from what the real programs answered; apk from what it prints."""
 
+import contextlib
+
 import pytest
 from asyncstate.modules import (
     _alpm_versions,
@@ -21,6 +23,7 @@ GRAINS = {
     "zypperpkg": {"os_family": "Suse"},
     "pacmanpkg": {"os_family": "Arch"},
     "apkpkg": {"os_family": "Alpine"},
+    "aptpkg": {"os_family": "Debian"},
 }
 
 
@@ -293,6 +296,21 @@ def test_a_repository_that_cannot_be(repositories):
     assert list(repositories.folder.iterdir()) == []
 
 
+def test_nothing_in_a_repository_makes_another_one(repositories):
+    evil = "[evil]\nbaseurl=http://evil/"
+    good = {"repo": "local", "name": "Local", "baseurl": "http://a/"}
+    attempts = [{"repo": f"a]\nbaseurl=http://x/\n{evil}\n[b"}, {"baseurl": f"http://a/\f{evil}"}]
+    attempts += [{"gpgkey": f"x\r{evil}"}, {"gpgkey": "a\0b"}, {"x=1\ngpgcheck": "0"}, {"\n[evil]\nx": "0"}]
+    for each in attempts:
+        with pytest.raises((CommandExecutionError, InvocationError)):
+            repositories.call("pkg.mod_repo", **{**good, **each})
+    assert list(repositories.folder.iterdir()) == []
+    repositories.call("pkg.mod_repo", **{**good, "baseurl": f"http://a:1/\n{evil}"})
+    assert list(repositories.call("pkg.list_repos")) == ["local"]
+    (repositories.folder / "local.repo").write_text("[local]\nname=a\f[evil]\nbaseurl=http://a/\n")
+    assert list(repositories.call("pkg.list_repos")) == ["local"]
+
+
 # --- apk, which Debian does not have
 
 
@@ -426,3 +444,21 @@ def test_no_option_is_taken_for_a_package(tmp_path, asked):
     harness.load("modules", "pkg_resource")
     with pytest.raises(CommandExecutionError, match="begins with a dash"):
         harness.call("pkg_resource.parse_targets", **asked)
+
+
+@pytest.mark.parametrize("name", ["-y", "--setopt=pluginpath=/tmp/x", "a\nb"])
+def test_no_option_is_taken_for_a_package_by_what_does_not_install(tmp_path, name):
+    """Options of dnf name folders of plugins, those of rpm programs to run."""
+    for function in (_package_transactions.checked_name, lambda each: _package_transactions.named(each, None)):
+        with pytest.raises(CommandExecutionError, match="cannot be the name of a package"):
+            function(name)
+    ran = []
+    run_all = lambda command, **_: ran.append(command) or {"retcode": 0, "stdout": "", "stderr": ""}  # noqa: E731
+    for provider in ("yumpkg", "aptpkg", "apkpkg"):
+        harness = harness_of(provider, tmp_path, run_all)
+        for function in ("latest", "held"):
+            with contextlib.suppress(CommandExecutionError):
+                assert harness.state(f"pkg.{function}", name=name)["result"] is False
+        with pytest.raises(CommandExecutionError):
+            harness.call("pkg.upgrade", pkgs=[name])
+    assert not any(name in word for command in ran for word in command)

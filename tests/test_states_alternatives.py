@@ -6,6 +6,7 @@ import pytest
 from asyncstate.modules import alternatives as module
 from asyncstate.states import alternatives
 
+from asyncstate.errors import CommandExecutionError
 from tests.plugin_harness import PluginHarness
 
 
@@ -154,3 +155,16 @@ def test_footprint():
         "writes": ["alternatives:editor", "path:/usr/bin/editor"],
     }
     assert alternatives.mod_footprint({"name": "editor"}) == {"reads": [], "writes": ["alternatives:editor"]}
+
+
+@pytest.mark.parametrize("name", ["", "-x", "../x", "/tmp/x", "a\nb", "a\0b"])
+def test_a_name_is_neither_a_path_nor_an_option(tmp_path, name):
+    ran = []
+    made = PluginHarness(tmp_path)
+    made.salt["cmd.run_all"] = lambda command, **_: ran.append(command) or {"retcode": 0, "stdout": "", "stderr": ""}
+    calls = [(module.show_current,), (module.show_link,), (module.display,), (module.auto,)]
+    calls += [(module.check_exists, "/x"), (module.remove, "/x"), (module.set_, "/x"), (module.install, "/x", "/y", 1)]
+    for function, *more in calls:
+        with pytest.raises(CommandExecutionError, match="is no name of alternatives"):
+            made.call(function, name, *more)
+    assert ran == []

@@ -1,5 +1,6 @@
 """Package sources: the files apt reads, keys, and the states, in a scratch /etc/apt."""
 
+import os
 import shutil
 import subprocess
 
@@ -8,7 +9,7 @@ from apt_root import AptRoot, needs_apt
 from asyncstate.modules.aptpkg import _keys, _sources
 from plugin_harness import PluginHarness
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, PathRefused
 
 LINE = "deb [trusted=yes] http://deb.example.org/sun stable main"
 
@@ -261,3 +262,37 @@ def test_a_source_brings_packages(tmp_path, etc, monkeypatch):
     assert apt.harness.state("pkg.installed", name="sun")["changes"] == {"sun": {"new": "1.0", "old": ""}}
     assert apt.harness.state("pkgrepo.absent", name=name)["result"] is True
     assert apt.harness.call("pkg.latest_version", "sun", refresh=False, show_installed=True) == "1.0"
+
+
+EVIL = "deb [trusted=yes] http://evil.example.org/ ./"
+
+
+@pytest.mark.parametrize("kind", ["list", "sources"])
+@pytest.mark.parametrize("test", [True, False])
+def test_nothing_in_a_source_makes_another_one(harness, etc, kind, test):
+    plain = "deb http://deb.example.org/sun stable main"
+    path = etc / f"sources.list.d/sun.{kind}"
+    attempts = [{"name": f"{plain}\n{EVIL}"}, {"name": f"{plain}\r{EVIL}"}, {"comments": f"x\n{EVIL}"}]
+    attempts += [{"comments": [f"x\f{EVIL}"]}, {"architectures": ["amd64 trusted=yes"]}, {"architectures": "a]b"}]
+    attempts += [{"comps": [f"main\n{EVIL}"]}, {"comps": ["main\nTrusted: yes"]}, {"dist": f"stable\n{EVIL}"}]
+    for each in attempts:
+        row = harness.state("pkgrepo.managed", test=test, file=str(path), **{"name": plain, **each})
+        assert row["result"] is False, each
+    assert not path.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights that a user could make use of")
+def test_a_key_is_not_written_where_a_users_link_leads(harness, etc, key, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "victim").mkdir()
+    os.symlink(tmp_path / "victim", tmp_path / "home/keys")
+    os.chown(tmp_path / "home", 65534, 65534)
+    for ring in (tmp_path / "home/keys/sun.gpg", tmp_path / "home/keys/new/sun.asc"):
+        line = f"deb [signed-by={ring}] http://deb.example.org/sun stable main"
+        row = harness.state("pkgrepo.managed", name=line, key_text=key[0])
+        assert row["result"] is False
+        assert "Refusing to follow the symbolic link" in row["comment"]
+    assert list((tmp_path / "victim").iterdir()) == []
+    os.mkfifo(tmp_path / "home/x.gpg")
+    with pytest.raises(PathRefused):
+        harness.call("pkg.get_repo_keys", keydir=str(tmp_path / "home"))

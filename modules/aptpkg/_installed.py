@@ -9,6 +9,7 @@ from typing import Any
 from asyncstate.dunders import __context__, __grains__, __opts__
 from asyncstate.errors import InvocationError
 
+from .._package_transactions import checked_name  # noqa: TID252 - as `modules` for type checkers
 from ._programs import call, output
 
 Versions = dict[str, Any]
@@ -101,7 +102,7 @@ def _selected(name: str | None, pkgs: Any, sources: Any) -> list[str]:
     if pkgs and sources:
         raise InvocationError("Only one of pkgs or sources can be specified.")
     wanted = pkgs or sources or [name]
-    return [str(next(iter(each)) if isinstance(each, dict) else each) for each in wanted]
+    return [checked_name(str(next(iter(each)) if isinstance(each, dict) else each)) for each in wanted]
 
 
 def _listing(*, use_cache: bool) -> dict[str, Versions]:

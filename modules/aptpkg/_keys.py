@@ -68,38 +68,23 @@ def store_key(key: bytes, target: str) -> None:
         key = _dearmored(key)
     elif not _ARMOR.search(key):
         raise CommandExecutionError(f"Error: {target} must be ASCII-armored, but the key is not")
-    os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
+    filesystem.makedirs(os.path.dirname(target), 0o755)
     try:
-        with open(target, "rb") as file:
-            if file.read() == key:
-                return
+        if filesystem.read_bytes(target) == key:
+            return
     except FileNotFoundError:
         pass
-    if target.endswith(".asc"):
-        filesystem.replace_text(target, key.decode("ascii", "replace"))
-        return
-    descriptor, temporary = remains.temporary_file(directory=os.path.dirname(target), prefix=".asyncstate-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(key)
-            os.fchmod(file.fileno(), 0o644)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    filesystem.replace_content(target, key, access=filesystem.Access(mode=0o644))
 
 
 def get_repo_keys(aptkey: bool = True, keydir: str | None = None) -> dict[str, dict[str, Any]]:
     """Return the keys apt trusts by key ID (``keyid``, ``fingerprint``, ``uid``, ``file``)."""
     found: dict[str, dict[str, Any]] = {}
     for folder in [keydir] if keydir else [TRUSTED, KEYRINGS]:
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        for name in sorted(filesystem.listdir(folder)) if filesystem.is_directory(folder) else []:
             path = os.path.join(folder, name)
             if name.endswith((".gpg", ".asc")):
-                with open(path, "rb") as file:
-                    described = _described(file.read())
+                described = _described(filesystem.read_bytes(path))
                 found.update({keyid: {**facts, "file": path} for keyid, facts in described.items()})
     return found
 
@@ -112,7 +97,7 @@ def del_repo_key(name: str | None = None, aptkey: bool = True, keydir: str | Non
     wanted = normalised(keyid)
     for key in get_repo_keys(keydir=keydir).values():
         if str(key["fingerprint"]).endswith(wanted):
-            os.unlink(key["file"])
+            filesystem.remove(key["file"])
             return str(keyid)
     raise CommandExecutionError(f"Failed to remove keyid {keyid}: no keyring holds it")
 
@@ -144,11 +129,11 @@ def _described(key: bytes) -> dict[str, dict[str, Any]]:
 
 def _received(keyid: str, keyserver: str) -> bytes:
     with _private_home() as home:
-        done = _gpg(home, "--keyserver", keyserver, "--recv-keys", keyid)
+        done = _gpg(home, "--keyserver", keyserver, "--recv-keys", "--", keyid)
         if done["retcode"]:
             raise CommandExecutionError(f"Error: key retrieval failed: {done['stderr'] or done['stdout']}")
         path = os.path.join(home, "exported")
-        _gpg(home, "--output", path, "--export", keyid)
+        _gpg(home, "--output", path, "--export", "--", keyid)
         with open(path, "rb") as file:
             return file.read()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import __context__, __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from .. import _ini_lines  # noqa: TID252 - as `modules` for type checkers
 from . import _sources
 from ._candidates import refresh_db
 from ._keys import add_repo_key, get_repo_keys, normalised, store_key
@@ -95,6 +97,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     if repo.startswith("ppa:"):
         return _add_ppa(repo, **kwargs)
     wanted = _entry(repo)
+    _check_lines(kwargs)
     _fetch_keys(wanted.signedby, saltenv, aptkey=aptkey, **kwargs)
     lists = SourceLists()
     source = _counterpart(lists, wanted, kwargs)
@@ -106,7 +109,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     _apply(source, wanted, kwargs)
     if kwargs.get("clean_file"):
         lists.sources = [each for each in lists.sources if each is source or each.file != kwargs.get("file")]
-    os.makedirs(os.path.dirname(source.file), exist_ok=True)
+    filesystem.makedirs(os.path.dirname(source.file), 0o755)
     lists.save()
     __context__.pop("pkg._avail", None)
     if kwargs.get("refresh_db", kwargs.get("refresh", True)):
@@ -117,6 +120,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
 def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
     """Return a source as `get_repo` would once `mod_repo` was called with the same arguments."""
     wanted = _entry(repo)
+    _check_lines(kwargs)
     source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
     _apply(source, wanted, kwargs)
     found = _described(source, wanted.type, wanted.uri, wanted.dist)
@@ -131,7 +135,21 @@ class _Keys(NamedTuple):
     server: str | None
 
 
+def _check_lines(kwargs: dict[str, Any]) -> None:
+    """Refuse what would make more than a part of one line of it: another source, or a field that trusts it."""
+    for name in ("comps", "architectures", "dist"):
+        for word in _listed(kwargs.get(name)):
+            if len(word.split()) > 1 or not word.isprintable() or {*"[]#"} & {*word}:
+                raise InvocationError(f"{name}: {word!r} is no word that can stand in a package source")
+    comments = kwargs.get("comments")
+    for each in comments if isinstance(comments, list) else [comments]:
+        if not _ini_lines.is_one_line(str(each).strip()):
+            raise InvocationError(f"comments: {each!r} is more than one line")
+
+
 def _entry(repo: str) -> LineSource:
+    if not _ini_lines.is_one_line(repo.strip()):
+        raise CommandExecutionError(f"Error: repo {repo!r} is more than one line")
     if repo.startswith("ppa:"):
         if __grains__.get("os") not in {"Ubuntu", "Mint", "neon"}:
             raise CommandExecutionError(f'cannot parse "ppa:" style repo definitions: {repo}')

@@ -30,8 +30,9 @@ def latest(
         return make_row(name, "No packages to install provided", result=True)
     kwargs["saltenv"] = str(__env__)
     try:
-        desired = list(__salt__["pkg_resource.pack_pkgs"](pkgs)) if pkgs else [name]
-    except InvocationError as error:
+        packed = __salt__["pkg_resource.pack_pkgs"](pkgs or [name])
+        desired = list(packed) if pkgs else [name]
+    except (InvocationError, CommandExecutionError) as error:
         return make_row(name, str(error))
     if not desired:
         return make_row(name, 'Invalidly formatted "pkgs" parameter. See minion log.')
