@@ -14,7 +14,8 @@ _DISABLED = "#DISABLED#"
 def parse(text: str) -> dict[str, list[Any]]:
     """Split a crontab into ``pre``, ``crons``, ``special`` and ``env``. Below the marker, anything else is lost."""
     tab: dict[str, list[Any]] = {"pre": [], "crons": [], "special": [], "env": []}
-    lines = text.splitlines()
+    # Only "\n" ends a line for crond: what other programs end lines at may stand in a command or a comment.
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
     if MARKER not in lines:
         return {**tab, "pre": lines}
     start = lines.index(MARKER)
@@ -96,7 +97,7 @@ def _comment_lines(job: dict[str, Any]) -> list[str]:
         return []
     comment = "#"
     if job["comment"]:
-        comment += " " + str(job["comment"]).rstrip().replace("\n", "\n# ")
+        comment += " " + "\n# ".join(str(job["comment"]).rstrip().replace("\0", "").splitlines())
     if job["identifier"]:
         comment += f" {IDENTIFIER}:{job['identifier']}"
     return [comment]

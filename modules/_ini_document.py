@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.errors import CommandExecutionError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -124,6 +126,22 @@ def parse(text: str, separator: str, *, tight: bool = False) -> Section:
         section.read(body)
         document.merge({name: section})
     return document
+
+
+def require_own_lines(wanted: Mapping[Any, Any]) -> None:
+    """Raise CommandExecutionError for names and values that would be read as other options or sections."""
+    for name, value in wanted.items():
+        if len(str(name).splitlines()) > 1 or str(name).endswith("\n"):
+            raise CommandExecutionError(f"{name!r}: the name of an option or section is one line")
+        if isinstance(value, dict):
+            require_own_lines(value)
+            continue
+        for line in str(value).splitlines()[1:]:
+            if line.strip() and (not line[0].isspace() or _HEADER.match(line)):
+                raise CommandExecutionError(
+                    f"{name}: the line {line!r} would be an option or section of its own. Indent the lines of a value"
+                    " after the first one."
+                )
 
 
 def _without_blank_end(body: str) -> str:

@@ -132,6 +132,7 @@ def set_env(user: str, name: str, value: Any = None) -> str:
     """Set a variable of a crontab: "new", "updated", "present", or crontab's complaint."""
     text = '""' if value is None or value == "" else str(value)
     _refuse_line_breaks(name, text)
+    _refuse_several_words(name)
     with _changing:
         tab = list_tab(user)
         old = next((each for each in tab["env"] if each["name"] == name), None)
@@ -165,7 +166,9 @@ def write_cron_file_verbose(user: str, path: str) -> dict[str, Any]:
 
 def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
     identifier = str(identifier) if identifier else None
-    _refuse_line_breaks(wanted["cmd"], identifier or "", *(wanted[f] for f in (*FIELDS, "spec") if f in wanted))
+    times = [str(wanted[field]) for field in (*FIELDS, "spec") if field in wanted]
+    _refuse_line_breaks(wanted["cmd"], identifier or "", *times)
+    _refuse_several_words(*times)
     with _changing:
         tab = list_tab(user)
         old = next(
@@ -254,8 +257,15 @@ def _is_me(user: str) -> bool:
 
 def _refuse_line_breaks(*texts: str) -> None:
     for text in texts:
-        if "\n" in text or "\r" in text:
+        if "\n" in text or "\r" in text or "\0" in text:
             raise CommandExecutionError(f"{text!r}: an entry of a crontab is one line")
+
+
+def _refuse_several_words(*texts: str) -> None:
+    """Refuse a time, or the name of a variable, after which a command of its own would stand."""
+    for text in texts:
+        if len(text.split()) != 1 or text.strip() != text:
+            raise CommandExecutionError(f"{text!r}: a time, or the name of a variable, is one word")
 
 
 __all__ = [

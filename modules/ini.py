@@ -46,11 +46,18 @@ def set_option(
     """Set options, ``{section: {option: value}}``, or ``{option: value}`` for those in no section.
 
     Returns ``before`` and ``after`` of what was changed. The file is written anew, with one form of blanks around
-    separators, or with ``no_spaces`` none.
+    separators, or with ``no_spaces`` none. CommandExecutionError for what would be read as another option or section:
+    a name of several lines, and a value whose further lines are not indented or look like a section.
     """
     wanted = sections or {}
+    require_own_lines(wanted)
     changes: dict[str, Any] = _edit(file_name, lambda whole: whole.merge(wanted), separator, encoding, tight=no_spaces)
     return changes
+
+
+def require_own_lines(sections: dict[str, Any]) -> None:
+    """Raise the CommandExecutionError that `set_option` would."""
+    document.require_own_lines(sections)
 
 
 def remove_option(

@@ -47,6 +47,7 @@ def options_present(
         return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     wanted = dict(_flat(sections or {}))
+    __salt__["ini.require_own_lines"](wanted)
     current = __salt__["ini.get_ini"](**file)
     if __opts__["test"]:
         steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]

@@ -239,3 +239,28 @@ def test_a_whole_file_that_fails(files, crontab):
 
 def test_footprint():
     assert cron.mod_footprint({"name": "x", "user": "ada"}) == {"reads": ["user:ada"], "writes": ["cron:ada"]}
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        *[("present", {"name": "/bin/x", field: "* * * * * /bin/evil #"}) for field in ("minute", "hour", "special")],
+        ("present", {"name": "/bin/x", "special": "@daily /bin/evil #"}),
+        ("present", {"name": "/bin/x\0", "minute": 1}),
+        ("env_present", {"name": "* * * * * /bin/evil", "value": "x"}),
+        ("env_present", {"name": "A", "value": "x\n* * * * * /bin/evil"}),
+    ],
+)
+def test_a_field_brings_no_command_of_its_own(plugins, crontab, function, arguments):
+    row = plugins.state(f"cron.{function}", user=ME, **arguments)
+    assert row["result"] is False
+    assert crontab.tables == {}
+
+
+@pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])
+def test_a_line_ends_where_crond_ends_it(plugins, crontab, end):
+    evil = "* * * * * /bin/evil"
+    plugins.state("cron.present", name="/bin/x", user=ME, comment=f"a{end}{evil}")
+    plugins.state("cron.present", name=f"/bin/y{end}{evil}", user=ME)
+    plugins.state("cron.present", name="/bin/z", user=ME)
+    assert evil not in crontab.tables[ME].split("\n")

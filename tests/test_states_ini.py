@@ -142,3 +142,30 @@ def test_white_space_takes_no_hours(plugins, tmp_path, content):
     row = plugins.state("ini.options_present", name=str(path), sections={"a": {"b": "1"}})
     assert row["result"] is True
     assert "b = 1" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"main": {"a": "x\n[admin]\nroot = yes"}},
+        {"main": {"a": "x\nroot = yes"}},
+        {"main": {"a": "x\n [admin]\n root = yes"}},
+        {"main": {"a": "x\r[admin]"}},
+        {"main": {"a\n[admin]\nroot": "yes"}},
+        {"main]\n[admin": {"root": "yes"}},
+        {"top": "x\u2028[admin]"},
+    ],
+)
+@pytest.mark.parametrize("test", [True, False])
+def test_a_value_brings_no_option_or_section_of_its_own(plugins, file, sections, test):
+    before = file.read_text()
+    plugins.opts["test"] = test
+    with pytest.raises(CommandExecutionError, match=r"is one line|of its own"):
+        plugins.state("ini.options_present", name=str(file), sections=sections)
+    assert file.read_text() == before
+
+
+def test_a_value_goes_on_in_indented_lines(plugins, file):
+    value = "\n  https://a?b=c\n\n  https://d"
+    assert plugins.state("ini.options_present", name=str(file), sections={"main": {"a": value}})["result"] is True
+    assert "a = \n  https://a?b=c\n\n  https://d\n" in file.read_text()
