@@ -30,10 +30,11 @@ def read_rows(file: str, root: str | None = None) -> list[Row]:
     """Return the rows of one of the files, split at colons. CommandExecutionError if it cannot be read."""
     path = path_of(file, root)
     try:
-        with filesystem.open_text(path, errors="surrogateescape") as opened:
-            return [line.rstrip("\n").split(":") for line in opened]
+        text = filesystem.read_bytes(path).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise CommandExecutionError(f"Cannot read {path}: {error.strerror}") from error
+    # Only a line feed ends a row: a carriage return, which a user may have in a description, would make two of one.
+    return [line.split(":") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str | None = None) -> None:

@@ -109,6 +109,8 @@ def rename(name: str, new_name: str, root: str | None = None) -> bool:
     """Rename a user. CommandExecutionError if there is one of the new name, or none of the old."""
     if info(new_name, root):
         raise CommandExecutionError(f"User '{new_name}' already exists")
+    if not new_name.isprintable() or new_name.startswith("-") or {*new_name} & {*":,/ "}:
+        raise CommandExecutionError(f"{new_name!r} cannot be the name of a user")
     database.required(name, root)
     for file in (PASSWD, SHADOW):
         if os.path.exists(_account_files.path_of(file, root)):

@@ -135,7 +135,7 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
     user = __salt__["user.info"](name, **({"root": "/"} if local else {}))
     if not user:
         return row
-    if purge:
+    if purge and user["home"]:
         filesystem.require_own_place(user["home"], "userdel")
     if __opts__["test"]:
         return {**row, "result": None, "comment": f"User {name} set for removal"}

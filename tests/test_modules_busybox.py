@@ -223,3 +223,20 @@ def test_one_provider_loads(tmp_path, monkeypatch, shadow, busybox, first):
     for usual, small in ((user, busybox_user), (group, busybox_group)):
         assert (usual.__virtual__() is True) is first
         assert (small.__virtual__() is True) is not first
+
+
+def test_a_carriage_return_ends_no_row(plugins, root):
+    """A user may have got one into his description; changing somebody else must not make a row of what follows."""
+    passwd = root / "etc/passwd"
+    kept = "eve:x:501:501:Eve\rmore:/home/eve:/bin/sh\n"
+    passwd.write_bytes(passwd.read_bytes() + kept.encode())
+    assert plugins.call("user.chshell", "ada", "/bin/ash", root=str(root))
+    assert passwd.read_bytes().endswith(kept.encode())
+
+
+@pytest.mark.parametrize("name", ["-x", "a:b", "bob:x:0:0::/:/bin/sh\nada", "a,b", "../x"])
+def test_no_user_gets_a_name_that_is_more_than_one(plugins, root, name):
+    before = (root / "etc/passwd").read_bytes()
+    with pytest.raises(CommandExecutionError, match="cannot be the name of a user"):
+        plugins.call("user.rename", "ada", name, root=str(root))
+    assert (root / "etc/passwd").read_bytes() == before

@@ -296,3 +296,12 @@ def test_a_key_is_not_written_where_a_users_link_leads(harness, etc, key, tmp_pa
     os.mkfifo(tmp_path / "home/x.gpg")
     with pytest.raises(PathRefused):
         harness.call("pkg.get_repo_keys", keydir=str(tmp_path / "home"))
+
+
+def test_what_is_one_line_to_apt_stays_one(harness, etc):
+    path = etc / "sources.list.d/sun.list"
+    path.write_text(f"# no source\f{EVIL}\ndeb http://deb.example.org/sun stable main\n")
+    row = harness.state("pkgrepo.managed", name="deb http://deb.example.org/sun stable main", disabled=True)
+    assert row["result"] is True
+    assert path.read_text() == f"# no source\f{EVIL}\n# deb http://deb.example.org/sun stable main\n"
+    assert all("evil" not in uri for uri in harness.call("pkg.list_repos"))

@@ -125,7 +125,7 @@ class StanzaSource:
         self.header = ""
         self._fields: dict[str, str] = {}
         key, comments = "", []
-        for line in text.splitlines():
+        for line in text.split("\n"):
             if line.startswith("#"):
                 comments.append(line)
             elif line[:1].isspace() and key:
@@ -314,7 +314,7 @@ class SourceLists:
 def _parse(text: str, path: str) -> list[Source]:
     if path.endswith(".sources"):
         return [StanzaSource(part, path) for part in re.split(r"\n\s*\n", text) if part.strip()]
-    return [_line(line, path) for line in text.splitlines()]
+    return [_line(line, path) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def _line(line: str, path: str) -> LineSource:
