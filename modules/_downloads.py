@@ -79,7 +79,11 @@ def opened(
             context.load_cert_chain(*([cert] if isinstance(cert, str) else cert))
     request = urllib.request.Request(url, data=data, headers=sent, method=method)  # noqa: S310 - the scheme was checked
     opener = urllib.request.build_opener(_Redirects(), urllib.request.HTTPSHandler(context=context))
-    with opener.open(request, timeout=timeout) as response:
+    try:
+        response = opener.open(request, timeout=timeout)
+    except (http.client.HTTPException, ValueError) as error:  # a URL or header with control characters, an odd answer
+        raise urllib.error.URLError(str(error)) from error
+    with response:
         yield response
 
 

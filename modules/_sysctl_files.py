@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError
 
+from ._ini_lines import is_one_line as _is_one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,7 +29,7 @@ def persist(config: str, name: str, value: Any, get: Callable[[str], str], assig
 
     The kernel is asked first, so that a value it refuses does not get into the file.
     """
-    if "\n" in f"{name}{value}".rstrip("\n"):
+    if not _is_one_line(f"{name}{value}".rstrip("\n")):
         raise CommandExecutionError(f"{value!r}: a setting in {config} is one line")
     wanted = _words(value)
     with _changing:

@@ -11,6 +11,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from ._ini_lines import is_one_line as _is_one_line
+
 _ENTRY = re.compile(r"([^:#]*)\s*:?\s*([^#]*?)(\s+#.*|$)")
 
 _writing = threading.Lock()
@@ -49,7 +51,7 @@ def set_target(alias: str, target: Any) -> bool:
         raise InvocationError("alias can not be an empty string")
     text = _text(target)
     for each in (alias, text):
-        if "\n" in each or "\r" in each:
+        if not _is_one_line(each):
             raise InvocationError(f"{each!r}: an alias is one line")
     with _writing:
         lines = _lines()

@@ -12,6 +12,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
+from ._ini_lines import is_one_line as _is_one_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -115,7 +117,7 @@ def set_comment(ip: str, comment: str) -> bool:
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:
     for each in (ip, alias, comment):
-        if "\n" in each or "\r" in each:
+        if not _is_one_line(each):
             raise CommandExecutionError(f"{each!r}: an entry of {_path()} is one line")
     text = f"{ip}\t\t{alias}"
     return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(alias.split()), comment)

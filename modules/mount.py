@@ -136,6 +136,8 @@ def swaps() -> dict[str, Any]:
 
 def swapon(name: str, priority: Any = None) -> dict[str, Any]:
     """Activate swap space: ``stats`` of it and whether it is ``new``, {} if that failed."""
+    if name.startswith("-"):
+        raise CommandExecutionError(f"{name!r} begins with '-', which swapon would take for an option")
     if name.startswith("/"):
         filesystem.require_unshared(name, "swapon")
     before = swaps()
@@ -209,6 +211,10 @@ def _listed(opts: Any) -> list[str]:
 
 
 def _done(command: list[str], user: str | None) -> bool | str:
+    *_, before, last = command
+    for word in (before, last):
+        if word.startswith("-") and word != "-l":
+            return f"{word!r} begins with '-', which {command[0]} would take for an option"
     answer = __salt__["cmd.run_all"](command, runas=user, python_shell=False)
     return True if not answer["retcode"] else str(answer["stderr"])
 

@@ -138,3 +138,12 @@ def test_an_answer_that_is_no_data_is_said_in_words(plugins, web, kind, body):
     web.pages["/data"] = (200, {"Content-Type": f"text/{kind}; charset=made-up"}, body)
     with pytest.raises(CommandExecutionError, match=f"The answer is no valid {kind}"):
         plugins.call("http.query", f"{web.url}/data", decode=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"), [("/a b", {}), ("/\0", {}), ("/", {"X-A": "b\r\nX-B: c"}), ("/", {"X:\n": "c"})]
+)
+def test_what_cannot_be_sent_is_an_error_in_words(plugins, web, path, headers):
+    answer = plugins.call("http.query", f"{web.url}{path}", header_dict=headers)
+    assert "error" in answer
+    assert web.requests == []

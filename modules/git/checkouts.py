@@ -71,6 +71,8 @@ def checkout(
     wanted = split_options(opts)
     if rev is None and not {"-b", "-B"} & set(wanted):
         raise InvocationError("'rev' argument is required unless -b or -B in opts")
+    if str(rev or "").startswith("-"):
+        raise InvocationError(f"{rev!r} is no revision: git would take it for an option")
     arguments = ["checkout", *(["--force"] if force else []), *wanted, *([] if rev is None else [rev])]
     return str(run(arguments, expanded(cwd, user), user=user, redirect_stderr=True, **options)["stdout"])
 

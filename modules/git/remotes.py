@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .programs import comma_separated, expanded, redacted, run, split_options, with_credentials
 
@@ -75,6 +75,8 @@ def fetch(
     """
     arguments = ["fetch", *(["--force"] if force else [])]
     arguments += [option for option in split_options(opts) if option not in {"-f", "--force"}]
+    if str(remote or "").startswith("-"):
+        raise InvocationError(f"{remote!r} is no remote: git would take it for an option")
     arguments += [remote] if remote else []
     arguments += comma_separated(refspecs) if refspecs is not None else []
     output = run(arguments, expanded(cwd, user), user=user, redirect_stderr=True, **options)["stdout"]
