@@ -455,6 +455,22 @@ def test_pip_of_root_runs_no_code_of_a_user(programs, tmp_path):
     assert programs.ran == []
 
 
+def test_no_cluster_is_made_and_no_image_built_where_a_user_can_exchange_folders(tmp_path):
+    harness = PluginHarness(tmp_path)
+    home, ran = tmp_path / "home", []
+    (home / "data" / "in").mkdir(parents=True)
+    given_to_user(home)
+    harness.salt["cmd.run_all"] = lambda command, **_: ran.append(command)
+    harness.salt["cmd.which"] = lambda name: f"/bin/{name}"
+    harness.load("modules", "postgres")
+    harness.load("modules", "docker")
+    with pytest.raises(PathRefused, match="pg_createcluster"):
+        harness.call("postgres.cluster_create", 15, datadir=f"{home}/data/in")
+    with pytest.raises(PathRefused, match="docker build"):
+        harness.call("docker.build", f"{home}/data/in", "shop")
+    assert ran == []
+
+
 def test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to(programs, tmp_path):
     programs.salt["cmd.run_all"] = programs.run
     (tmp_path / "home" / "mnt").mkdir()

@@ -104,6 +104,7 @@ def build(path: str, repository: str, tag: str | None = None, dockerfile: str | 
     """Build an image from a folder of this machine and call it ``repository:tag``."""
     started = time.monotonic()
     name = f"{repository}:{tag or 'latest'}"
+    filesystem.require_unshared(path, "docker build")
     events = call("build", path=path, tag=name, dockerfile=dockerfile, rm=True, decode=True)
     _raise_errors(events)
     number = inspect_image(name)["Id"].removeprefix("sha256:")[:12]

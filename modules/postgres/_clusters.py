@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -47,6 +48,8 @@ def cluster_create(
 
         asyncstate call postgres.cluster_create 15 reports port=5433 encoding=UTF8
     """
+    if datadir:
+        filesystem.require_own_place(datadir, "pg_createcluster")
     given = {"--port": port, "--locale": locale, "--encoding": encoding, "--datadir": datadir}
     command = ["pg_createcluster", *(f"{option}={value}" for option, value in given.items() if value)]
     command += [_name(version), _name(name)]
