@@ -13,7 +13,6 @@ Programs that only compile need no event loop: ``with StateRuntime(settings).ope
 from __future__ import annotations
 
 import os
-from collections import deque
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -26,7 +25,6 @@ from asyncstate.load.host import PluginHost
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
-from asyncstate.model.result import GAVE_UP
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
@@ -38,18 +36,15 @@ from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
-    from types import TracebackType
-
-    from anyio.abc import TaskGroup
 
     from asyncstate.compile.highstate import HighData
     from asyncstate.model.event import Event
-    from asyncstate.model.result import Row, RunReport
+    from asyncstate.model.result import RunReport
     from asyncstate.render.pipe import Rendered
-    from asyncstate.run.engine import Engine
+    from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
@@ -129,8 +124,8 @@ class StateRuntime:
 
     def _open_on_loop(self) -> None:
         # What a run needs is imported here, in a thread: later it would be imported on the loop, and hold it up.
-        import_module("asyncstate.run.engine")
-        import_module("asyncstate.run.lock")
+        for name in ("engine", "handle", "lock"):
+            import_module(f"asyncstate.run.{name}")
         import_module("filelock")
         self._open()
 
@@ -373,6 +368,7 @@ class StateRuntime:
         switching them off.
         """
         from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.run.handle import Feed, Run  # noqa: PLC0415
 
         settings = self.settings
         options = RunOptions(
@@ -385,7 +381,7 @@ class StateRuntime:
             lanes=settings.lanes,
             mock=mock,
         )
-        feed = _Feed() if events else None
+        feed = Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
         return Run(
@@ -457,155 +453,3 @@ class StateRuntime:
         with self.host.enter():
             self.host.loaders["modules"].get(function)
             return self.host.salt[function](*args, **kwargs)
-
-
-class _Feed:
-    """Events on their way from the engine to whoever iterates; a slow reader never holds up a state."""
-
-    def __init__(self) -> None:
-        self._events: deque[Event] = deque()
-        self._closed = False
-        self._news: Any = None
-
-    def put(self, event: Event) -> None:
-        """Take an event and wake the reader."""
-        self._events.append(event)
-        self._ring()
-
-    def close(self) -> None:
-        """Say that no more events will come."""
-        self._closed = True
-        self._ring()
-
-    def _ring(self) -> None:
-        if self._news is not None:
-            self._news.set()
-            self._news = None
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        import anyio  # noqa: PLC0415 - only those who iterate
-
-        while True:
-            while self._events:
-                yield self._events.popleft()
-            if self._closed:
-                return
-            self._news = anyio.Event()
-            await self._news.wait()
-
-
-class Run:
-    """A run under way. Enter it to start; iterate for its events; leave it to wait for its end.
-
-    Leaving through an exception cancels the run. ``report`` is there once the run is over.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        feed: _Feed | None,
-        host: PluginHost,
-        lock: AbstractAsyncContextManager[object],
-        running: set[Run],
-    ) -> None:
-        self._engine = engine
-        self._host = host
-        self._feed = feed
-        self._lock = lock
-        self._all_running = running
-        self._end: Any = None
-        self._group: TaskGroup | None = None
-        self._report: RunReport | None = None
-
-    @property
-    def report(self) -> RunReport:
-        """The end of the run, also of one that was cancelled. RuntimeError before it is over."""
-        if self._report is None and self._end is not None and self._end.is_set():
-            raise RuntimeError("the run was cancelled before it could start anything: it has no report")
-        if self._report is None:
-            raise RuntimeError("the run is not over: leave its `async with` block, or iterate to the end")
-        return self._report
-
-    @property
-    def rows(self) -> dict[str, Row]:
-        """The rows of the states that have ended so far, by tag."""
-        return self._engine.rows
-
-    @property
-    def running(self) -> list[str]:
-        """The tags of the states that run now."""
-        return self._engine.running
-
-    def stop(self, reason: str) -> None:
-        """Start nothing more; what runs may finish. The report's ``cancelled`` is ``reason`` and its exit code 125."""
-        self._engine.stop(reason)
-
-    def cancel(self, reason: str) -> None:
-        """Stop, and cancel what runs: process groups are killed, the rows say so."""
-        self._engine.cancel(reason)
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        """Yield every event, from the first, as it happens."""
-        if self._feed is None:
-            raise RuntimeError("this run was started without events")
-        return aiter(self._feed)
-
-    async def __aenter__(self) -> Self:
-        """Start the run. Raises LockHeld, or OSError if there can be no lock; RuntimeError if it was started before."""
-        import anyio  # noqa: PLC0415 - programs that only compile never run
-
-        if self._group is not None:
-            raise RuntimeError("a run is started once: ask the runtime for another one")
-        await self._lock.__aenter__()
-        self._end = anyio.Event()
-        self._all_running.add(self)
-        self._group = anyio.create_task_group()
-        await self._group.__aenter__()
-        self._group.start_soon(self._drive)
-        return self
-
-    async def wait(self) -> None:
-        """Wait for the end of a run that was entered elsewhere."""
-        if self._end is not None:
-            await self._end.wait()
-
-    def _has_ended(self) -> None:
-        self._all_running.discard(self)
-        self._end.set()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        """Wait for the end of the run; cancel it if the block was left by an exception."""
-        if self._group is None:
-            return None
-        if error is not None:
-            self._engine.cancel(GAVE_UP)
-        try:
-            return await self._group.__aexit__(kind, error, trace)
-        except BaseExceptionGroup as group:
-            if len(group.exceptions) == 1:
-                raise group.exceptions[0] from None
-            raise
-        finally:
-            await self._lock.__aexit__(None, None, None)
-            self._has_ended()
-
-    async def _drive(self) -> None:
-        import anyio  # noqa: PLC0415 - programs that only compile never run
-
-        from asyncstate.process.ending import reaper  # noqa: PLC0415
-        from asyncstate.run.durability import sync_written  # noqa: PLC0415
-
-        try:
-            await self._engine.run()
-            await sync_written(self._host)
-        finally:
-            self._report = self._engine.report
-            if reaper.busy:
-                with anyio.CancelScope(shield=True):
-                    await self._host.workers.run(reaper.wait)
-            await self._lock.__aexit__(None, None, None)
-            self._has_ended()
-            if self._feed is not None:
-                self._feed.close()

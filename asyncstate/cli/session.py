@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
-    from asyncstate.runtime import Run, StateRuntime
+    from asyncstate.run.handle import Run
+    from asyncstate.runtime import StateRuntime
 
 _TICK = 0.125
 

@@ -70,13 +70,18 @@ def readlink(path: str) -> str:
         return os.readlink(here.name, dir_fd=here.fd)
 
 
-def listdir(path: str) -> list[str]:
-    """Return the names in a directory, as ``os.listdir`` has them."""
+def _open_to_list(path: str) -> int:
+    """Return a descriptor of a directory that can be read; the caller closes it."""
     descriptor = place.open_folder(path)
     try:
-        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
     finally:
         os.close(descriptor)
+
+
+def listdir(path: str) -> list[str]:
+    """Return the names in a directory, as ``os.listdir`` has them."""
+    readable = _open_to_list(path)
     try:
         return os.listdir(readable)
     finally:
@@ -88,11 +93,7 @@ def _listed(path: str) -> tuple[list[str], list[str], list[str]]:
     folders: list[str] = []
     files: list[str] = []
     plain: list[str] = []
-    descriptor = place.open_folder(path)
-    try:
-        readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
+    readable = _open_to_list(path)
     try:
         with os.scandir(readable) as entries:
             for entry in entries:
