@@ -11,6 +11,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __pillar__, __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.filesystem.journal import note
 
 _KNOWN = (f"virtualenv-{sys.version_info[0]}.{sys.version_info[1]}", f"virtualenv{sys.version_info[0]}", "virtualenv")
 
@@ -76,6 +77,7 @@ def _remove(path: str, user: str | None) -> None:
     if user:
         __salt__["cmd.run_all"](["rm", "-rf", "--", path], runas=user, python_shell=False)
     else:
+        note(path, "created")  # by the program: what is made and removed again has not been there
         filesystem.remove_tree(path)
 
 

@@ -374,7 +374,7 @@ def test_several_containers_are_stopped(plugins, daemon):
     for name in ("a", "b"):
         plugins.state("docker_container.running", name=name, image="busy:1")
     daemon._container("b")["State"]["Paused"] = True
-    given = {"name": "all", "containers": ["a", "b", "c"], "error_on_absent": False}
+    given = {"name": "all", "containers": ["a", "b", "none"], "error_on_absent": False}
     row = plugins.state("docker_container.stopped", **given)
     assert short(row) == (False, "The following container(s) are paused: b", {})
     row = plugins.state("docker_container.stopped", unpause=True, **given)
