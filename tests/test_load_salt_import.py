@@ -10,6 +10,7 @@ import pytest
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.load import folders, salt_import
+from asyncstate.salt_compat import real_salt
 from tests.plugin_trees import PluginTree, write
 
 WITHOUT = "install salt beside asyncstate"
@@ -360,11 +361,11 @@ class TestWhereSaltIsInstalled:
             """,
         )
         monkeypatch.syspath_prepend(site)
-        salt_import.real_salt_is_installed.cache_clear()
+        real_salt.real_salt_is_installed.cache_clear()
         yield
         for name in [name for name in sys.modules if name.partition(".")[0] == "salt"]:
             del sys.modules[name]
-        salt_import.real_salt_is_installed.cache_clear()
+        real_salt.real_salt_is_installed.cache_clear()
 
     def test_plugins_get_it(self, tree):
         assert module(tree, "import salt\ndef f(): return salt.REAL")("f") is True
@@ -409,8 +410,8 @@ class TestWhereSaltIsInstalled:
 def test_a_directory_called_salt_is_not_salt(tree, tmp_path, monkeypatch):
     write(tmp_path / "srv" / "salt" / "top.sls", "base: {}")
     monkeypatch.syspath_prepend(tmp_path / "srv")
-    salt_import.real_salt_is_installed.cache_clear()
+    real_salt.real_salt_is_installed.cache_clear()
     try:
         assert module(tree, "import salt.version\ndef f(): return salt.version.__version__")("f") == "3008.3"
     finally:
-        salt_import.real_salt_is_installed.cache_clear()
+        real_salt.real_salt_is_installed.cache_clear()

@@ -13,8 +13,8 @@ import pytest
 from yaml import constructor
 
 from asyncstate.dunders import current
-from asyncstate.load import salt
-from asyncstate.load.salt.utils import _MOVED
+from asyncstate.salt_compat import salt
+from asyncstate.salt_compat.salt.utils import _MOVED
 from tests.plugin_trees import PluginTree
 
 TABLE = Path(__file__).parent / "data" / "salt_expressions.txt"
@@ -44,14 +44,14 @@ def _class_of(name):
 
 
 def modules():
-    return [found.name for found in pkgutil.walk_packages(salt.__path__, "asyncstate.load.salt.")]
+    return [found.name for found in pkgutil.walk_packages(salt.__path__, "asyncstate.salt_compat.salt.")]
 
 
 @pytest.mark.parametrize("name", modules())
 def test_every_module_has_what_it_lists_and_tells_what_it_has_not(name):
     found = importlib.import_module(name)
     assert [each for each in getattr(found, "__all__", ()) if not hasattr(found, each)] == []
-    if not name.endswith((".namespace", ".bundled", ".codec")):
+    if not name.endswith(".codec"):
         with pytest.raises(AttributeError, match="install salt beside asyncstate"):
             found.no_such_name  # noqa: B018
 

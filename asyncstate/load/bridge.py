@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from asyncstate.dunders import current
 from asyncstate.errors import AsyncStateError, FunctionNotFound, RunCancelled
 from asyncstate.load.loader import loading
-from asyncstate.load.salt_errors import agree_on
 from asyncstate.load.threads import WorkerThreads, deliverable
+from asyncstate.salt_compat.real_salt import agree_on
 
 if TYPE_CHECKING:
     from asyncstate.dunders import CallContext

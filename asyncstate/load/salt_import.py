@@ -1,6 +1,6 @@
 """``import`` in a custom module: of ``salt``, and of the plugins beside it.
 
-``import salt`` finds real Salt where it is installed, else the namespace in `asyncstate.load.salt`.
+``import salt`` finds real Salt where it is installed, else the namespace in `asyncstate.salt_compat.salt`.
 
 Plugins are run with builtins of their own, whose ``__import__`` knows where these are. Python looks builtins up in the
 globals a function was defined in, so that imports inside functions, made later and in any thread, find them too.
@@ -11,11 +11,10 @@ see no Salt that is not there. ``importlib.import_module("salt…")`` is such a 
 from __future__ import annotations
 
 import builtins
-import importlib.util
-import os
 import sys
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from asyncstate.salt_compat.real_salt import real_salt_is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,21 +27,6 @@ EXTERNAL = "asyncstate.ext."
 
 INTERFACES = "_interfaces"
 """The name under which the plugins of a tree import its interfaces, and that of their folder."""
-
-
-@lru_cache(maxsize=1)
-def real_salt_is_installed() -> bool:
-    """Tell whether Salt itself can be imported; then plugins get it. Looked up once a process, without importing it.
-
-    A directory that happens to be called ``salt``, such as a file root below the working directory, does not count.
-    """
-    try:
-        spec = importlib.util.find_spec("salt")
-    except (ImportError, ValueError):
-        return False
-    if spec is None or spec.origin is None:
-        return False
-    return any(os.path.isfile(os.path.join(place, "exceptions.py")) for place in spec.submodule_search_locations or ())
 
 
 def _import(
@@ -105,7 +89,7 @@ def _import_salt(
 ) -> Any:
     if real_salt_is_installed():
         return builtins.__import__(name, globals, locals, fromlist or (), 0)
-    from asyncstate.load.salt.namespace import names_from, provide  # noqa: PLC0415 - few plugins need it
+    from asyncstate.salt_compat.namespace import names_from, provide  # noqa: PLC0415 - few plugins need it
 
     module = provide(name)
     if not fromlist:

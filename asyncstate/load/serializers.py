@@ -20,7 +20,7 @@ class Serializers(Mapping[str, "Callable[..., Any]"]):
         form, _, function = name.partition(".")
         if form not in _FORMATS or function not in _FUNCTIONS:
             raise KeyError(name)
-        found: Callable[..., Any] = getattr(import_module(f"asyncstate.load.salt.serializers.{form}"), function)
+        found: Callable[..., Any] = getattr(import_module(f"asyncstate.salt_compat.salt.serializers.{form}"), function)
         return found
 
     def __iter__(self) -> Iterator[str]:

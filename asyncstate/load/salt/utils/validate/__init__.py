@@ -1,7 +1,0 @@
-"""Whether values are of some form."""
-
-from __future__ import annotations
-
-from asyncstate.load.salt.namespace import submodules
-
-__getattr__ = submodules(__name__)

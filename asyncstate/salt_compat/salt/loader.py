@@ -1,0 +1,31 @@
+"""What a module gets when it makes a loader of its own: the functions and grains of the runtime that called it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.dunders import current
+from asyncstate.salt_compat.namespace import nothing_else
+
+
+def minion_mods(_opts: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    """Return ``__salt__``."""
+    return current.get().salt
+
+
+def states(_opts: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    """Return ``__states__``."""
+    return current.get().states
+
+
+def utils(_opts: Any = None, *_args: Any, **_kwargs: Any) -> Any:
+    """Return ``__utils__``."""
+    return current.get().utils
+
+
+def grains(_opts: Any = None, *_args: Any, **_kwargs: Any) -> dict[str, Any]:
+    """Return a copy of ``__grains__``."""
+    return dict(current.get().grains)
+
+
+__getattr__ = nothing_else(__name__)

@@ -1,0 +1,17 @@
+"""Reading and writing data by the name of a format."""
+
+from __future__ import annotations
+
+from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.salt.exceptions import SaltException, SaltRenderError
+
+
+class DeserializationError(SaltRenderError):
+    """Text is not of the format."""
+
+
+class SerializationError(SaltException):
+    """Data cannot be written in the format."""
+
+
+__getattr__ = submodules(__name__)

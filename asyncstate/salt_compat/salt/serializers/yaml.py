@@ -1,0 +1,38 @@
+"""YAML, the plain dialect: unlike SLS files it has dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
+from asyncstate.salt_compat.salt.utils.yaml import SafeOrderedDumper
+
+available = True
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def deserialize(stream_or_string: Any, **options: Any) -> Any:
+    """Read text, bytes or an open file. Raises DeserializationError."""
+    options.setdefault("Loader", _Loader)
+    try:
+        return yaml.load(stream_or_string, **options)  # noqa: S506 - a safe loader, unless another is asked for
+    except Exception as error:
+        raise DeserializationError(error) from error
+
+
+def serialize(obj: Any, **options: Any) -> str:
+    """Return block style without a final line break. Raises SerializationError."""
+    options.setdefault("Dumper", SafeOrderedDumper)
+    options.setdefault("default_flow_style", None)
+    try:
+        text = str(yaml.dump(obj, **options))
+    except Exception as error:
+        raise SerializationError(error) from error
+    return text.removesuffix("\n...\n").removesuffix("\n")
+
+
+__getattr__ = nothing_else(__name__)

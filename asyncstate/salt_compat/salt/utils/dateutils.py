@@ -1,0 +1,26 @@
+"""Dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from asyncstate.render.filters_date import strftime
+from asyncstate.salt_compat.namespace import nothing_else
+
+__all__ = ["date_cast", "strftime", "total_seconds"]
+
+
+def date_cast(date: Any) -> dt.datetime:
+    """Return what a date means: text in any usual spelling, a time stamp, None for now. Raises ValueError."""
+    if isinstance(date, dt.datetime):
+        return date
+    return dt.datetime.fromisoformat(strftime(date, "%Y-%m-%dT%H:%M:%S.%f"))
+
+
+def total_seconds(td: dt.timedelta) -> float:
+    """Return the seconds of a time span."""
+    return td.total_seconds()
+
+
+__getattr__ = nothing_else(__name__)

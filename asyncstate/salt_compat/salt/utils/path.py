@@ -1,0 +1,48 @@
+"""Paths, and finding programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from asyncstate.render.filters_system import path_join as join
+from asyncstate.render.filters_system import which
+from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.salt.exceptions import CommandNotFoundError
+from asyncstate.salt_compat.salt.utils.stringutils import to_unicode
+
+__all__ = ["check_or_die", "expand", "islink", "join", "os_walk", "readlink", "which", "which_bin"]
+
+islink = os.path.islink
+readlink = os.readlink
+
+
+def which_bin(exes: str | Iterable[str] | None) -> str | None:
+    """Return the path of the first program of a list that there is."""
+    if isinstance(exes, str):
+        return which(exes)
+    if not isinstance(exes, Iterable):
+        return None
+    return next((found for exe in exes if (found := which(exe)) is not None), None)
+
+
+def check_or_die(command: str | None) -> None:
+    """Raise CommandNotFoundError if there is no such program."""
+    if command is None:
+        raise CommandNotFoundError("'None' is not a valid command.")
+    if not which(command):
+        raise CommandNotFoundError(f"'{command}' is not in the path")
+
+
+def os_walk(top: str | bytes, *args: Any, **kwargs: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk a tree as ``os.walk`` does, with text for names."""
+    yield from os.walk(to_unicode(top), *args, **kwargs)
+
+
+def expand(path: str) -> str:
+    """Replace ``~`` and variables, and follow links."""
+    return os.path.realpath(os.path.expandvars(os.path.expanduser(path)))
+
+
+__getattr__ = nothing_else(__name__)

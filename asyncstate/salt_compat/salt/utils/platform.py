@@ -1,0 +1,86 @@
+"""On what this runs."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from asyncstate.dunders import current
+from asyncstate.salt_compat.namespace import nothing_else
+
+
+def _answers(name: str) -> bool:
+    return sys.platform.startswith(name)
+
+
+def is_linux() -> bool:
+    """Tell whether this is Linux."""
+    return _answers("linux")
+
+
+def is_windows() -> bool:
+    """Tell whether this is Windows."""
+    return _answers("win")
+
+
+def is_darwin() -> bool:
+    """Tell whether this is macOS."""
+    return _answers("darwin")
+
+
+def is_freebsd() -> bool:
+    """Tell whether this is FreeBSD."""
+    return _answers("freebsd")
+
+
+def is_netbsd() -> bool:
+    """Tell whether this is NetBSD."""
+    return _answers("netbsd")
+
+
+def is_openbsd() -> bool:
+    """Tell whether this is OpenBSD."""
+    return _answers("openbsd")
+
+
+def is_sunos() -> bool:
+    """Tell whether this is Solaris."""
+    return _answers("sunos")
+
+
+def is_smartos() -> bool:
+    """Tell whether this is SmartOS."""
+    return is_sunos() and platform.uname().version.startswith("joyent_")
+
+
+def is_aix() -> bool:
+    """Tell whether this is AIX."""
+    return _answers("aix")
+
+
+def is_aarch64() -> bool:
+    """Tell whether this is an ARM machine of 64 bits."""
+    return platform.machine().startswith("aarch64")
+
+
+def is_proxy() -> bool:
+    """Tell whether this stands in for a device: it never does."""
+    return False
+
+
+def is_fedora() -> bool:
+    """Tell whether this is Fedora."""
+    return _distribution() == "Fedora"
+
+
+def is_photonos() -> bool:
+    """Tell whether this is Photon OS."""
+    return _distribution() == "VMware Photon OS"
+
+
+def _distribution() -> str:
+    call = current.get(None)
+    return str(call.grains.get("os", "")) if call is not None else ""
+
+
+__getattr__ = nothing_else(__name__)

@@ -1,0 +1,214 @@
+"""Text and bytes."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import io
+import re
+import shlex
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.render.filters_digest import random_str as random
+from asyncstate.render.filters_system import is_text_file
+from asyncstate.render.filters_text import (
+    check_whitelist_blacklist,
+    contains_whitespace,
+    human_to_bytes,
+    is_hex,
+    to_num,
+)
+from asyncstate.render.filters_text import to_camelcase as snake_to_camel_case
+from asyncstate.render.filters_text import to_snake_case as camel_to_snake_case
+from asyncstate.salt_compat.namespace import nothing_else
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "build_whitespace_split_regex",
+    "camel_to_snake_case",
+    "check_include_exclude",
+    "check_whitelist_blacklist",
+    "contains_whitespace",
+    "dequote",
+    "expr_match",
+    "get_context",
+    "get_diff",
+    "get_diff_list",
+    "human_to_bytes",
+    "is_binary",
+    "is_hex",
+    "is_quoted",
+    "random",
+    "snake_to_camel_case",
+    "to_bytes",
+    "to_none",
+    "to_num",
+    "to_str",
+    "to_unicode",
+]
+
+
+_DIFFED = ("utf-8", "latin-1")
+
+
+def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = None, errors: str = "strict") -> bytes:
+    """Encode text in the first encoding that can (UTF-8); bytes pass through. Raises TypeError for anything else."""
+    if isinstance(s, (bytes, bytearray)):
+        return bytes(s)
+    if not isinstance(s, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    *others, last = _encodings(encoding)
+    for each in others:
+        try:
+            return s.encode(each, errors)
+        except UnicodeEncodeError:
+            continue
+    return s.encode(last, errors)
+
+
+def to_unicode(
+    s: str | bytes | bytearray,
+    encoding: str | Sequence[str] | None = None,
+    errors: str = "strict",
+    normalize: bool = False,
+) -> str:
+    """Decode bytes by the first encoding that can (UTF-8); text passes through. Raises TypeError for anything else.
+
+    ``normalize`` composes characters (Unicode NFC).
+    """
+    if isinstance(s, (bytes, bytearray)):
+        s = _decoded(s, _encodings(encoding), errors)
+    elif not isinstance(s, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    return unicodedata.normalize("NFC", s) if normalize else s
+
+
+to_str = to_unicode
+
+
+def _encodings(encoding: str | Sequence[str] | None) -> Sequence[str]:
+    if encoding is None:
+        return ("utf-8",)
+    encodings = (encoding,) if isinstance(encoding, str) else encoding
+    if not encodings:
+        raise ValueError("encoding cannot be empty")
+    return encodings
+
+
+def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> str:
+    *others, last = encodings
+    for each in others:
+        try:
+            return data.decode(each, errors)
+        except UnicodeDecodeError:
+            continue
+    return data.decode(last, errors)
+
+
+def to_none(text: Any) -> Any:
+    """Return None for empty or blank text, anything else as it is."""
+    return text if str(text).strip() else None
+
+
+def is_quoted(value: Any) -> str:
+    """Return the quotation mark text is wrapped in, ``""`` if there is none."""
+    if isinstance(value, str) and value.startswith(("'", '"')) and value[0] == value[-1]:
+        return value[0]
+    return ""
+
+
+def dequote(value: Any) -> Any:
+    """Take the quotation marks off text that is wrapped in them."""
+    return value[1:-1] if is_quoted(value) else value
+
+
+def is_binary(data: Any) -> bool:
+    """Tell whether text or bytes hold what no text has."""
+    if not data or not isinstance(data, (str, bytes)):
+        return False
+    content = to_bytes(data)
+    return not is_text_file(io.BytesIO(content), len(content))
+
+
+def expr_match(line: str, expr: str) -> bool:
+    """Tell whether a name matches a shell pattern, or else a regular expression as a whole."""
+    if not isinstance(line, str) or not isinstance(expr, str):
+        return False
+    if fnmatch.fnmatch(line, expr):
+        return True
+    try:
+        return re.match(rf"\A{expr}\Z", line) is not None
+    except re.error:
+        return False
+
+
+def check_include_exclude(
+    path_str: str, include_pat: str | list[str] | None = None, exclude_pat: str | list[str] | None = None
+) -> bool:
+    """Tell whether a path is included (by default it is) and not excluded, by shell patterns or ``E@`` expressions."""
+    included = not include_pat or any(_path_matches(path_str, pattern) for pattern in _listed(include_pat))
+    return included and not (exclude_pat and any(_path_matches(path_str, each) for each in _listed(exclude_pat)))
+
+
+def _listed(patterns: str | list[str]) -> list[str]:
+    return patterns if isinstance(patterns, list) else [patterns]
+
+
+def _path_matches(path: str, pattern: str) -> bool:
+    if pattern.startswith("E@"):
+        return re.search(pattern[2:], path) is not None
+    return fnmatch.fnmatch(path, pattern)
+
+
+def build_whitespace_split_regex(text: str) -> str:
+    """Return an expression for the lines of ``text`` in which any blanks between words match."""
+    gap = r"(?:[\s]+)?"
+    lines = (gap + gap.join(map(re.escape, _words(line))) + gap for line in text.splitlines())
+    return f"(?m)^{''.join(lines)}$"
+
+
+def _words(line: str) -> list[str]:
+    lexer = shlex.shlex(line)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    if r"'\"" in line:
+        lexer.quotes = ""
+    elif "'" in line:
+        lexer.quotes = '"'
+    elif '"' in line:
+        lexer.quotes = "'"
+    return list(lexer)
+
+
+def get_context(template: str, line: int, num_lines: int = 5, marker: str | None = None) -> str:
+    """Return the lines around a line (1-based) between two ``---``; the whole text if there is no such line."""
+    lines = template.splitlines()
+    if line > len(lines):
+        return template
+    first, last = max(0, line - num_lines - 1), min(len(lines), line + num_lines)
+    shown = lines[first:last]
+    if marker:
+        shown[line - first - 1] += marker
+    return "\n".join(["---", *["[...]"] * (first > 0), *shown, *["[...]"] * (last < len(lines)), "---"])
+
+
+def get_diff_list(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwargs: Any) -> list[str]:
+    """Return the lines of the unified diff of two lists of lines."""
+    return list(_diff(a, b, *args, **kwargs))
+
+
+def get_diff(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwargs: Any) -> str:
+    """Return the unified diff of two lists of lines."""
+    return "".join(_diff(a, b, *args, **kwargs))
+
+
+def _diff(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwargs: Any) -> Iterator[str]:
+    return difflib.unified_diff(
+        [to_str(line, _DIFFED) for line in a], [to_str(line, _DIFFED) for line in b], *args, **kwargs
+    )
+
+
+__getattr__ = nothing_else(__name__)

@@ -1,0 +1,27 @@
+"""What we may do with a path."""
+
+from __future__ import annotations
+
+import os
+
+from asyncstate.salt_compat.namespace import nothing_else
+
+
+def is_writeable(path: str, check_parent: bool = False) -> bool:
+    """Tell whether a file can be written; with ``check_parent`` also one that can be made."""
+    if os.path.exists(path) or not check_parent:
+        return os.access(path, os.W_OK)
+    return os.access(os.path.dirname(path), os.W_OK)
+
+
+def is_readable(path: str) -> bool:
+    """Tell whether a file can be read."""
+    return os.access(path, os.R_OK)
+
+
+def is_executable(path: str) -> bool:
+    """Tell whether a file can be run."""
+    return os.access(path, os.X_OK)
+
+
+__getattr__ = nothing_else(__name__)
