@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from asyncstate.compile.highstate import HighData
+    from asyncstate.compile.high.highstate import HighData
     from asyncstate.model.event import Event
     from asyncstate.model.result import RunReport
     from asyncstate.render.pipe import Rendered

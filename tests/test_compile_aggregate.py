@@ -5,7 +5,7 @@ from hypothesis import given
 from strategies import high_data
 from trees import FakeStates, compiler, edges, ids, plan, reachable
 
-from asyncstate.compile import aggregate
+from asyncstate.compile.effects import aggregate
 from asyncstate.model.plan import NodeKind
 
 STATES = ("test.mod_watch", "pkg.mod_aggregate", "gem.mod_aggregate")

@@ -1,8 +1,8 @@
 import pytest
 from trees import chunk_of, ids, messages, plan, warnings
 
-from asyncstate.compile.declarations import merge_requisite, take_excludes, take_extends
 from asyncstate.compile.findings import Findings
+from asyncstate.compile.high.declarations import merge_requisite, take_excludes, take_extends
 
 
 def test_a_requisite_directly_under_an_id_holds_for_every_state_of_it():

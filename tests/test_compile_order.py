@@ -6,10 +6,10 @@ from naive_order import naive_order
 from strategies import high_data
 from trees import ids, plan, warnings, wired
 
-from asyncstate.compile import resolve
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.low import UNSET, Draft
-from asyncstate.compile.order import order_cap, warn_odd_orders
+from asyncstate.compile.graph import resolve
+from asyncstate.compile.graph.order import order_cap, warn_odd_orders
+from asyncstate.compile.low.draft import UNSET, Draft
 
 
 def draft(order=UNSET, id_="a"):

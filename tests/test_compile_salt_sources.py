@@ -5,8 +5,8 @@ import os
 import pytest
 from trees import compiler
 
-from asyncstate.compile.low import Draft
-from asyncstate.compile.salt_sources import SaltSources
+from asyncstate.compile.low.draft import Draft
+from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.dunders import CallContext
 from asyncstate.load.loader import LazyLoader
 from asyncstate.sources.fileclient import LocalFileClient

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from strategies import accesses
 
-from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import Scoreboard
 
 
 def waits(row):

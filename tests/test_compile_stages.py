@@ -4,7 +4,7 @@ from hypothesis import given
 from strategies import high_data
 from trees import compiler, edges, ids, plan, reachable, wired
 
-from asyncstate.compile.stages import effective_stages
+from asyncstate.compile.graph.stages import effective_stages
 from asyncstate.model.plan import NodeKind
 
 

@@ -2,8 +2,8 @@ import pytest
 from trees import messages, mistakes, plan, warnings
 
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.highstate import HighData
-from asyncstate.compile.verify import verify_high
+from asyncstate.compile.high.highstate import HighData
+from asyncstate.compile.high.verify import verify_high
 
 CASES = {
     "42: {test.nop: []}": "ID '42' in SLS 's' is not formed as a string, but is type int. It may need to be quoted.",

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.highstate import HighData
-from asyncstate.compile.low import compile_low
-from asyncstate.compile.order import SerialOrder, warn_odd_orders
-from asyncstate.compile.resolve import Resolver
-from asyncstate.compile.verify import verify_high
-from asyncstate.compile.wiring import Wiring
+from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.resolve import Resolver
+from asyncstate.compile.graph.wiring import Wiring
+from asyncstate.compile.high.highstate import HighData
+from asyncstate.compile.high.verify import verify_high
+from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
 from asyncstate.render.context import RenderContext

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.compile.aggregate import aggregate, warn_odd_options
-from asyncstate.compile.arguments import check_arguments
-from asyncstate.compile.assemble import PlanBuilder
-from asyncstate.compile.cycle import report_cycle
-from asyncstate.compile.declarations import normalise
-from asyncstate.compile.exclude import add_excludes, apply_excludes
-from asyncstate.compile.extend import reconcile_extends
+from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
+from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.footprint import Footprints, add_footprints
-from asyncstate.compile.highstate import HighData, HighStateBuilder
-from asyncstate.compile.listen import resolve_listeners
-from asyncstate.compile.low import compile_low
-from asyncstate.compile.order import SerialOrder, warn_odd_orders
-from asyncstate.compile.requisite_in import expand_requisite_in
-from asyncstate.compile.resolve import Resolver
-from asyncstate.compile.restrict import restrict
-from asyncstate.compile.salt_sources import SaltSources
-from asyncstate.compile.stages import add_stages, effective_stages
-from asyncstate.compile.verify import sound_part, verify_high
-from asyncstate.compile.wiring import Wiring
+from asyncstate.compile.graph.assemble import PlanBuilder
+from asyncstate.compile.graph.cycle import report_cycle
+from asyncstate.compile.graph.listen import resolve_listeners
+from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.resolve import Resolver
+from asyncstate.compile.graph.restrict import restrict
+from asyncstate.compile.graph.stages import add_stages, effective_stages
+from asyncstate.compile.graph.wiring import Wiring
+from asyncstate.compile.high.declarations import normalise
+from asyncstate.compile.high.exclude import add_excludes, apply_excludes
+from asyncstate.compile.high.extend import reconcile_extends
+from asyncstate.compile.high.highstate import HighData, HighStateBuilder
+from asyncstate.compile.high.requisite_in import expand_requisite_in
+from asyncstate.compile.high.verify import sound_part, verify_high
+from asyncstate.compile.low.arguments import check_arguments
+from asyncstate.compile.low.lowstate import compile_low
+from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
@@ -34,10 +34,10 @@ from asyncstate.render.collector import rare_collections
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from asyncstate.compile.aggregate import Aggregation
-    from asyncstate.compile.arguments import Functions
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.stages import Stages
+    from asyncstate.compile.effects.aggregate import Aggregation
+    from asyncstate.compile.graph.stages import Stages
+    from asyncstate.compile.low.arguments import Functions
+    from asyncstate.compile.low.draft import Draft
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.compile.effects.footprint import Footprints
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.footprint import Footprints
-from asyncstate.compile.scoreboard import Scoreboard
 from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
-    from asyncstate.compile.footprint import FootprintSource
+    from asyncstate.compile.effects.footprint import FootprintSource
     from asyncstate.model.plan import Plan
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from asyncstate.compile.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.plan import Node, NodeKind
@@ -21,8 +21,8 @@ from asyncstate.model.plan import Node, NodeKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.compile.assemble import PlanBuilder
     from asyncstate.compile.findings import Findings
+    from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
 
 FOOTPRINT = "footprint"

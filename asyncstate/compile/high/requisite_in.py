@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.extend import Extension, NameIndex, apply_extensions, excluded_by_name
-from asyncstate.compile.verify import REFERRING
+from asyncstate.compile.high.extend import Extension, NameIndex, apply_extensions, excluded_by_name
+from asyncstate.compile.high.verify import REFERRING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.highstate import HighData
+    from asyncstate.compile.high.highstate import HighData
 
 EXPANDED = REFERRING - {"listen_in"}
 """``listen_in`` is looked at when listeners are resolved."""

@@ -12,16 +12,16 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.low import UNSET
-from asyncstate.compile.wiring import PREREQUIRED, REQUIRE, SET_MEMBER
+from asyncstate.compile.graph.wiring import PREREQUIRED, REQUIRE, SET_MEMBER
+from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.low.draft import Draft
 
 LAST = 1_000_000
 """How far ``last`` is behind the cap; negative orders count down from there."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.declarations import ID_REQUISITES, merge_requisite
+from asyncstate.compile.high.declarations import ID_REQUISITES, merge_requisite
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
 
 if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.highstate import HighData
+    from asyncstate.compile.high.highstate import HighData
 
 
 class NameIndex:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
+    from asyncstate.compile.low.draft import Draft
 
 NamedEntry = Any
 """A name, or ``{name: [{argument: value}, …]}`` with what is different for this one."""

@@ -11,7 +11,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.declarations import normalise, take_excludes, take_extends
+from asyncstate.compile.high.declarations import normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest

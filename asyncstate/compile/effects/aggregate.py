@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.wiring import GROUP_MEMBER
+from asyncstate.compile.graph.wiring import GROUP_MEMBER
 from asyncstate.model.plan import NodeKind
 from asyncstate.nearest import nearest
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.order import SerialOrder
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.order import SerialOrder
+    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.low.draft import Draft
 
 ALONE = {
     "no_log": "it says no_log: the row of a common call would name it",

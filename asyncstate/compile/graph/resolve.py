@@ -7,9 +7,9 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.prereq import add_prereq
-from asyncstate.compile.verify import requisite_mistakes
-from asyncstate.compile.wiring import PREREQ
+from asyncstate.compile.graph.prereq import add_prereq
+from asyncstate.compile.graph.wiring import PREREQ
+from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.requisite import DIRECT
 from asyncstate.nearest import nearest
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.highstate import HighData
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.high.highstate import HighData
+    from asyncstate.compile.low.draft import Draft
 
 SET_THRESHOLD = 8
 """From how many targets on a reference goes through a SET node instead of an edge for each."""

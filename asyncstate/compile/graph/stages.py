@@ -10,17 +10,17 @@ from bisect import bisect_right
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.compile.highstate import FIRST_AUTO_ORDER
-from asyncstate.compile.low import UNSET
-from asyncstate.compile.order import LAST
+from asyncstate.compile.graph.order import LAST
+from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
+from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from asyncstate.compile.assemble import PlanBuilder
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.assemble import PlanBuilder
+    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.low.draft import Draft
 
 STAGE = "stage"
 """The source of an edge to or from a barrier."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.highstate import HighData
+from asyncstate.compile.high.highstate import HighData
 from asyncstate.model.requisite import IN_SUFFIXED, MISTAKEN_IN, REQUISITE_KEYWORDS
 
 if TYPE_CHECKING:

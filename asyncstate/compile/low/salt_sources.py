@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
+    from asyncstate.compile.low.draft import Draft
     from asyncstate.sources.fileclient import FileClient
 
 MISSING_SOURCE = "missing-source"

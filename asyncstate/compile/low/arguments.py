@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
+    from asyncstate.compile.low.draft import Draft
     from asyncstate.load.loader import LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "unknown-function"

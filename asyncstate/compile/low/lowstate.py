@@ -5,97 +5,14 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.names import NamedEntry, expand_names
-from asyncstate.model.chunk import place_text
-from asyncstate.model.tag import state_tag
+from asyncstate.compile.low.draft import UNSET, Draft
+from asyncstate.compile.low.names import NamedEntry, expand_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.highstate import HighData
-    from asyncstate.model.chunk import Lines
-
-UNSET: Any = object()
-"""No ``order`` at all, which is not the same as one that is null."""
-
-
-class Draft:
-    """A chunk while the graph is made: like LowChunk, but the place in serial order is not known yet.
-
-    ``order`` is what was written, ``fraction`` what the position within ``names`` adds to it, ``automatic`` whether the
-    number was given rather than written.
-    """
-
-    __slots__ = (
-        "args",
-        "automatic",
-        "env",
-        "file",
-        "fraction",
-        "fun",
-        "id",
-        "included_from",
-        "lines",
-        "name",
-        "order",
-        "sls",
-        "state",
-    )
-
-    def __init__(
-        self,
-        state: str,
-        fun: str,
-        id_: str,
-        name: Any,
-        *,
-        sls: str,
-        env: str,
-        args: dict[str, Any],
-        order: Any,
-        included_from: tuple[str, ...],
-    ) -> None:
-        self.state = state
-        self.fun = fun
-        self.id = id_
-        self.name = name
-        self.sls = sls
-        self.env = env
-        self.args = args
-        self.order = order
-        self.included_from = included_from
-        self.fraction = 0.0
-        self.automatic = True
-        self.file = ""
-        self.lines: Lines | None = None
-
-    @property
-    def tag(self) -> str:
-        """The state tag."""
-        return state_tag(self.state, self.id, self.name, self.fun)
-
-    @property
-    def line(self) -> int:
-        """The line of the declaration, before rendering."""
-        return self.lines.of(self.id, self.state) if self.lines is not None else 0
-
-    @property
-    def place(self) -> str:
-        """``sls:id (file:line)``, for messages."""
-        return place_text(self.sls, self.id, self.file, self.line)
-
-    def low(self) -> dict[str, Any]:
-        """Return low data for code that only looks: fresh at the top, shared below."""
-        return {
-            **self.args,
-            "state": self.state,
-            "fun": self.fun,
-            "name": self.name,
-            "__id__": self.id,
-            "__sls__": self.sls,
-            "__env__": self.env,
-        }
+    from asyncstate.compile.high.highstate import HighData
 
 
 class LowStates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.wiring import KIND_BITS, KIND_MASK, KINDS
+from asyncstate.compile.graph.wiring import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import BrokenListener, Node, NodeKind, Plan, plan_digest
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.listen import Listening
-    from asyncstate.compile.order import SerialOrder
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.listen import Listening
+    from asyncstate.compile.graph.order import SerialOrder
+    from asyncstate.compile.graph.wiring import Wiring
 
 _SOURCES = (*(kind.value for kind in KINDS), "set", "group")
 

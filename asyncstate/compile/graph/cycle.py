@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.wiring import KINDS, PREREQUIRED, SET_MEMBER
+from asyncstate.compile.graph.wiring import KINDS, PREREQUIRED, SET_MEMBER
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.low import Draft
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.low.draft import Draft
 
 _SHOWN = 20
 """How many links of a cycle are shown; the rest of a longer one is counted."""

@@ -10,7 +10,7 @@ from asyncstate.model.plan import NodeKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.wiring import Wiring
 
 
 def restrict(wiring: Wiring, serial: Sequence[int], ids: Sequence[str], where: str) -> list[int]:

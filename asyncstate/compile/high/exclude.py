@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from asyncstate.compile.highstate import HighData
+    from asyncstate.compile.high.highstate import HighData
 
 
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.wiring import PREREQ, PREREQUIRED
+from asyncstate.compile.graph.wiring import PREREQ, PREREQUIRED
 from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
-    from asyncstate.compile.wiring import Wiring
+    from asyncstate.compile.graph.wiring import Wiring
 
 
 def add_prereq(wiring: Wiring, asking: int, target: int) -> None:
