@@ -45,6 +45,21 @@ def test_test_mode_is_laid_over_the_options(call):
     assert make(opts={"test": True}, test=False).opts["test"] is False
 
 
+def test_a_dry_run_is_a_matter_of_the_call_under_way(call):
+    assert dunders.is_dry_run() is False
+    token = current.set(call.derive(test=True))
+    assert dunders.is_dry_run() is True
+    current.reset(token)
+    assert dunders.is_dry_run() is False
+    dunders.__opts__["test"] = True
+    assert dunders.is_dry_run() is True, "what a call sets for itself holds"
+
+
+def test_no_dry_run_without_a_call():
+    with pytest.raises(LookupError):
+        dunders.is_dry_run()
+
+
 def test_a_part_of_a_call_shares_what_the_call_leaves_behind(call):
     part = call.cancelled_by(CancelToken())
     part.opts["x"] = 1

@@ -3,6 +3,8 @@
 Each is a proxy over one context variable, so a plugin file is imported once per process and still sees, in every call,
 the runtime and the chunk it is called for. Bundled plugins import the names from here; a stock Salt-style file gets the
 same objects put into its namespace when it is loaded.
+
+From here a state also gets the functions that make its row (`asyncstate.dunders.rows`), and `is_dry_run`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,12 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.dunders.rows import Row as Row
+from asyncstate.dunders.rows import changed as changed
+from asyncstate.dunders.rows import failed as failed
+from asyncstate.dunders.rows import make_row as make_row
+from asyncstate.dunders.rows import unchanged as unchanged
+from asyncstate.dunders.rows import would_change as would_change
 from asyncstate.errors import RunCancelled
 
 if TYPE_CHECKING:
@@ -372,6 +380,14 @@ def hide(text: str) -> None:
     context = current.get(None)
     if context is not None and context.secrets is not None:
         context.secrets.add(text)
+
+
+def is_dry_run() -> bool:
+    """Tell whether the call under way must change nothing, only say what it would change. LookupError outside any call.
+
+    Every state asks it before the first thing that it changes, and returns `would_change` where it is true.
+    """
+    return bool(__opts__["test"])
 
 
 def check_cancelled() -> None:

@@ -1,0 +1,46 @@
+"""Rows: what a state function returns, one function for each way that a state can end.
+
+A row is a plain dict with the keys ``name``, ``changes``, ``result`` and ``comment``; a state may also write it out
+itself. Other keys are added with ``|``: ``failed(name, "No answer") | {"status": 503}``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row: TypeAlias = dict[str, Any]
+"""What a state function returns. The engine adds to it what belongs to the chunk: ID, SLS, times."""
+
+
+def unchanged(name: object, comment: str = "") -> Row:
+    """Return the row of a state that succeeded and changed nothing."""
+    return make_row(name, comment, result=True)
+
+
+def changed(name: object, comment: str, changes: Mapping[str, Any]) -> Row:
+    """Return the row of a state that succeeded; ``changes`` say what is different now, usually by old and new value."""
+    return make_row(name, comment, changes, result=True)
+
+
+def would_change(name: object, comment: str, changes: Mapping[str, Any] | None = None) -> Row:
+    """Return the row of a dry run that found something to do: the result is None, ``changes`` say what would change.
+
+    Give ``changes`` where they are known: `watch` and `onchanges` of other states look at them in a dry run too.
+    """
+    return make_row(name, comment, changes, result=None)
+
+
+def failed(name: object, comment: str, changes: Mapping[str, Any] | None = None) -> Row:
+    """Return the row of a state that failed; ``changes`` say what it had changed by then."""
+    return make_row(name, comment, changes, result=False)
+
+
+def make_row(name: object, comment: str, changes: Mapping[str, Any] | None = None, *, result: bool | None) -> Row:
+    """Return the row of a state whose ``result`` is found out as it goes.
+
+    The row has a copy of ``changes``: adding to one of them later leaves the other as it is.
+    """
+    return {"name": name, "changes": dict(changes or {}), "result": result, "comment": comment}
