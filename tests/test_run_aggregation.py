@@ -11,7 +11,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.chunk import LowChunk
-from asyncstate.run.aggregation import Aggregation
+from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.engine import Engine, RunOptions
 
 

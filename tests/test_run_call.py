@@ -225,7 +225,7 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
 
 
 async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
-    monkeypatch.setattr("asyncstate.run.crew.GRACE", 0.05)
+    monkeypatch.setattr("asyncstate.run.worker_pool.GRACE", 0.05)
     gate = threading.Event()
 
     @host.state("own.slow")

@@ -5,7 +5,7 @@ from odd_values import RaisingTruth
 from asyncstate import Settings, StateRuntime
 from asyncstate.dunders import current
 from asyncstate.errors import CommandExecutionError
-from asyncstate.run.conditions import WrongCondition, check_commands, check_conditions
+from asyncstate.run.chunk.conditions import WrongCondition, check_commands, check_conditions
 
 
 @pytest.fixture

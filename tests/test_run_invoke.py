@@ -7,8 +7,8 @@ from fake_host import FakeHost, row
 from plans import PlanBuilder
 
 from asyncstate.dunders import current
+from asyncstate.run.chunk.views import LowStateView, RunningView
 from asyncstate.run.engine import Engine, RunOptions
-from asyncstate.run.views import LowStateView, RunningView
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from asyncstate import Settings, StateRuntime
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.event import RunFinished
+from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.engine import Engine
-from asyncstate.run.loop_watch import LoopWatch
 
 SEEN_AT_THE_LATEST = 30
 MODULE = """

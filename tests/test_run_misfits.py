@@ -8,7 +8,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import FunctionNotFound, InvocationError
-from asyncstate.run.misfits import in_words, is_trip, misfits
+from asyncstate.run.chunk.argument_errors import in_words, is_trip, misfits
 
 
 def takes(  # noqa: PLR0917

@@ -1,6 +1,6 @@
 import pytest
 
-from asyncstate.run.retry import RetryPolicy
+from asyncstate.run.chunk.retry import RetryPolicy
 
 
 @pytest.mark.parametrize(

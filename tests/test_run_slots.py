@@ -1,6 +1,6 @@
 import pytest
 
-from asyncstate.run.slots import evaluate, fill_slots, has_slot, parse_call, traverse
+from asyncstate.run.chunk.slots import evaluate, fill_slots, has_slot, parse_call, traverse
 
 SALT = {
     "test.echo": lambda text: text,

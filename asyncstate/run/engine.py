@@ -15,12 +15,12 @@ from asyncstate.model.result import GAVE_UP, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
-from asyncstate.run.crew import Crew
-from asyncstate.run.ledger import Ledger
-from asyncstate.run.loop_watch import LoopWatch
+from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits
+from asyncstate.run.recorder import Ledger
 from asyncstate.run.summary import summarise
+from asyncstate.run.worker_pool import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -12,7 +12,7 @@ from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, Row
 from asyncstate.model.tag import parse_tag, state_tag
-from asyncstate.run.conditions import WrongCondition
+from asyncstate.run.chunk.conditions import WrongCondition
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.ledger import Ledger
+    from asyncstate.run.recorder import Ledger
 
 
 def summarise(

@@ -19,8 +19,12 @@ from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.plan import NodeKind
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
-from asyncstate.run.misfits import in_words, is_trip, misfits
+from asyncstate.run.chunk.argument_errors import in_words, is_trip, misfits
+from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
+from asyncstate.run.chunk.slots import fill_slots, has_slot
+from asyncstate.run.chunk.time_limit import TimeLimit
+from asyncstate.run.chunk.umask import thread_umask
+from asyncstate.run.chunk.views import LowStateView, RunningView
 from asyncstate.run.rows import (
     exception_row,
     failed_row,
@@ -30,10 +34,6 @@ from asyncstate.run.rows import (
     refuse_forgotten,
     unverified_row,
 )
-from asyncstate.run.slots import fill_slots, has_slot
-from asyncstate.run.time_limit import TimeLimit
-from asyncstate.run.umask import thread_umask
-from asyncstate.run.views import LowStateView, RunningView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.loop_watch import LoopWatch
+    from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.machine import Work
 
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
-from asyncstate.run.slots import fill_slots, traverse
+from asyncstate.run.chunk.slots import fill_slots, traverse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

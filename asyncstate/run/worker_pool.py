@@ -17,9 +17,9 @@ import anyio
 from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
-from asyncstate.run.invoke import Invoker
+from asyncstate.run.chunk.invoke import Invoker
+from asyncstate.run.chunk.time_limit import GRACE
 from asyncstate.run.rows import exception_row, failed_row
-from asyncstate.run.time_limit import GRACE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
     from asyncstate.run.announce import Announcer
-    from asyncstate.run.ledger import Ledger
-    from asyncstate.run.loop_watch import LoopWatch
+    from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
+    from asyncstate.run.recorder import Ledger
 
 _TURN = 0.005
 """Seconds the workers together go on without giving others (the program around, events, signals) their turn."""

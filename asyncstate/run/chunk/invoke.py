@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
 from asyncstate.model.plan import NodeKind
-from asyncstate.run.aggregation import Aggregation
-from asyncstate.run.call import Caller
+from asyncstate.run.chunk.aggregation import Aggregation
+from asyncstate.run.chunk.call import Caller
+from asyncstate.run.chunk.retry import RetryPolicy
 from asyncstate.run.gate import Verdict
-from asyncstate.run.retry import RetryPolicy
 from asyncstate.run.rows import exception_row, normalise, not_run_row
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.call import Supervisor
-    from asyncstate.run.loop_watch import LoopWatch
+    from asyncstate.run.chunk.call import Supervisor
+    from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.machine import Work
 
     Lows = Callable[[], dict[str, Any]]
