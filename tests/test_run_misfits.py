@@ -8,7 +8,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import FunctionNotFound, InvocationError
-from asyncstate.run.chunk.argument_errors import in_words, is_trip, misfits
+from asyncstate.run.chunk.argument_errors import cause_in_words, is_argument_error, wrong_arguments
 
 
 def takes(  # noqa: PLR0917
@@ -55,11 +55,11 @@ def takes(  # noqa: PLR0917
     ],
 )
 def test_arguments_that_are_not_what_the_signature_says(given, told):
-    assert misfits(takes, given) == told
+    assert wrong_arguments(takes, given) == told
 
 
 def test_values_are_not_shown():
-    assert "hunter2" not in misfits(takes, {"text": ["hunter2"], "table": "hunter2", "names": [["hunter2"]]})
+    assert "hunter2" not in wrong_arguments(takes, {"text": ["hunter2"], "table": "hunter2", "names": [["hunter2"]]})
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_values_are_not_shown():
     [(TypeError(), True), (AttributeError(), True), (UnicodeError(), True), (KeyError(), False), (OSError(), False)],
 )
 def test_what_code_raises_that_trips(error, trips):
-    assert is_trip(error) is trips
+    assert is_argument_error(error) is trips
 
 
 def test_what_we_say_ourselves_is_no_trip():
-    assert is_trip(InvocationError("expected a text")) is False
+    assert is_argument_error(InvocationError("expected a text")) is False
 
 
 def missing_module():
@@ -141,4 +141,4 @@ def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
     ],
 )
 def test_what_went_wrong_outside_is_told_in_words_and_a_mistake_of_ours_is_not(error, said):
-    assert in_words(error) == said
+    assert cause_in_words(error) == said

@@ -18,9 +18,9 @@ from asyncstate.run.announce import Announcer
 from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits
-from asyncstate.run.recorder import Ledger
+from asyncstate.run.recorder import Recorder
 from asyncstate.run.summary import summarise
-from asyncstate.run.worker_pool import Crew
+from asyncstate.run.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -61,7 +61,7 @@ class Engine:
         self._secrets = Secrets() if secrets is None else secrets
         self._watch = LoopWatch() if clock is time.perf_counter else None
         self._machine: Machine | None = None
-        self._crew: Crew | None = None
+        self._pool: WorkerPool | None = None
         self._cancelled = ""
         self.report: RunReport | None = None
         """The end of the run, also of one whose task was cancelled; None if it did not come to run anything."""
@@ -69,26 +69,26 @@ class Engine:
     @property
     def rows(self) -> dict[str, Row]:
         """The rows of the states that have ended so far, by tag, as they are shown."""
-        return {} if self._crew is None else self._crew.rows
+        return {} if self._pool is None else self._pool.rows
 
     @property
     def running(self) -> list[str]:
         """The tags of the states that run now, as they are shown."""
-        return [] if self._crew is None else self._crew.running
+        return [] if self._pool is None else self._pool.running
 
     def stop(self, reason: str) -> None:
         """Start nothing more; let what runs finish. The report says ``reason``."""
         self._cancelled = self._cancelled or reason or "cancelled"
         if self._machine is not None:
             self._machine.stop(reason)
-        if self._crew is not None:
-            self._crew.wake()
+        if self._pool is not None:
+            self._pool.wake()
 
     def cancel(self, reason: str) -> None:
         """Cancel what runs, too. Each chunk that was running gets a failed row."""
         self.stop(reason)
-        if self._crew is not None:
-            self._crew.cut_off(self._cancelled)
+        if self._pool is not None:
+            self._pool.cut_off(self._cancelled)
 
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does.
@@ -99,29 +99,29 @@ class Engine:
         with self._watch or nullcontext(), _Deadline(self.options.timeout, self._out_of_time):
             shown = await self._off_loop(self._introduce)
             announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
-            ledger = Ledger(self.plan, announcer)
+            recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
             machine = self._machine = await self._off_loop(self._prepare)
             if self._cancelled:
                 machine.stop(self._cancelled)
-            crew = self._crew = Crew(
+            pool = self._pool = WorkerPool(
                 machine,
                 self._host,
                 self.options,
-                ledger,
+                recorder,
                 announcer,
                 sleep=self._sleep,
                 clock=self._clock,
                 watch=self._watch,
             )
             try:
-                await crew.work()
+                await pool.work()
             except asyncio.CancelledError:
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
-                    self.report = await self._report(machine, crew, ledger, announcer)
+                    self.report = await self._report(machine, pool, recorder, announcer)
                 raise
-        self.report = await self._report(machine, crew, ledger, announcer)
+        self.report = await self._report(machine, pool, recorder, announcer)
         return self.report
 
     def _introduce(self) -> ShownPlan:
@@ -166,18 +166,18 @@ class Engine:
         except LoaderError:
             return work(*args)
 
-    async def _report(self, machine: Machine, crew: Crew, ledger: Ledger, announcer: Announcer) -> RunReport:
+    async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
         held_up = self._watch.issues if self._watch is not None else ()
 
         def number() -> tuple[RunReport, RunReport]:
             report = summarise(
                 self.plan,
-                ledger,
-                crew.early,
+                recorder,
+                pool.check_ranks,
                 machine.not_started(),
                 cut_short=bool(self._cancelled),
                 warnings=(*self.plan.warnings, *held_up),
-                notices=(*crew.notices, *announcer.notices),
+                notices=(*pool.notices, *announcer.notices),
                 test=self.options.test,
                 concurrency=self.options.concurrency,
                 shuffle=self.options.shuffle,

@@ -66,22 +66,22 @@ def _exclusive(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> set[in
 
     A module says it with ``__exclusive__ = True``; ``exclusive: False`` on a state takes that back.
     """
-    said = _said("__exclusive__", modules)
+    declared = _module_attribute("__exclusive__", modules)
     return {
         chunk.index
         for chunk in plan.chunks
-        if chunk.args.get("exclusive", said[chunk.state]) is True or "umask" in chunk.args
+        if chunk.args.get("exclusive", declared[chunk.state]) is True or "umask" in chunk.args
     }
 
 
 def _lanes(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> dict[int, list[str]]:
     """Return the lanes of chunks: those they name with ``lane``, and the one their module names with ``__lane__``."""
-    said = _said("__lane__", modules)
+    declared = _module_attribute("__lane__", modules)
     found = {}
     for chunk in plan.chunks:
         named = chunk.args.get("lane")
         lanes = {str(lane) for lane in (named if isinstance(named, list) else [named] if named else [])}
-        own = said[chunk.state]
+        own = declared[chunk.state]
         if isinstance(own, str) and own:
             lanes.add(own)
         if lanes:
@@ -89,7 +89,7 @@ def _lanes(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> dict[int, 
     return found
 
 
-def _said(name: str, modules: Mapping[str, LoadedModule | None]) -> dict[str, Any]:
+def _module_attribute(name: str, modules: Mapping[str, LoadedModule | None]) -> dict[str, Any]:
     return {state: module.attribute(name) if module is not None else None for state, module in modules.items()}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from asyncstate.run.announce import Announcer
 
 
-class Ledger:
+class Recorder:
     """``rows`` by state tag, ``subs`` the rows of sub-states by the tag of their state.
 
     Here everything has its true name: what is secret is hidden where it is shown.
@@ -27,7 +27,7 @@ class Ledger:
         self._plan = plan
         self._announcer = announcer
 
-    def enter(self, chunk: LowChunk, row: Row, why: str, *, check: bool = False, keep: bool = True) -> None:
+    def record(self, chunk: LowChunk, row: Row, why: str, *, check: bool = False, keep: bool = True) -> None:
         """Take the row of a chunk that ended: keep it, tell it, fire what the chunk asks for.
 
         The rows of sub-states leave with it. That of a check is told, and kept only if it is the chunk's. Events have

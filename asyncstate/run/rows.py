@@ -237,17 +237,17 @@ def number_rows(
     plan: Plan,
     rows: Mapping[str, Row],
     subs: Mapping[str, dict[str, Row]],
-    early: Mapping[int, int],
+    check_ranks: Mapping[int, int],
 ) -> dict[str, Row]:
     """Put rows in serial order and number them, whatever the timing: sub-states after their parent.
 
-    Rows of what is no chunk of the plan, listeners, come behind, in the order given. ``early`` gives the rank of the
-    check of a chunk whose requisites already held it back there: as in Salt that is its place. Rows the plan brought
+    Rows of listeners, which are no chunks of the plan, follow in the order given. ``check_ranks`` gives the rank of the
+    prereq check of each chunk that its check already skipped: as in Salt that is its place. Rows that the plan brings
     along come first, those about broken listeners last.
     """
     chunks = plan.chunks
-    if early:
-        chunks = tuple(sorted(chunks, key=lambda chunk: early.get(chunk.index, plan.rank[chunk.index])))
+    if check_ranks:
+        chunks = tuple(sorted(chunks, key=lambda chunk: check_ranks.get(chunk.index, plan.rank[chunk.index])))
     known = {tag: dict(row) for tag, row in plan.rows.items()}
     ordered: dict[str, Row] = {tag: row for tag, row in known.items() if not tag.startswith(_LISTEN_ERROR)}
     for chunk in chunks:

@@ -13,26 +13,33 @@ if TYPE_CHECKING:
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.recorder import Ledger
+    from asyncstate.run.recorder import Recorder
 
 
 def summarise(
-    plan: Plan, ledger: Ledger, early: Mapping[int, int], left_out: list[int], *, cut_short: bool, **said: Any
+    plan: Plan,
+    recorder: Recorder,
+    check_ranks: Mapping[int, int],
+    not_started: list[int],
+    *,
+    cut_short: bool,
+    **fields: Any,
 ) -> RunReport:
-    """Number the rows and say what became of the run. ``left_out`` are the nodes that were not started.
+    """Number the rows and return the report of a run. ``not_started`` are the nodes that were not started.
 
-    ``early`` is the rank of the check of each chunk that was held back there. ``said`` is the rest of the report.
+    ``check_ranks`` is the rank of the prereq check of each chunk that its check skipped. ``fields`` are the other
+    fields of the report.
     """
-    broken = {} if cut_short else _broken_listeners(plan, ledger.rows)
-    rows = number_rows(plan, {**ledger.rows, **broken}, ledger.subs, early)
-    tags = dict.fromkeys(plan.chunk_of(node).tag for node in left_out)
+    broken = {} if cut_short else _broken_listeners(plan, recorder.rows)
+    rows = number_rows(plan, {**recorder.rows, **broken}, recorder.subs, check_ranks)
+    tags = dict.fromkeys(plan.chunk_of(node).tag for node in not_started)
     return RunReport(
         rows=rows,
         not_started=tuple(tag for tag in tags if tag not in rows),
-        handled=_handled_failures(plan, ledger.rows),
+        handled=_handled_failures(plan, recorder.rows),
         digest=plan.digest,
         busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
-        **said,
+        **fields,
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
-    from asyncstate.run.recorder import Ledger
+    from asyncstate.run.recorder import Recorder
 
 _TURN = 0.005
 """Seconds the workers together go on without giving others (the program around, events, signals) their turn."""
@@ -40,15 +40,15 @@ _LONG = 10.0
 _FORMED = Outcome(result=True, changed=False)
 
 
-class Crew:
-    """Works off a machine. ``early`` has the rank of the check of each chunk that was held back there already."""
+class WorkerPool:
+    """Works off a machine. ``check_ranks`` has the rank of the check of each chunk that was held back there already."""
 
     def __init__(
         self,
         machine: Machine,
         host: PluginHost,
         options: RunOptions,
-        ledger: Ledger,
+        recorder: Recorder,
         announcer: Announcer,
         *,
         sleep: Callable[[float], Awaitable[None]],
@@ -56,15 +56,15 @@ class Crew:
         watch: LoopWatch | None = None,
     ) -> None:
         self.plan = machine.plan
-        self.early: dict[int, int] = {}
+        self.check_ranks: dict[int, int] = {}
         self._machine = machine
         self._concurrency = options.concurrency
-        self._ledger = ledger
+        self._recorder = recorder
         self._announcer = announcer
         self._sleep = sleep
         self._clock = clock
         self._invoker = Invoker(
-            self, machine.plan, host, ledger.rows, test=options.test, mock=options.mock, watch=watch
+            self, machine.plan, host, recorder.rows, test=options.test, mock=options.mock, watch=watch
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy = 0
@@ -72,8 +72,8 @@ class Crew:
         self._idle: list[asyncio.Event] = []
         self._resuming: deque[asyncio.Event] = deque()
         self._running: dict[int, tuple[Work, LowChunk, float]] = {}
-        self._left: dict[int, Outcome] = {}
-        self._left_behind: list[str] = []
+        self._recorded: dict[int, Outcome] = {}
+        self._abandoned: list[str] = []
         self._turn = 0.0
         self._turning = False
         self._over = asyncio.Event()
@@ -89,7 +89,7 @@ class Crew:
     def rows(self) -> dict[str, Row]:
         """The rows of the chunks that have ended so far, by tag, as they are shown."""
         shown = self._announcer.shown
-        return {shown.tag(tag): shown.row(tag, row) for tag, row in self._ledger.rows.items()}
+        return {shown.tag(tag): shown.row(tag, row) for tag, row in self._recorder.rows.items()}
 
     @property
     def running(self) -> list[str]:
@@ -99,7 +99,7 @@ class Crew:
     @property
     def notices(self) -> list[str]:
         """What the report should say beside the rows."""
-        return [*self._invoker.aggregation.notices, *self._left_behind]
+        return [*self._invoker.aggregation.notices, *self._abandoned]
 
     def wake(self) -> None:
         """Let the workers see that the machine was stopped."""
@@ -119,7 +119,7 @@ class Crew:
         if self._machine.finished:
             return
         reminder = _Reminder(self._name_long_running, _LONG / 2) if self._announcer.heard else None
-        self._hire()
+        self._start_workers()
         try:
             await self._over.wait()
         except asyncio.CancelledError:
@@ -138,7 +138,7 @@ class Crew:
 
     # workers
 
-    def _hire(self, own: int = 0) -> None:
+    def _start_workers(self, own: int = 0) -> None:
         """Have as many workers at it as there is work and room for; the caller takes ``own`` pieces itself."""
         wanted = min(self._machine.ready - own, self._concurrency - self._busy)
         if wanted <= 0:
@@ -149,9 +149,9 @@ class Crew:
             self._workers += 1
             task = asyncio.get_running_loop().create_task(self._worker())
             self._tasks.add(task)
-            task.add_done_callback(self._went)
+            task.add_done_callback(self._worker_ended)
 
-    def _went(self, task: asyncio.Task[None]) -> None:
+    def _worker_ended(self, task: asyncio.Task[None]) -> None:
         """Take note that a worker is done; the last one ends the run, and so does one that an error of ours ended."""
         self._tasks.discard(task)
         self._workers -= 1
@@ -163,7 +163,7 @@ class Crew:
             if self._machine.finished or self.cut:
                 self._over.set()
             else:  # somebody cancelled the worker, which nobody may
-                self._hire()
+                self._start_workers()
 
     def _wake(self, count: int) -> None:
         for _ in range(count):
@@ -178,14 +178,14 @@ class Crew:
                 try:
                     await self._perform(work)
                 finally:
-                    self._leave_slot()
+                    self._free_slot()
                 if self._clock() - self._turn > _TURN:
                     await self._end_turn()
             elif machine.finished:
                 self._wake(len(self._idle))
                 return
             else:
-                await self._stand_by()
+                await self._wait_for_work()
 
     async def _end_turn(self) -> None:
         """Let the loop turn. The first worker to do so begins the next turn, for all of them."""
@@ -198,7 +198,7 @@ class Crew:
         self._turn = self._clock()
         self._turning = False
 
-    async def _stand_by(self) -> None:
+    async def _wait_for_work(self) -> None:
         event = asyncio.Event()
         self._idle.append(event)
         try:
@@ -207,7 +207,7 @@ class Crew:
             if event in self._idle:
                 self._idle.remove(event)
 
-    def _leave_slot(self) -> None:
+    def _free_slot(self) -> None:
         """Give the slot to a chunk that slept between attempts, or free it."""
         if self._resuming:
             self._resuming.popleft().set()
@@ -229,8 +229,8 @@ class Crew:
             await self._sleep(seconds)
             return
         self._workers -= 1
-        self._leave_slot()
-        self._hire()
+        self._free_slot()
+        self._start_workers()
         try:
             await self._sleep(seconds)
         finally:
@@ -266,34 +266,34 @@ class Crew:
         try:
             row = await self._invoker.run_chunk(work, chunk)
         except (asyncio.CancelledError, GeneratorExit):
-            row = self._cut_off_row(chunk, began)
+            row = self._cancelled_row(chunk, began)
             if self.cut:
-                self._leave(work, chunk, row)
+                self._record(work, chunk, row)
                 raise
         except BaseException as error:  # noqa: BLE001 - each chunk ends in a row
             row = self._timed(exception_row(chunk.name, error), chunk, began)
         finally:
             del self._running[work.node]
-        self._settle(work.node, self._leave(work, chunk, row), tag)
+        self._settle(work.node, self._record(work, chunk, row), tag)
 
-    def _leave(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
+    def _record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
         """Let a row out, the one way there is; each piece of work once. Return what others may depend on."""
-        outcome = self._left.pop(work.node, None)
+        outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
             return outcome
         check = work.kind is NodeKind.CHECK
         held_back = check and not work.verdict.runs
-        if held_back:  # what held back the check holds back the chunk: the row is the chunk's, failhard too
-            self.early[chunk.index] = self.plan.rank[work.node]
+        if held_back:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
+            self.check_ranks[chunk.index] = self.plan.rank[work.node]
             if row["result"] is False:
                 self._machine.fail_hard(work.node)
-        self._ledger.enter(chunk, row, work.verdict.value, check=check, keep=held_back or not check)
+        self._recorder.record(chunk, row, work.verdict.value, check=check, keep=held_back or not check)
         return Outcome.of(row)
 
-    def leave_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
+    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
         """Let the row of a call out that nobody waits for any longer. What comes of it later is in no row."""
-        if work.node not in self._left:
-            self._left[work.node] = self._leave(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
+        if work.node not in self._recorded:
+            self._recorded[work.node] = self._record(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         machine = self._machine
@@ -303,20 +303,20 @@ class Crew:
         if machine.finished:
             self._wake(len(self._idle))
         else:
-            self._hire(own=1)
+            self._start_workers(own=1)
 
     def _name_long_running(self) -> None:
         now = self._clock()
         for work, chunk, since in list(self._running.values()):
             seconds = round(now - since, 1)
             if seconds >= _LONG:
-                left = "not waited for any longer, but " if work.node in self._left else ""
+                left = "not waited for any longer, but " if work.node in self._recorded else ""
                 text = f"{left}still running after {seconds:.0f} s"
                 self._announcer.emit(ChunkOutput, tag=chunk.tag, text=text, seconds=seconds)
 
     # the end
 
-    def _cut_off_row(self, chunk: LowChunk, began: float) -> Row:
+    def _cancelled_row(self, chunk: LowChunk, began: float) -> Row:
         reason = self._reason or "its task was cancelled"
         row = failed_row(chunk.name, f"The state was cancelled while it ran ({reason}); its effect is unknown.")
         return self._timed(row, chunk, began)
@@ -334,16 +334,16 @@ class Crew:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=GRACE)
         for work, chunk, began in list(self._running.values()):
-            self._left_behind.append(f"{chunk.place} did not end when it was cancelled and was left behind")
-            if work.node not in self._left:
-                self._left[work.node] = self._leave(work, chunk, self._cut_off_row(chunk, began))
+            self._abandoned.append(f"{chunk.place} did not end when it was cancelled and was left behind")
+            if work.node not in self._recorded:
+                self._recorded[work.node] = self._record(work, chunk, self._cancelled_row(chunk, began))
         for task in list(self._tasks):
-            _give_up(task)
+            _close_task(task)
         calls = {call for _, call in self._invoker.overdue if not call.done()}
         if calls:
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
         late = dict.fromkeys(chunk.place for chunk, call in self._invoker.overdue if not call.done())
-        self._left_behind += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
+        self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
 
 
 class _Reminder:
@@ -363,7 +363,7 @@ class _Reminder:
         self._call()
 
 
-def _give_up(task: asyncio.Task[None]) -> None:
+def _close_task(task: asyncio.Task[None]) -> None:
     """End a task that does not mind being cancelled, so that the program's loop can end: its coroutine is closed.
 
     One that swallows even that is nobody's task any more.

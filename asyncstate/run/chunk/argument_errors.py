@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def is_trip(error: BaseException) -> bool:
+def is_argument_error(error: BaseException) -> bool:
     """Tell whether code raises this where it is given something else than it takes, with no word of ours about it."""
     return isinstance(error, (TypeError, AttributeError, ValueError)) and not isinstance(error, AsyncStateError)
 
 
-def in_words(error: BaseException) -> str:
+def cause_in_words(error: BaseException) -> str:
     """Return what an error says of the world or of the data; "" for one that tells of a mistake in the code."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
@@ -34,7 +34,7 @@ def in_words(error: BaseException) -> str:
     return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError)) else ""
 
 
-def misfits(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
+def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
     """Name the arguments in ``given`` that are not what ``function`` takes, and what it does; "" if all of them are.
 
     ``'hosts' must be a text or a list of texts, not a number``

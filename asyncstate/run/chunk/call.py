@@ -19,7 +19,7 @@ from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.plan import NodeKind
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.chunk.argument_errors import in_words, is_trip, misfits
+from asyncstate.run.chunk.argument_errors import cause_in_words, is_argument_error, wrong_arguments
 from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.chunk.slots import fill_slots, has_slot
 from asyncstate.run.chunk.time_limit import TimeLimit
@@ -50,7 +50,7 @@ _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 
 
 class Supervisor(Protocol):
-    """Who has the calls made: the crew."""
+    """What has the calls made: the worker pool."""
 
     @property
     def cut(self) -> bool:
@@ -59,7 +59,7 @@ class Supervisor(Protocol):
     async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
         """Sleep between two attempts."""
 
-    def leave_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
+    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
         """Let out the row of a call that nobody waits for any longer."""
 
 
@@ -123,7 +123,7 @@ class Caller:
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
             self.raised(error, chunk)
             ended = False
-            returned = self._misfit_row(chunk, low, error) or exception_row(name, error)
+            returned = self._known_error_row(chunk, low, error) or exception_row(name, error)
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
@@ -217,7 +217,7 @@ class Caller:
         function = self._functions.get(name)
         return isinstance(function, LoadedFunction) and not function.module.bundled
 
-    def _misfit_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
+    def _known_error_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
         """Say which arguments a bundled state tripped over, or what went wrong outside.
 
         Authors of other states get their traceback, and so does who can report a mistake of ours. A function that a
@@ -229,8 +229,8 @@ class Caller:
         function = self._functions.get(name)
         if not isinstance(function, LoadedFunction) or not function.module.bundled:
             return None
-        wrong = misfits(function.func, low) if is_trip(error) else ""
-        said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else in_words(error)
+        wrong = wrong_arguments(function.func, low) if is_argument_error(error) else ""
+        said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else cause_in_words(error)
         return failed_row(chunk.name, f"An exception occurred in this state: {name}: {said}") if said else None
 
     async def _prepared(self, work: Work, chunk: LowChunk, low: dict[str, Any], *, early: bool) -> Any:
@@ -256,7 +256,7 @@ class Caller:
             args, kwargs = bind(function, low, lenient=low["fun"] == "mod_watch")
         except ArgumentError as error:
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
-            return make(given, _misfit(error))
+            return make(given, _argument_error_text(error))
         context = self.context(chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
         context.umask = umask
         current.set(context)
@@ -265,7 +265,7 @@ class Caller:
 
         def late() -> None:
             if early:
-                self._supervisor.leave_early(work, chunk, failed_row(given, f"{too_long} {_NOT_WAITED_FOR}"))
+                self._supervisor.record_early(work, chunk, failed_row(given, f"{too_long} {_NOT_WAITED_FOR}"))
 
         too_long = f"The state did not end within {seconds:g} seconds"
         token = context.cancel or CancelToken()
@@ -376,7 +376,7 @@ def _not_found(name: str, chunk: LowChunk, error: FunctionNotFound) -> str:
     return f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {error.reason}\n"
 
 
-def _misfit(error: ArgumentError) -> str:
+def _argument_error_text(error: ArgumentError) -> str:
     hint = getattr(error, "hint", "")
     if isinstance(error, MissingParameters):
         return f"{error}\n"
