@@ -1,0 +1,67 @@
+"""How a call learns that nobody waits for it any more."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import RunCancelled
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+class CancelToken:
+    """Tells code in a worker thread that nobody waits for it any more.
+
+    ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled. Every method may
+    be called from any thread; what is registered is called exactly once. ``parent`` is the token of the call that this
+    one is a part of. ``overdue`` are the threads of the whole call that run on although their awaiting task was
+    cancelled: a future each, done when the thread has returned.
+    """
+
+    __slots__ = ("__weakref__", "_callbacks", "overdue", "parent", "reason")
+
+    def __init__(self, parent: CancelToken | None = None) -> None:
+        self.reason = ""
+        self.parent = parent
+        self.overdue: list[asyncio.Future[None]] = [] if parent is None else parent.overdue
+        self._callbacks: dict[object, Callable[[], object]] = {}
+
+    def cancel(self, reason: str) -> None:
+        """Set the reason and call what was registered. Later calls change nothing."""
+        if self.reason:
+            return
+        self.reason = reason or "cancelled"
+        for key in list(self._callbacks):
+            self._call(key)
+
+    def check(self) -> None:
+        """Raise RunCancelled if the token was cancelled."""
+        if self.reason:
+            raise RunCancelled(self.reason)
+
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Register ``callback``; the return value takes it back. Called at once if already cancelled."""
+        key = object()
+        self._callbacks[key] = callback
+        if self.reason:
+            self._call(key)
+
+        def release() -> None:
+            self._callbacks.pop(key, None)
+
+        return release
+
+    def _call(self, key: object) -> None:
+        """Call one callback, unless another thread took it first. One that fails must not keep the others waiting."""
+        callback = self._callbacks.pop(key, None)
+        if callback is None:
+            return
+        try:
+            callback()
+        except Exception:
+            log.exception("a clean-up after a cancellation failed")

@@ -1,0 +1,167 @@
+"""What one call of a plugin sees, and the context variable that holds it while the call is under way."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping, MutableMapping
+
+    from asyncstate.dunders.cancel import CancelToken
+
+
+class OptsOverlay(dict[str, Any]):
+    """One chunk's copy of the options: its writes stay its own.
+
+    A real dict, because plugins pass ``__opts__`` on to code that asks for one.
+    """
+
+
+class SharedContext(dict[str, Any]):
+    """``__context__``: one dict per runtime, shared by all its chunks, however many run at once."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        super().__init__()
+        self._lock = lock
+
+    def once(self, key: str, factory: Callable[[], Any]) -> Any:
+        """Return ``self[key]``, made by ``factory`` if absent; never made twice, even by chunks that run at once."""
+        with self._lock:
+            if key not in self:
+                self[key] = factory()
+            return self[key]
+
+
+class _CallState:
+    """What a call leaves behind, seen by every context that stands for the same call."""
+
+    __slots__ = ("done", "opts", "retcode")
+
+    def __init__(self) -> None:
+        self.opts: dict[str, Any] | None = None
+        self.retcode = 0
+        self.done: dict[str, str] = {}
+
+
+class CallContext:
+    """What one call sees. ``test`` is laid over the options of the runtime for this call alone."""
+
+    def __init__(
+        self,
+        *,
+        opts: dict[str, Any],
+        grains: dict[str, Any],
+        pillar: dict[str, Any],
+        context: MutableMapping[str, Any],
+        salt: Mapping[str, Any],
+        states: Mapping[str, Any],
+        utils: Mapping[str, Any],
+        loaders: Any = None,
+        file_client: Any = None,
+        serializers: Mapping[str, Any] | None = None,
+        low: Mapping[str, Any] | None = None,
+        running: Mapping[str, Any] | None = None,
+        lowstate: Any = (),
+        env: str = "base",
+        sls: str = "",
+        test: bool | None = None,
+        instance_id: str = "",
+        user: str = "root",
+        cancel: CancelToken | None = None,
+        secrets: Any = None,
+    ) -> None:
+        self.base_opts = opts
+        self.secrets = secrets
+        self._state = _CallState()
+        self.grains = grains
+        self.pillar = pillar
+        self.context = context
+        self.salt = salt
+        self.states = states
+        self.utils = utils
+        self.loaders = loaders
+        self.file_client = file_client
+        self.serializers: Mapping[str, Any] = serializers if serializers is not None else {}
+        self.proxy: Mapping[str, Any] = {}
+        self.low: Mapping[str, Any] = low if low is not None else {}
+        self.running: Mapping[str, Any] = running if running is not None else {}
+        self.lowstate = lowstate
+        self.env = env
+        self.sls = sls
+        self.test = bool(opts.get("test")) if test is None else test
+        self.instance_id = instance_id
+        self.user = user
+        self.cancel = cancel
+        self.runas: str | None = None
+        self.umask: int | None = None
+
+    @property
+    def opts(self) -> dict[str, Any]:
+        """The options with this call's ``test`` on top; made on first use."""
+        state = self._state
+        if state.opts is None:
+            state.opts = OptsOverlay(self.base_opts)
+            state.opts["test"] = self.test
+        return state.opts
+
+    @property
+    def retcode(self) -> int:
+        """Exit status of the last command this call ran: what Salt keeps in ``__context__["retcode"]``."""
+        return self._state.retcode
+
+    @retcode.setter
+    def retcode(self, value: int) -> None:
+        self._state.retcode = value
+
+    @property
+    def done(self) -> dict[str, str]:
+        """What this call has done to the file system so far: `asyncstate.filesystem.changes_so_far` reads it."""
+        return self._state.done
+
+    def derive(self, **changes: Any) -> CallContext:
+        """Return the context of another call, like this one but for ``changes``; its options overlay starts anew."""
+        known = self.__dict__
+        if not changes.keys() <= known.keys():
+            raise TypeError(f"a call context has no {', '.join(sorted(changes.keys() - known.keys()))}")
+        return self._copy({**changes, "_state": _CallState()})
+
+    def cancelled_by(self, token: CancelToken) -> CallContext:
+        """Return a context for a part of this call that ``token`` can cancel; it shares everything else."""
+        return self._copy({"cancel": token})
+
+    def _copy(self, changes: dict[str, Any]) -> CallContext:
+        other = object.__new__(CallContext)
+        other.__dict__ = {**self.__dict__, **changes}
+        return other
+
+
+current: ContextVar[CallContext] = ContextVar("asyncstate_call")
+"""The context of the call under way. LookupError outside any call."""
+
+
+def hide(text: str) -> None:
+    """Show ``text`` nowhere from now on: not in rows, events, reports, logs and errors of this runtime.
+
+    For plugins that decrypt, or fetch what nobody shall read: a renderer in ``_renderers``, a module that asks a vault.
+    Outside a call there is no runtime that could know it.
+    """
+    context = current.get(None)
+    if context is not None and context.secrets is not None:
+        context.secrets.add(text)
+
+
+def is_dry_run() -> bool:
+    """Tell whether the call under way must change nothing, only say what it would change. LookupError outside any call.
+
+    Every state asks it before the first thing that it changes, and returns `would_change` where it is true.
+    """
+    return bool(current.get().opts["test"])
+
+
+def check_cancelled() -> None:
+    """Raise RunCancelled when the call under way is no longer waited for."""
+    context = current.get(None)
+    if context is not None and context.cancel is not None:
+        context.cancel.check()
