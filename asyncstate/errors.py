@@ -13,9 +13,9 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ ArgumentError                low data does not fit the function's signature
     ├─ CommandExecutionError        an execution module could not do its work
     ├─ InvocationError              an execution module was called wrongly
-    ├─ PathRefused                  a path leads where somebody else than root could have led it
-    ├─ RunCancelled                 the run was cancelled or ran out of time
-    └─ LockHeld(pid, since)         another run holds the root
+    ├─ PathRefused                  a user other than root could have planted a path, or a part of it
+    ├─ RunCancelled                 the run was cancelled or exceeded its time limit
+    └─ LockHeld(pid, since)         another run holds the lock
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from typing import NamedTuple
 
 
 def meant_for_program(error: BaseException) -> bool:
-    """Tell whether somebody at the terminal raised it, and no plugin: Ctrl-C reaches the main thread alone."""
+    """Whether the user pressed Ctrl-C: that reaches only the main thread. A plugin's KeyboardInterrupt is its own."""
     return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 
 class Issue(NamedTuple):
-    """One thing wrong with a tree: Salt's sentence, and where it comes from.
+    """One mistake in a tree: Salt's sentence, and its place.
 
-    ``message`` is the text Salt users search for; ``file`` and ``line`` (1-based, 0 = unknown) say where;
-    ``hint`` is the next step ("did you mean …"). ``rule`` is the name under which it can be silenced, "" if it cannot.
-    Of warnings, one that is a ``mistake`` makes a state fail, or do something else than is written, for certain.
+    ``message`` is the text that Salt users search for; ``file`` and ``line`` (1-based, 0 = unknown) are the place;
+    ``hint`` is the next step ("did you mean …"). ``rule`` is the name of the lint rule, "" if it cannot be silenced.
+    A warning with ``mistake`` is certain: the state will fail, or do something else than the SLS file says.
     """
 
     message: str
@@ -108,7 +108,7 @@ class LoaderError(AsyncStateError):
 
 
 class FunctionNotFound(LoaderError, KeyError):
-    """No loaded plugin offers ``name``; ``reason`` says why in Salt's words."""
+    """No plugin offers the function ``name``; ``reason`` says why, in Salt's words."""
 
     def __init__(self, name: str, reason: str, suggestion: str = "") -> None:
         super().__init__(name)
@@ -117,7 +117,7 @@ class FunctionNotFound(LoaderError, KeyError):
         self.suggestion = suggestion
 
     def __str__(self) -> str:
-        """Return the reason, and the nearest name that does exist."""
+        """Return the reason, and the nearest name that exists."""
         return f"{self.reason} Did you mean {self.suggestion!r}?" if self.suggestion else self.reason
 
 
@@ -150,19 +150,19 @@ class InvocationError(AsyncStateError, TypeError):
 
 
 class PathRefused(AsyncStateError):
-    """A path is not used: others than root could have planted what is on its way, or at its end.
+    """A path is refused, because a user other than root could have planted it or a part of it.
 
-    The text says what that is, whose it is and what to do; it is the whole comment of a state's row. See
+    The text names the part, its owner and the next step; it becomes the whole comment of a state's row. See
     `asyncstate.filesystem`.
     """
 
 
 class RunCancelled(AsyncStateError):
-    """The run was cancelled, or ran out of time, while this call was under way."""
+    """The run was cancelled, or exceeded its time limit, during this call."""
 
 
 class LockHeld(AsyncStateError):
-    """Another mutating run holds the lock of this root. ``pid`` is 0 and ``since`` empty if it could leave no word."""
+    """Another run that changes this system holds the lock. ``pid`` is 0 and ``since`` "" if they are unknown."""
 
     def __init__(self, path: str, pid: int, since: str) -> None:
         who = f": process {pid}, since {since}" if pid else ""
@@ -178,7 +178,7 @@ def _with_info(message: str, info: object) -> str:
 
 
 def _outline(value: object, margin: str = "", mark: str = "") -> Iterator[str]:
-    """Yield the lines of ``value`` as Salt's ``nested`` outputter writes them: an exception's text ends up in a row."""
+    """Yield the lines of ``value`` as Salt's ``nested`` outputter writes them, for the text of an exception."""
     if isinstance(value, Mapping):
         if margin:
             yield f"{margin}----------"

@@ -1,7 +1,7 @@
 """The nearest right name: what a misspelt word was probably meant to be.
 
-One measure for whatever has names: arguments, functions, SLS, files, options. A slip of the keys (a letter too many,
-too few, wrong, or two exchanged) counts one.
+One measure serves arguments, functions, SLS names, files and options: the number of typing slips between two words
+(optimal string alignment distance). A letter too many, too few or wrong counts one, and so do two exchanged letters.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 _LONG = 8
-"""From this length on two slips are still the same word; of a shorter one they make another."""
+"""Two slips are allowed in words of at least this length, one in shorter words."""
 
 _COMPARED = 3_000
-"""How many names are compared letter by letter, so that a mistake in a huge tree is still reported at once."""
+"""The number of names compared letter by letter, at most: a mistake in a huge tree must be reported at once."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is most like ``name``, "" if none is like it at all."""
+    """Return the known name that is most like ``name``, or "" if no name is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
     names = set(known)
@@ -31,9 +31,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def near_miss(name: str, known: Collection[str]) -> str:
-    """Return the known name that ``name`` differs from by a slip or two only, "" if there is none, or it is known.
+    """Return the known name that is one or two slips away from ``name``; "" if there is none, or ``name`` is known.
 
-    Another first letter is no slip: ``node`` is a word of its own beside ``mode``, ``match`` beside ``watch``.
+    A wrong first letter is not a slip: ``node`` and ``mode``, ``match`` and ``watch`` are different words.
     """
     if name in known:
         return ""
@@ -48,13 +48,13 @@ def near_miss(name: str, known: Collection[str]) -> str:
 
 
 def _begin_alike(name: str, other: str) -> bool:
-    """Tell whether two words share the first letter, or have the first two exchanged, or one begins a letter late."""
+    """Whether two words share the first letter, have the first two exchanged, or one lacks the other's first letter."""
     same = name[:1] == other[:1] or name[:2] == other[1::-1]
     return same or name[1:2] == other[:1] or name[:1] == other[1:2]
 
 
 def slips(one: str, other: str, limit: int) -> int:
-    """Return how many slips lead from one word to another; ``limit`` if there are that many or more."""
+    """Return the number of slips between two words, or ``limit`` if there are at least that many."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

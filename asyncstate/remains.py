@@ -1,12 +1,12 @@
-"""What a run would leave behind if it were killed: noted as it is made, so that the next run finds it.
+"""Notes of what a run would leave behind if it were killed, so that the next run can clear it.
 
-A run that ends, however it ends, clears up after itself. One that is killed (``kill -9``, no memory, no power) cannot.
-So each run that changes a system keeps notes in its cache directory, in a file that it holds locked while it lives: the
-names of temporary files, before they are made, and the programs of calls that are under way. Notes that nobody holds
-locked are those of a dead run. They are what was written down, not what looks like ours, and a name has 64 random bits:
-whoever owns the folder it is in can gain nothing by putting something else there.
+A run removes its temporary files and ends its programs itself, but not if it is killed (``kill -9``, out of memory).
+So each run that changes a system keeps a file of notes in its cache directory and holds a lock on it: the names of
+temporary files, written before the files are made, and the programs of calls that have not ended. Notes without a lock
+are those of a dead run. Only noted names are removed, never names that merely look like ours; each has 64 random bits,
+so the owner of the folder gains nothing by planting something under one.
 
-Notes are not synced: when the machine itself stops, no process is left, and a temporary file may be.
+Notes are not synced to the disk. After a power cut no process is left, but a temporary file may stay.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _FOLDER = "remains"
 _SUFFIX = ".notes"
 _LIMIT = 1 << 26
-"""So many bytes of notes are read: a million names."""
+"""Bytes of notes that are read, at most: about a million names."""
 _KEPT_OF_NAME = 100
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
 
 
 class Notes:
-    """The notes of one run, from entering to leaving. OSError if there can be none."""
+    """The notes of one run; a context manager. Raises OSError if the file cannot be made."""
 
     def __init__(self, directory: str, title: str) -> None:
         folder = os.path.join(directory, _FOLDER)
@@ -41,7 +41,7 @@ class Notes:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = os.open(f"{self._path}.new", flags, 0o600)
         try:
-            # Only under its final name is it looked at, and by then it is locked.
+            # Other runs look at the final name only, and the file is locked before it gets that name.
             fcntl.flock(self._file, fcntl.LOCK_EX)
             self.write("R", title)
             os.rename(f"{self._path}.new", self._path)
@@ -52,7 +52,7 @@ class Notes:
             raise
 
     def write(self, kind: str, text: str) -> None:
-        """Add a note. A full disk keeps nobody from working."""
+        """Add a note. A write that fails (a full disk) is ignored: the run itself must go on."""
         with suppress(OSError):
             os.write(self._file, os.fsencode(f"{kind}{text}\0"))
 
@@ -72,13 +72,13 @@ class Notes:
 
 
 def note_temporary(path: str) -> None:
-    """Note an absolute path before something temporary is made there. It need not be taken back."""
+    """Note an absolute path before a temporary file is made there. The note need not be withdrawn."""
     for notes in _kept:
         notes.write("T", path)
 
 
 def note_temporary_in(folder: int, name: str) -> None:
-    """Note what is about to be made in a folder that is held open."""
+    """Note a temporary file before it is made in a folder that is open as the descriptor ``folder``."""
     if _kept:
         with suppress(OSError):  # no /proc
             note_temporary(os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name))
@@ -91,17 +91,17 @@ def note_started(mark: int) -> None:
 
 
 def note_ended(marks: list[int]) -> None:
-    """Note that the call which started programs with these marks has ended by itself: what it left is wanted."""
+    """Note that the call which started these programs has ended by itself: what still runs of them is wanted."""
     for notes in _kept:
         for mark in marks:
             notes.write("-", str(mark))
 
 
 def name_beside(name: str) -> str:
-    """Return a hidden, random name for what is to take the place of the file ``name`` in its folder.
+    """Return a hidden, random name for the temporary file that will replace the file ``name`` in the same folder.
 
-    A folder counts bytes, 255 for most file systems and 143 for eCryptfs, so the old name is cut by bytes, between two
-    characters.
+    File systems limit names in bytes (most to 255, eCryptfs to 143), so ``name`` is cut to a number of bytes, between
+    two characters.
     """
     kept = os.fsencode(name)[:_KEPT_OF_NAME].decode(sys.getfilesystemencoding(), "ignore")
     return f".{kept}.{os.urandom(8).hex()}"
@@ -141,7 +141,7 @@ def _name(prefix: str, suffix: str, directory: str | None) -> str:
 
 
 class Dead(NamedTuple):
-    """What the notes of a dead run say: what it called itself, what it made and did not take away, what it started."""
+    """The notes of a dead run: its title, its temporary files that may be left, and the marks of its programs."""
 
     title: str
     temporaries: list[str]
@@ -150,7 +150,7 @@ class Dead(NamedTuple):
 
 @contextmanager
 def dead_run(path: str) -> Iterator[Dead | None]:
-    """Yield what the notes at ``path`` say, None if their run lives or they are gone; then throw them away."""
+    """Yield the notes at ``path``, or None if their run lives or the file is gone; then remove the file."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -170,7 +170,7 @@ def dead_run(path: str) -> Iterator[Dead | None]:
 
 
 def all_notes(directory: str) -> list[str]:
-    """Return the paths of all notes in a cache directory, of runs that live and of dead ones."""
+    """Return the paths of all files of notes in a cache directory, of live and of dead runs."""
     folder = os.path.join(directory, _FOLDER)
     try:
         return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(_SUFFIX))

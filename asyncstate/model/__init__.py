@@ -1,1 +1,4 @@
-"""Frozen values that pass between the stages: no I/O, no imports of ours but errors."""
+"""The frozen values that pass between the stages: low chunks, requisites, the DAG, plans, events, rows and reports.
+
+Nothing here does input or output.
+"""

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """The lines of one file, looked up when somebody asks: few places of a large tree are ever shown.
+    """Finds the line of a declaration in one file, on request: of a large tree, few lines are ever shown.
 
-    All are equal: where a state stands does not make it another state.
+    All instances compare equal, because the line of a declaration is not part of a chunk's identity.
     """
 
     __slots__ = ("_find",)
@@ -38,12 +38,12 @@ class Lines:
 
 
 class LowChunk(msgspec.Struct, frozen=True):
-    """One call of one state function, as the compiler leaves it.
+    """One call of one state function, as the compiler produces it.
 
-    ``index`` is the position in serial order and breaks every tie. ``args`` holds everything written in the SLS for
-    this state (requisites and global arguments too) but the keys that have a field of their own. ``file`` is where it
-    was declared, ``declared`` the line of that, or the lines to look it up in. ``name`` is a str unless ``names`` lists
-    something else: such a state is to fail when it is its turn.
+    ``index`` is the position in serial order and breaks every tie. ``args`` holds everything that the SLS file says
+    about this state, requisites and global arguments included, except the keys that have a field of their own. ``file``
+    is the file that declares the state; ``declared`` is its line there, or the `Lines` that find it. ``name`` is a str
+    unless ``names`` lists something else; such a state fails when its turn comes.
     """
 
     index: int
@@ -85,7 +85,7 @@ class LowChunk(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, id=f"listener_{self.id}", fun="mod_watch", args={**kept, "sfun": self.fun})
 
     def as_low(self) -> dict[str, Any]:
-        """Return this chunk as Salt's low data: a fresh dict, deep enough that nothing done to it comes back."""
+        """Return this chunk as Salt's low data, in a fresh dict: changing it does not change the chunk."""
         low = {key: fresh(value) for key, value in self.args.items()}
         low["state"] = self.state
         low["name"] = self.name
@@ -101,13 +101,13 @@ class LowChunk(msgspec.Struct, frozen=True):
 
 
 def place_text(sls: str, id_: str, file: str, line: int) -> str:
-    """Say where a state is declared: ``sls:id (file:line)``, without what is not known."""
+    """Return where a state is declared, ``sls:id (file:line)``; unknown parts are left out."""
     where = f"{file}:{line}" if file and line else file
     return f"{sls}:{id_} ({where})" if where else f"{sls}:{id_}"
 
 
 def fresh(value: Any) -> Any:
-    """Copy dicts and lists to any depth; share everything else, which SLS data cannot change."""
+    """Copy dicts and lists to any depth and share everything else, which is immutable in SLS data."""
     kind = type(value)
     if kind is dict:
         return {key: fresh(item) for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""The one family of events: progress, JSON lines, journal, replay and reports all carry these."""
+"""The events of a run. Progress, JSON lines and reports are all made from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asyncstate.model.encode import json_bytes
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
-    """What every event has: the run, its place in the run, and seconds since the run began."""
+    """The fields of every event: the ID of the run, the event's number in it, and seconds since the run began."""
 
     run_id: str
     seq: int
@@ -19,7 +19,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
 
 
 class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
-    """First event of a run. ``wall`` is the time of day, seconds since the epoch."""
+    """The first event of a run. ``wall`` is the time of day in seconds since the epoch."""
 
     wall: float
     digest: str
@@ -31,10 +31,10 @@ class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
 
 
 class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):
-    """Everything the chunk waits for is done; ``after`` is the tag of the last of it ("" if it waited for nothing).
+    """Everything that the chunk waits for has ended. ``after`` is the tag of what ended last, "" if it waited for none.
 
-    ``because`` says why the chunk waited for that: kinds of requisites, ``stage``, ``footprint``, ``group``. ``check``
-    marks the test-mode call for a prereq.
+    ``because`` says why the chunk waited for that one: kinds of requisites, ``stage``, ``footprint``, ``group``.
+    ``check`` marks the test-mode call for a prereq.
     """
 
     tag: str
@@ -44,7 +44,7 @@ class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):
 
 
 class ChunkStarted(Event, frozen=True, tag="chunk_started", kw_only=True):
-    """The chunk begins. ``check`` marks the test-mode call for a prereq."""
+    """The chunk starts. ``check`` marks the test-mode call for a prereq."""
 
     tag: str
     function: str
@@ -55,7 +55,7 @@ class ChunkStarted(Event, frozen=True, tag="chunk_started", kw_only=True):
 
 
 class ChunkRetried(Event, frozen=True, tag="chunk_retried", kw_only=True):
-    """An attempt did not give the result asked for; the next begins ``interval`` seconds later."""
+    """An attempt did not give the result that ``retry`` asks for. The next one starts ``interval`` seconds later."""
 
     tag: str
     attempt: int
@@ -65,7 +65,7 @@ class ChunkRetried(Event, frozen=True, tag="chunk_retried", kw_only=True):
 
 
 class ChunkOutput(Event, frozen=True, tag="chunk_output", kw_only=True):
-    """Something worth saying while a chunk runs: a warning, or that it has been running for ``seconds``."""
+    """A message about a chunk that runs: a warning, or that it has been running for ``seconds``."""
 
     tag: str
     text: str
@@ -87,14 +87,14 @@ class ChunkFinished(Event, frozen=True, tag="chunk_finished", kw_only=True):
 
 
 class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
-    """What ``fire_event`` asks for: ``name`` is Salt's event tag, ``row`` the state's row."""
+    """The event that a state's ``fire_event`` asks for: ``name`` is Salt's event tag, ``row`` the state's row."""
 
     name: str
     row: dict[str, Any]
 
 
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
-    """Last event of a run. ``warnings`` are those of the run itself; those of the plan came first."""
+    """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan."""
 
     exit_code: int
     succeeded: int
@@ -112,11 +112,11 @@ AnyEvent = (
 
 
 def encode_event(event: Event) -> bytes:
-    """One line of JSON, without the newline. Values JSON has no word for become strings."""
+    """Return the event as one line of JSON, without the newline. Values that JSON cannot express become strings."""
     return json_bytes(event, indent=0)
 
 
 def decode_event(line: bytes | str) -> AnyEvent:
-    """Read back what `encode_event` wrote. Raises msgspec.ValidationError for anything else."""
+    """Return the event that `encode_event` wrote. Raises msgspec.ValidationError for anything else."""
     event: AnyEvent = msgspec.json.decode(line, type=AnyEvent)
     return event

@@ -1,4 +1,4 @@
-"""Plan: what the compiler hands to the scheduler."""
+"""Plan: the compiler's output and the scheduler's input."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from asyncstate.model.requisite import Requisite, RequisiteKind
 
 
 class NodeKind(IntEnum):
-    """What a node of the graph stands for."""
+    """The kinds of graph nodes."""
 
     CHUNK = 0
     """Run a chunk."""
     CHECK = 1
-    """Run a chunk in test mode only, for those that have it as ``prereq``; gives no row."""
+    """Run a chunk in test mode, for the chunks that name it in ``prereq``. It has no row of its own."""
     SET = 2
-    """Done when all its members are: one node for a whole ``sls:`` or glob, so edges stay linear."""
+    """Ends when all its members have ended: one node for an ``sls:`` or a glob keeps the number of edges linear."""
     STAGE = 3
     """A barrier between explicit orders."""
     GROUP = 4
     """Call ``mod_aggregate`` for its members, before the first of them runs."""
     LISTENER = 5
-    """When everything else has ended, call ``mod_watch`` of a chunk if one of its members, the targets, changed."""
+    """After all other nodes, call ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
     """A node of the graph. ``chunk`` is an index for CHUNK, CHECK and LISTENER, else -1; ``members`` are node numbers.
 
-    A LISTENER's ``label`` is the tag of its row: of several with the same, one is called.
+    A LISTENER's ``label`` is the tag of its row. Of several listeners with the same label, only one is called.
     """
 
     kind: NodeKind
@@ -45,7 +45,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
 
 class BrokenListener(msgspec.Struct, frozen=True):
-    """A ``listen_in`` to a state that does not exist: ``row`` is added under ``tag`` if any of ``targets`` changes."""
+    """A ``listen_in`` to a state that does not exist. Its ``row`` is added if one of ``targets`` has changes."""
 
     targets: tuple[int, ...]
     tag: str
@@ -53,15 +53,15 @@ class BrokenListener(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Chunks in serial order and the graph between them. A pure function of its inputs.
+    """The chunks in serial order, and the graph between them. A pure function of the compiler's inputs.
 
-    Node numbers: ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages, groups and listeners
-    come behind. ``rank`` gives each node its place in the serial order (sets and stages need none: they take no
-    time); listeners stand behind all others, without edges. ``requisites[i]`` are chunk i's resolved requisites; a
-    ``prereq`` looks at a CHECK node. ``rows`` holds the rows that are known before anything runs (states disabled
-    by a grain, listeners that refer to nothing, "no states"). ``unknown`` are the chunks whose effects nobody
-    declared: what orders them is written in the tree, or nothing. ``not_aggregated`` says why a chunk that could
-    have been aggregated is in no group. ``digest`` is stable across processes and hash seeds.
+    ``nodes[i]`` for ``i < len(chunks)`` is chunk ``i``; checks, sets, stages, groups and listeners follow. ``rank`` is
+    the place of each node in the serial order (sets and stages need none, for they take no time). Listeners come after
+    all other nodes and have no edges. ``requisites[i]`` are the resolved requisites of chunk ``i``; a ``prereq`` points
+    to a CHECK node. ``rows`` holds the rows that are known before the run: states disabled by a grain, listeners that
+    refer to nothing, "no states". ``unknown`` are the chunks whose effects are not declared, so that only the tree
+    itself orders them. ``not_aggregated`` says why a chunk that could be aggregated is in no group. ``digest`` is
+    the same in every process and for every hash seed.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -79,11 +79,11 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def listeners(self) -> tuple[Node, ...]:
-        """The LISTENER nodes, in the order they are called in."""
+        """The LISTENER nodes, in the order of their calls."""
         return tuple(node for node in self.nodes[len(self.chunks) :] if node.kind is NodeKind.LISTENER)
 
     def chunk_of(self, node: int) -> LowChunk:
-        """Return what a CHUNK, CHECK or LISTENER node calls."""
+        """Return the chunk that a CHUNK, CHECK or LISTENER node calls."""
         what = self.nodes[node]
         chunk = self.chunks[what.chunk]
         return chunk.as_listener() if what.kind is NodeKind.LISTENER else chunk
@@ -91,7 +91,7 @@ class Plan(msgspec.Struct, frozen=True):
     def lowstate(self) -> list[dict[str, Any]]:
         """Return low data as Salt's ``state.show_lowstate`` does, in serial order.
 
-        The target of a prereq is there twice: where it is checked, and where it runs.
+        The target of a prereq appears twice: where it is checked, and where it runs.
         """
         asking = {
             index
@@ -115,7 +115,7 @@ class Plan(msgspec.Struct, frozen=True):
         return lowstate
 
     def node_of_check(self, chunk: int) -> int | None:
-        """Return the CHECK node of a chunk, if some other chunk has it as a prereq."""
+        """Return the CHECK node of a chunk, or None if no other chunk names it in ``prereq``."""
         for number in range(len(self.chunks), len(self.nodes)):
             node = self.nodes[number]
             if node.kind is NodeKind.CHECK and node.chunk == chunk:
@@ -126,7 +126,7 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag) -> str:
     """Return the sha256 of the canonical JSON of everything that decides what a run does.
 
-    The place of a declaration (file, line) is left out: moving a state within its file changes nothing but its order.
+    File and line of a declaration are left out: moving a state within its file changes only its order.
     """
     body = [
         [chunk.index, chunk.state, chunk.fun, chunk.id, chunk.name, chunk.sls, chunk.env, chunk.order, chunk.args]
@@ -135,7 +135,7 @@ def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag)
     graph = [(node.kind, node.chunk, node.members) for node in nodes[len(chunks) :]]
     try:
         encoded = msgspec.json.encode((body, graph), order="deterministic", enc_hook=repr)
-    except BaseException:  # noqa: BLE001 - a renderer in Python may put any object into a tree, and here it is looked at
+    except BaseException:  # noqa: BLE001 - a Python renderer may put any object into a tree; its repr can raise anything
         encoded = msgspec.json.encode((_plain(body), graph), order="deterministic")
     digest = hashlib.sha256(encoded)
     digest.update(msgspec.json.encode(list(dag.packed())))
@@ -143,7 +143,7 @@ def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag)
 
 
 def _plain(value: Any) -> Any:
-    """Give JSON what it has no word for: keys that are no strings, characters that are no text, objects."""
+    """Return an equivalent that JSON can express: of keys that are not strings, lone surrogates, and objects."""
     if isinstance(value, dict):
         pairs = ([_key(key), _plain(item)] for key, item in value.items())
         return sorted(pairs, key=lambda pair: str(pair[0]))

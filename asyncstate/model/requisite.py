@@ -52,10 +52,10 @@ DIRECT = (
 """The requisites that become edges, in the order Salt resolves them."""
 
 IN_SUFFIXED = ("require_in", "watch_in", "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in")
-"""The only ``_in`` forms there are; anything else that ends in ``_in`` is an argument."""
+"""All ``_in`` forms; any other word that ends in ``_in`` is an argument of the state function."""
 
 MISTAKEN_IN = frozenset("require_any_in watch_any_in onchanges_any_in onfail_any_in onfail_all_in".split())
-"""What looks like an ``_in`` form and is none."""
+"""Words that look like ``_in`` forms, but do not exist in Salt."""
 
 REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
@@ -68,11 +68,11 @@ RUNTIME_KEYWORDS = frozenset(
 )
 
 INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
-"""Keys of low data that the runtime consumes: a function receives them only if it has a parameter of that name."""
+"""Keys of low data that the engine consumes. A function receives one only if it has a parameter of that name."""
 
 
 class Requisite(msgspec.Struct, frozen=True, gc=False):
-    """One resolved requisite of a chunk: its kind, and the plan node it looks at."""
+    """One resolved requisite of a chunk: its kind, and the plan node that it refers to."""
 
     kind: RequisiteKind
     node: int

@@ -1,4 +1,4 @@
-"""Rows and reports: what a run leaves behind."""
+"""Rows and reports: the results of a run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from asyncstate.errors import Issue
 
 Row = dict[str, Any]
-"""A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration`` and
-whatever more the state function added. Every row of a report has all nine."""
+"""A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration``, and
+any keys that the state function added. Every row of a report has all nine."""
 
 REQUIRED_KEYS = ("name", "changes", "result", "comment")
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """The part of a row that requisites look at."""
+    """The part of a row that decides requisites."""
 
     result: bool | None
     changed: bool
@@ -26,7 +26,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, row: Row) -> Outcome:
-        """Reduce a row to what other chunks may depend on."""
+        """Return the outcome of a row."""
         return cls(
             result=row["result"],
             changed=bool(row["changes"]),
@@ -36,11 +36,12 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """The end of a run: every row by state tag, in ``__run_num__`` order.
+    """The result of a run: every row by state tag, in ``__run_num__`` order.
 
-    ``not_started`` lists the tags that failhard or a cancellation left out. ``handled`` lists the failures that an
-    ``onfail_stop: false`` handler made good. ``warnings`` come from the plan, and name what held up the event loop;
-    ``notices`` come from the run. ``wall_ms`` is the time of the run, ``busy_ms`` the sum of all durations.
+    ``not_started`` are the tags of the states that failhard or a cancellation kept from starting. ``handled`` are the
+    failures that an ``onfail_stop: false`` handler made good. ``warnings`` come from the plan, or name a plugin that
+    blocked the event loop; ``notices`` come from the run. ``wall_ms`` is the duration of the run, ``busy_ms`` the sum
+    of the durations of its states.
     """
 
     rows: dict[str, Row]
@@ -59,17 +60,17 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> list[str]:
-        """Tags whose result is False and that no handler made good."""
+        """The tags of the states that failed, without those that a handler made good."""
         return [tag for tag, row in self.rows.items() if row["result"] is False and tag not in self.handled]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed and nothing was cut short."""
+        """Whether no state failed and the run was not cancelled."""
         return not self.failed and not self.cancelled
 
     @property
     def exit_code(self) -> int:
-        """0 all right, 2 a state failed, 128 + number ended by a signal, 124 out of time, 125 else cancelled."""
+        """0: success; 2: a state failed; 124: time-out; 125: cancelled by a program; 128 + n: ended by signal n."""
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
         if self.cancelled:
@@ -78,10 +79,10 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 GAVE_UP = "the program that ran it gave up"
-"""The reason of a cancellation because the task of a run was cancelled, or its block left by an exception."""
+"""The reason that a report gives when the task of the run was cancelled, or an exception left its block."""
 _OUT_OF_TIME = "out of time after "
 
 
 def out_of_time(seconds: float) -> str:
-    """Return the reason of a cancellation because a run took longer than it was given."""
+    """Return the reason that a report gives when the run exceeded its time limit."""
     return f"{_OUT_OF_TIME}{seconds:g} seconds"

@@ -1,8 +1,8 @@
 """The rules that `check` and `lint` apply, and the comments that silence them.
 
-``# asyncstate: ignore[rule, …]`` silences rules for the line it stands in or above: an argument, a state with all its
-arguments, an ID with all its states. ``ignore-file[…]`` does so for the whole file. Without brackets all are meant.
-Jinja comments do as well.
+``# asyncstate: ignore[rule, …]`` silences rules for its own line or the line below: an argument, a state with all its
+arguments, or an ID with all its states. ``ignore-file[…]`` silences them for the whole file. Without brackets the
+comment silences all rules. Jinja comments work as well.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RULES = {
-    "unknown-function": "a state function that is not there",
+    "unknown-function": "a state function that does not exist",
     "unknown-argument": "an argument that the function does not take",
     "missing-argument": "a required argument that is not given",
-    "probable-argument": "what is nearly an argument, where the function takes any keyword",
-    "argument-type": "a list or a mapping where it must be neither, or the other way round",
-    "requisite-word": "what is nearly a requisite and lists states",
+    "probable-argument": "a word that is nearly the name of an argument, given to a function that takes any keyword",
+    "argument-type": "a list or a mapping where the function takes neither, or the other way round",
+    "requisite-word": "a word that is nearly a requisite, and lists states",
     "missing-source": "a salt:// source that is in no file root",
-    "tree": "what compiles otherwise than it was probably meant: a reference to nothing, an order that is none, …",
-    "footprint-order": "only what both touch keeps these two states in order",
-    "definition-order": "nothing keeps this state behind the one above it, and what it does is not known",
-    "unknown-effects": "nobody has declared what this state touches",
-    "self": "a state refers to itself",
-    "unused-pillar": "no SLS file looks at this pillar key",
+    "tree": "a declaration that probably means something else: a reference to nothing, an invalid order, …",
+    "footprint-order": "two states that are ordered only because both touch the same resource",
+    "definition-order": "a state with unknown effects that nothing keeps behind the state above it",
+    "unknown-effects": "a state that does not declare what it touches",
+    "self": "a state that refers to itself",
+    "unused-pillar": "a pillar key that no SLS file reads",
 }
-"""Every rule, and what it finds."""
+"""Each rule, and what it finds."""
 
 ANY = "tree"
 """The rule of a finding that has no rule of its own."""
@@ -40,7 +40,7 @@ _STATEMENT = re.compile(r"\s*\{[%#]")
 
 
 class Silenced:
-    """Knows what the comments of files silence. ``read(path)`` returns the text of one."""
+    """The silencing comments of a tree. ``read(path)`` returns the text of a file."""
 
     def __init__(self, read: Callable[[str], str]) -> None:
         self._read = read

@@ -22,7 +22,7 @@ def state_tag(state: str, id_: str, name: str, fun: str) -> str:
 
 
 def parse_tag(tag: str) -> TagParts:
-    """Take a tag apart. An ID or name may itself contain the separator: the outer parts win.
+    """Split a tag into its parts. If an ID or a name contains the separator, the ID ends at the first one.
 
     Raises ValueError when ``tag`` has fewer than four parts.
     """

@@ -1,9 +1,9 @@
-"""One child process: started with a mark of its own, listened to, and ended with all that descends from it.
+"""One child process: starts it with a mark of its own, reads its output, and ends it with all its descendants.
 
-What is promised: argument lists only (the caller names a shell if one is wanted); working directory, environment,
-umask and account are the child's and never this process's; no descriptor but the three standard ones is inherited; on a
-time-out or a cancelled call whatever the child started gets TERM and, a little later, KILL, and nobody goes on before
-it is gone; a daemon that keeps the output pipe open does not keep the caller waiting.
+Promises: it takes argument lists only (a caller that wants a shell names one); working directory, environment, umask
+and account are set in the child, never in this process; the child inherits only the three standard descriptors; on a
+time-out or a cancelled call the child and its descendants get TERM and then KILL, and the call returns only when they
+are gone; a daemon that keeps the output pipe open does not make the caller wait.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SILENCE = 0.1
-"""Once the child is gone, seconds without output after which whoever else holds the pipe is not waited for."""
+"""When the child has ended but another process holds the pipe: seconds without output after which we stop reading."""
 DRAIN = 1.0
-"""The same for one who keeps writing."""
+"""When the child has ended but another process keeps writing: seconds after which we stop reading."""
 OUTPUT_LIMIT = 1 << 28
-"""Bytes of output that are taken: all of it is held in memory, and another user's program may write without end."""
+"""Bytes of output, at most: all of it is held in memory, and another user's program may write without end."""
 _TICK = 60.0
 _TICK_WITHOUT_PIDFD = 0.02
 _CHUNK = 65536
 
 
 class Finished(NamedTuple):
-    """How a child ended. ``returncode`` is negative for a signal; ``timed_out`` says that it was ended for its time."""
+    """How a child ended. ``returncode`` is negative for a signal; ``timed_out``: the time-out ended it."""
 
     pid: int
     returncode: int
@@ -59,11 +59,12 @@ def run_child(
     timeout: float | None = None,
     limit: int = OUTPUT_LIMIT,
 ) -> Finished:
-    """Run ``argv`` to its end and return its output. OSError if it cannot be started, RunCancelled if its call was.
+    """Run ``argv`` to its end and return its output.
 
-    CommandExecutionError if it writes more than ``limit`` bytes: it is ended then, as after ``timeout``.
-    ``account`` are the arguments of ``Popen`` that make the child another user's. Without ``cwd`` and ``env``
-    it gets ours.
+    ``timeout`` is in seconds. ``account`` are the arguments of ``Popen`` that run the child as another user. Without
+    ``cwd`` and ``env`` the child has those of this process. Raises OSError if the program cannot be started,
+    RunCancelled if the call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes;
+    then it is ended.
     """
     call = dunders.current.get(None)
     cancel = call.cancel if call is not None else None
@@ -111,7 +112,7 @@ def start_detached(
     umask: int = -1,
     account: Mapping[str, Any] | None = None,
 ) -> int:
-    """Start ``argv`` with nothing to read from or write to, and return its pid at once.
+    """Start ``argv`` in the background, with its standard streams on ``/dev/null``, and return its pid at once.
 
     It outlives the call that started it, unless that call is cut off.
     """
@@ -126,7 +127,7 @@ def start_detached(
 
 
 class _Child:
-    """A running child and the pipes to it."""
+    """A running child and its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, limit: int) -> None:
         self._process = process
@@ -151,7 +152,7 @@ class _Child:
             self._poll.register(self._pidfd, select.POLLIN)
 
     def output(self, name: str) -> bytes:
-        """Return what was received on ``out`` or ``err``."""
+        """Return what the child wrote to ``out`` or ``err``."""
         return b"".join(self._received[name])
 
     def kill(self) -> None:
@@ -162,7 +163,7 @@ class _Child:
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def listen(self, deadline: float | None) -> bool:
-        """Collect output until the child is gone, or writes too much; False if ``deadline`` (monotonic) came first."""
+        """Read output until the child ends or exceeds its limit. Returns False if ``deadline`` (monotonic) passes."""
         flooded = self.is_flooding
         while not self._look(self._patience(deadline)):
             if self.is_flooding and not flooded:
@@ -172,14 +173,14 @@ class _Child:
         return True
 
     def close(self) -> None:
-        """Close the pipes and reap the child; from then on nothing signals its pid, which may belong to another."""
+        """Close the pipes and reap the child; after that nothing signals its pid, which may be used again."""
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
-        # Whoever waits here waits for a child that is gone or was just killed.
+        # The child has ended or was just killed, so this does not wait long.
         self._process_gone()
 
     def _process_gone(self) -> None:
@@ -193,7 +194,7 @@ class _Child:
         return tick if until is None else min(tick, max(0.0, until - time.monotonic()))
 
     def _look(self, seconds: float) -> bool:
-        """Move what can be moved through the pipes; return whether the child is gone."""
+        """Wait for the pipes for up to ``seconds``, read and write, and return whether the child has ended."""
         exited = False
         for descriptor, _ in self._poll.poll(seconds * 1000):
             if descriptor == self._pidfd:
@@ -207,7 +208,7 @@ class _Child:
         return exited
 
     def drain(self) -> None:
-        """Take what is left in the pipes, but do not wait for others that hold them open."""
+        """Read what is left in the pipes, without waiting for other processes that hold them open."""
         until = time.monotonic() + DRAIN
         if self._pidfd >= 0:
             self._poll.unregister(self._pidfd)
@@ -249,11 +250,11 @@ class _Child:
 
 
 def _open_pidfd(pid: int) -> int:
-    """Return a descriptor that becomes readable when the process ends, or -1 where the system offers none."""
+    """Return a descriptor that becomes readable when the process ends, or -1 where the system has none."""
     if not hasattr(os, "pidfd_open"):
         return -1
     try:
         return os.pidfd_open(pid)
     except OSError:
-        # ENOSYS on old kernels, EPERM in some sandboxes; EMFILE is met by looking at intervals, too.
+        # ENOSYS on old kernels, EPERM in some sandboxes, EMFILE: the caller polls at intervals instead.
         return -1

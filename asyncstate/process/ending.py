@@ -1,4 +1,4 @@
-"""Ending lineages: TERM, then KILL, to the last member, in a thread beside whoever asked for it."""
+"""Ends lineages in a thread of its own: TERM, then KILL, until the last member is gone."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 GRACE = 2.0
 """Seconds between TERM and KILL."""
 PATIENCE = 10.0
-"""Seconds after which a process that does not even go when it is killed is not waited for."""
+"""Seconds after KILL after which a process that still exists is given up."""
 _LOOK = 0.1
-"""Seconds between two looks at what does not go, at most; more may have to go by then."""
+"""Seconds between two scans of ``/proc``, at most: a member may have started new processes."""
 _LOOKS = 2
-"""A lineage is over when nothing of it was seen so often in a row: a look at ``/proc`` takes its time, and what is
-started meanwhile may be missed once."""
+"""A lineage is gone when this many scans in a row find no member: one scan can miss a process that starts during it."""
 
 
 class _Doomed:
@@ -41,7 +40,7 @@ class _Doomed:
 
 
 class Reaper:
-    """Ends lineages. Its thread lives while there is something to end, and the interpreter does not leave before."""
+    """Ends lineages. Its thread lives while there is something to end, and the interpreter waits for it at exit."""
 
     def __init__(self) -> None:
         self._doomed: dict[Lineage | ThreadChildren, _Doomed] = {}
@@ -49,7 +48,7 @@ class Reaper:
         self._thread: threading.Thread | None = None
 
     def end(self, lineages: Iterable[Lineage | ThreadChildren]) -> None:
-        """Have these lineages ended; returns at once. May be called again, from any thread."""
+        """Start to end these lineages and return at once. May be called again, and from any thread."""
         with self._news:
             for lineage in lineages:
                 self._doomed.setdefault(lineage, _Doomed())
@@ -59,11 +58,11 @@ class Reaper:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being ended."""
+        """Whether a lineage is being ended."""
         return bool(self._doomed)
 
     def wait(self, lineages: Iterable[Lineage] | None = None) -> None:
-        """Wait until these lineages (None: all that are being ended) are gone. Blocks."""
+        """Block until these lineages (None: all that are being ended) are gone."""
         wanted: set[Lineage | ThreadChildren] | None = None if lineages is None else set(lineages)
         with self._news:
             self._news.wait_for(lambda: not (self._doomed if wanted is None else wanted & self._doomed.keys()))
@@ -92,16 +91,16 @@ class Reaper:
 
 
 reaper = Reaper()
-"""The one of this process."""
+"""The reaper of this process."""
 
 _parts: WeakKeyDictionary[CancelToken, list[Lineage]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def belong(lineage: Lineage, token: CancelToken | None) -> None:
-    """Make a lineage part of a call: when the call's token is cancelled, or that of a call around it, it is ended.
+    """Make a lineage part of a call: it is ended when the token of the call, or of a call around it, is cancelled.
 
-    `release` says that the call has ended by itself: then everything lives.
+    `release` takes it out again when the call ends by itself.
     """
     if lineage.mark:
         remains.note_started(lineage.mark)
@@ -116,12 +115,12 @@ def belong(lineage: Lineage, token: CancelToken | None) -> None:
 
 
 def has_started(token: CancelToken) -> bool:
-    """Whether a call has started a program so far."""
+    """Whether a call has started a program."""
     return token in _parts
 
 
 def release(token: CancelToken) -> None:
-    """Let live what a call has started that ended by itself, a daemon or a program in the background."""
+    """Keep the programs of a call that ended by itself: a daemon, or a program in the background."""
     with _lock:
         lineages = _parts.pop(token, [])
     remains.note_ended([lineage.mark for lineage in lineages if lineage.mark])
@@ -134,13 +133,13 @@ def _end_all(lineages: list[Lineage]) -> None:
 
 
 def _until(moment: float) -> float:
-    """Return the seconds until a moment; a while if it has passed."""
+    """Return the seconds until a moment, or the scan interval if it has passed."""
     left = moment - time.monotonic()
     return left if left > 0 else _LOOK
 
 
 def _press(process: Process, fate: _Doomed) -> None:
-    """Ask a process to end, once, or make it."""
+    """Send TERM, once, and KILL when its time has come."""
     if time.monotonic() >= fate.kill_at:
         send(process, signal.SIGKILL)
     elif process.identity not in fate.asked:
@@ -149,7 +148,7 @@ def _press(process: Process, fate: _Doomed) -> None:
 
 
 def send(process: Process, number: int) -> None:
-    """Send a signal to a process, and to no other that may have its number by now."""
+    """Send a signal to a process, but not to another one that has got its pid meanwhile."""
     with suppress(OSError):
         if not process.started:
             os.killpg(process.pid, number)
@@ -169,7 +168,7 @@ def send(process: Process, number: int) -> None:
 
 
 def _wait_for_any(members: list[Process], seconds: float) -> None:
-    """Wait until one of these processes has ended, or the time is over."""
+    """Wait until one of these processes has ended, for ``seconds`` at most."""
     poll = select.poll()
     descriptors = []
     try:

@@ -1,4 +1,4 @@
-"""Lineages: a program that was started and all that descends from it, and how they are found."""
+"""Lineages: a program that was started, and all its descendants. Sets the marks, and finds the processes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 _LIMIT = 10
-"""RLIMIT_LOCKS, which the module ``resource`` does not name."""
+"""RLIMIT_LOCKS, for which the module ``resource`` has no name."""
 _LIMIT_LINE = b"Max file locks"
 _STATE, _PARENT, _SESSION, _STARTED = 0, 1, 3, 19
-"""Where the fields stand in ``/proc/PID/stat``, after the name."""
+"""The positions of fields in ``/proc/PID/stat``, after the name of the program."""
 
 
 class Lineage(NamedTuple):
-    """The mark of one program that was started, 0 where there are none, and its process id."""
+    """The mark of one program that was started (0 where marks cannot be set), and its pid."""
 
     mark: int
     leader: int
 
     def members(self, everything: list[Process]) -> list[Process]:
-        """Return what lives of it, among ``everything`` that `processes` saw."""
+        """Return its live processes among ``everything``, a list that `processes` returned."""
         return living([self], everything)
 
 
 class Process(NamedTuple):
-    """A process that lives. ``started`` is in the ticks of ``/proc/PID/stat``; with ``pid`` it names no other one.
+    """A live process. ``started`` is in clock ticks since boot; together with ``pid`` it identifies the process.
 
-    Where it is 0 there is no ``/proc``, and this is a process group.
+    Without ``/proc``, ``started`` is 0 and this is a process group.
     """
 
     pid: int
@@ -45,12 +45,12 @@ class Process(NamedTuple):
 
     @property
     def identity(self) -> tuple[int, int]:
-        """What stays the same while it lives, and is no other's."""
+        """What identifies the process, even after its pid is used again."""
         return self.pid, self.started
 
 
 class _Marks:
-    """Hands out marks: the same one never twice, in no process."""
+    """Issues marks that are unique on this machine."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -59,7 +59,7 @@ class _Marks:
         self._numbers: Iterator[int] = iter(())
 
     def next(self) -> int:
-        """Return a new mark. The upper half is that of this process; a fork has another one."""
+        """Return a new mark. Its upper half is random for each process; a fork gets another one."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._upper = (1 << 29) + (int.from_bytes(os.urandom(4), "big") >> 3)
@@ -67,7 +67,7 @@ class _Marks:
         return next(self._numbers)
 
     def has(self, mark: int) -> bool:
-        """Tell whether a mark is one of this process's."""
+        """Whether this process has issued a mark."""
         return mark >> 32 == self._upper
 
 
@@ -75,10 +75,10 @@ _marks = _Marks()
 
 
 def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes], Lineage]:
-    """Start a program in a session and with a mark of its own; ``options`` are those of ``Popen``. OSError if it can't.
+    """Start a program in a session and with a mark of its own; ``options`` are those of ``Popen``.
 
-    Without ``user``, ``group`` and ``preexec_fn`` CPython starts children by vfork, which is why the mark is not set in
-    the child: this process bears it for that moment, while no other thread starts a program here.
+    CPython can use vfork only without ``preexec_fn``, so the mark is not set in the child: this process has it for a
+    moment, while a lock keeps other threads from starting programs here. Raises OSError if the program cannot start.
     """
     with _marks.lock, _marked(_marks.next()) as mark:
         process = subprocess.Popen(argv, start_new_session=True, **options)
@@ -101,11 +101,11 @@ def _marked(mark: int) -> Iterator[int]:
         resource.setrlimit(_LIMIT, before)
 
 
-# who belongs to whom
+# finding the processes of a lineage
 
 
 def processes() -> list[Process]:
-    """Return what lives on this machine, as far as it can be seen; nothing without ``/proc``."""
+    """Return the live processes of this machine, as far as ``/proc`` shows them; an empty list without ``/proc``."""
     try:
         names = os.listdir("/proc")
     except OSError:
@@ -114,7 +114,7 @@ def processes() -> list[Process]:
 
 
 def look_at(pid: int) -> Process | None:
-    """Return a process, None if it is gone (a zombie is)."""
+    """Return a process, or None if it has ended. A zombie has."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             fields = file.read(2048).rpartition(b")")[2].split()
@@ -129,10 +129,11 @@ def look_at(pid: int) -> Process | None:
 
 
 def living(lineages: Collection[Lineage], everything: list[Process] | None = None) -> list[Process]:
-    """Return the processes of these lineages that live, among ``everything`` or all that `processes` sees.
+    """Return the live processes of these lineages, among ``everything`` or all that `processes` returns.
 
-    What is in this process's own session is never among them: all that is started here leaves it, and nobody can come
-    back. So a program that another thread of the application started while a mark was borne is not taken for one.
+    A process in the session of this process is never one of them: `start` gives each program a session of its own, and
+    a process cannot return to its old one. So a program that another thread of the application starts while this
+    process has a mark is not mistaken for a member.
     """
     everything = processes() if everything is None else everything
     if not everything:
@@ -147,7 +148,7 @@ def living(lineages: Collection[Lineage], everything: list[Process] | None = Non
 
 
 def _group_of(lineage: Lineage) -> Process | None:
-    """Return what stands for a lineage where there is no ``/proc``: its process group, while anybody is in it."""
+    """Return the process group of a lineage, for systems without ``/proc``; None when it is empty."""
     try:
         os.killpg(lineage.leader, 0)
     except OSError:
@@ -156,11 +157,11 @@ def _group_of(lineage: Lineage) -> Process | None:
 
 
 class ThreadChildren:
-    """What one thread of this process (by its native id) started by itself, from the moment ``since`` (`ticks`) on.
+    """The children of one thread of this process (its native ID), started at ``since`` (see `ticks`) or later.
 
-    For programs that a function starts without `start`: those that `start` has marked belong to another call, which may
-    have ended in the same tick in which this one began. One that has lost its parents before the first look is missed.
-    Only while ``busy`` says that the thread still is at that function are its children those of the function.
+    They are the programs that a function starts without `start`. Marked processes are left out: they may belong to
+    another call, which ended in the same clock tick. A child that loses its parent before the first scan is missed.
+    Children count only while ``busy()`` is true, that is, while the thread is still in the function.
     """
 
     def __init__(self, thread: int, since: int, busy: Callable[[], bool]) -> None:
@@ -170,11 +171,11 @@ class ThreadChildren:
         self._seen: set[tuple[int, int]] = set()
 
     def _is_marked(self, process: Process) -> bool:
-        """Tell whether `start` has started a process; what is in our session has a mark by chance: see `living`."""
+        """Whether `start` has started a process. In our own session a mark means nothing: see `living`."""
         return _marks.has(process.mark) and process.session != os.getsid(0)
 
     def members(self, everything: list[Process]) -> list[Process]:
-        """Return what lives of it."""
+        """Return those of ``everything`` that are its children, or their descendants."""
         try:
             with open(f"/proc/self/task/{self._thread}/children", "rb") as file:
                 pids = {int(pid) for pid in file.read().split()}
@@ -194,7 +195,7 @@ class ThreadChildren:
 
 
 def ticks() -> int:
-    """Return the present time as ``Process.started`` counts it."""
+    """Return the present time in the unit of ``Process.started``."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
