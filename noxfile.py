@@ -54,7 +54,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session(venv_backend="virtualenv")
 def mutation(session: nox.Session) -> None:
-    """Change what decides order and verdicts in every small way; tests notice all but what tests/mutation.md lists."""
+    """Change what decides order and verdicts in every small way: tests notice all but tests/mutation/survivors.md."""
     for lock in ("runtime", "build", "dev", "mutation"):
         session.install("--require-hashes", "--no-deps", "-r", f"requirements/{lock}.txt")
     folder = Path(session.create_tmp())
@@ -63,7 +63,7 @@ def mutation(session: nox.Session) -> None:
         shutil.copytree(name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.rmtree(folder / "mutants", ignore_errors=True)
     shutil.copy("pyproject.toml", folder)
-    session.run("python", "tests/mutation.py", str(folder))
+    session.run("python", "tests/mutation/run.py", str(folder))
 
 
 @nox.session

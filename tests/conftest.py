@@ -38,7 +38,7 @@ def private_directories(tmp_path, monkeypatch):
     monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: str(tmp_path / ".own"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def checkout() -> Path:
     """The root of the source tree."""
     return ROOT

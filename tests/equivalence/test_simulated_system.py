@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from equivalence.model import StateModules, System, host_of
-from equivalence.trees_of_model import Tree, trees
 from fake_host import run_virtual
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from simulated_system import StateModules, System, host_of
+from simulated_trees import Tree, trees
 from trees import compiler
 
 from asyncstate.model.event import ChunkFinished, ChunkStarted

@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_states_docker import (  # noqa: F401 - they are collected here once more
+
+from tests.states.test_docker import (  # noqa: F401 - they are collected here once more
     COMMAND,
     plugins,
     test_a_container_is_made_and_started_once,

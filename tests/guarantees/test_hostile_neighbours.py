@@ -1,0 +1,613 @@
+"""Whatever an unprivileged user plants where a state of root's works: nothing outside of his reach is touched.
+
+A table: every state that takes a path, times every kind of plant, times where it is planted.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pkgutil
+import stat
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import asyncstate.states
+import pytest
+from plugin_harness import PluginHarness
+
+from asyncstate import Settings, StateRuntime, filesystem
+from asyncstate.errors import CommandExecutionError, PathRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOBODY = 65534
+SECRET = b"root=secret\n"
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray; run the tests as root"),
+    pytest.mark.timeout(120),
+]
+
+
+TOLD = ("crontab", "debconf-set-selections")
+"""Programs that would change this machine: what they are told is kept, for all to see."""
+
+
+def run_all(command, cwd=None, told=None, stdin="", **_):
+    if command[0] in TOLD:
+        told.write_text(stdin)
+        return {"retcode": 0, "stdout": "", "stderr": "", "pid": 1}
+    assert command[0] not in ("mount", "umount", "swapon")
+    done = subprocess.run(
+        command, cwd=cwd, shell=isinstance(command, str), capture_output=True, text=True, check=False, timeout=20
+    )
+    return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+
+
+@pytest.fixture
+def ground(tmp_path):
+    """A user's home, a folder like /tmp, and a tree of root's that nobody else may touch or read."""
+    for name in ("home", "shared", "victim/d/inner"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("f", "d/g", "d/inner/h"):
+        (tmp_path / "victim" / name).write_bytes(SECRET)
+        (tmp_path / "victim" / name).chmod(0o600)
+        os.utime(tmp_path / "victim" / name, (1_000_000, 1_000_000))
+    os.symlink("f", tmp_path / "victim" / "link")
+    os.chown(tmp_path / "home", NOBODY, NOBODY)
+    (tmp_path / "shared").chmod(0o1777)
+    (tmp_path / "own.txt").write_text("own=1\n")
+    with tarfile.open(tmp_path / "pkg.tar", "w") as archive:
+        for name in ("f", "d/g", "new"):
+            archive.add(tmp_path / "own.txt", name)
+    with zipfile.ZipFile(tmp_path / "pkg.zip", "w") as packed:
+        for name in ("f", "d/g", "new"):
+            packed.write(tmp_path / "own.txt", name)
+    harness = PluginHarness(tmp_path, pki_dir=str(tmp_path))
+    for name in (
+        "file", "archive", "hashutil", "ini", "git", "virtualenv", "x509", "cmd", "ssh", "cron", "debconf", "pip",
+        "linux_sysctl", "mount", "hosts", "aliases",
+    ):  # fmt: skip
+        harness.load("modules", name)
+    for name in (
+        "file", "archive", "ini_manage", "git", "virtualenv", "x509", "cmd", "ssh_auth", "ssh_known_hosts", "cron",
+        "debconfmod", "pip", "sysctl", "mount", "host", "alias",
+    ):  # fmt: skip
+        harness.load("states", name)
+    home = str(tmp_path / "home")
+    harness.salt["user.info"] = lambda name: {
+        "name": name,
+        "uid": NOBODY,
+        "gid": NOBODY,
+        "home": home,
+        "groups": ["nogroup"],
+    }
+    harness.salt["config.option"] = lambda name: harness.pillar.get(name, "")
+    harness.salt["cp.cache_file"] = lambda path, saltenv="base", **_: (
+        path if path.startswith("/") else harness.file_client.find(path.removeprefix("salt://"), saltenv) or False
+    )
+    harness.salt["cmd.run_all"] = lambda command, **options: run_all(
+        command, told=tmp_path / "home" / "told", **options
+    )
+    harness.salt["cmd.run_stdout"] = lambda command, **_: ""  # no crontab yet
+    harness.salt["cmd.run"] = lambda command, **options: run_all(command, **options)["stdout"]
+    harness.salt["cmd.retcode"] = lambda command, **options: run_all(command, **options)["retcode"]
+    harness.call("x509.create_private_key", algo="ec", path=f"{tmp_path}/own.key")
+    harness.call(
+        "x509.create_certificate", signing_private_key=f"{tmp_path}/own.key", CN="x", path=f"{tmp_path}/own.crt",
+        basicConstraints="CA:TRUE",
+    )  # fmt: skip
+    for name in ("f", "d/g", "new"):
+        harness.salt_file(f"tree/{name}", "own=1\n")
+    return harness
+
+
+def _link(target: str) -> Callable[[Path], None]:
+    def plant(path: Path) -> None:
+        os.symlink(target.format(base=path.parent.parent), path)
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+    return plant
+
+
+def _hard(path: Path) -> None:
+    os.link(path.parent.parent / "victim" / "f", path)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path, 0o666)
+    os.chown(path, NOBODY, NOBODY)
+
+
+def _moved(path: Path) -> None:
+    os.symlink("../victim", path)  # root's own link, which the owner of the folder brought here
+
+
+PLANTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "link to a file": (_link("../victim/f"), "x"),
+    "link to a folder": (_link("../victim/d"), "x"),
+    "link to a folder, slash": (_link("../victim/d"), "x/"),
+    "link by a whole path": (_link("{base}/victim/f"), "x"),
+    "link to nothing": (_link("../victim/new"), "x"),
+    "link to a device": (_link("/dev/zero"), "x"),
+    "hard link": (_hard, "x"),
+    "pipe": (_pipe, "x"),
+    "parent, a file": (_link("../victim"), "x/f"),
+    "parent, a folder": (_link("../victim"), "x/d"),
+    "parent, a folder, slash": (_link("../victim"), "x/d/"),
+    "parent, a link": (_link("../victim"), "x/link"),
+    "parent, nothing": (_link("../victim"), "x/new"),
+    "grandparent": (_link("../victim"), "x/d/g"),
+    "upwards": (_link("../victim/d"), "x/../f"),
+    "link of root's that was moved": (_moved, "x/f"),
+}
+
+
+def _file(fun: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
+    return lambda path, base: (f"file.{fun}", {"name": path, **arguments})
+
+
+def _with(state: str, key: str, /, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
+    """Make the planted path the argument ``key``; ``{base}`` in others is the folder of the whole ground."""
+
+    def call(path: str, base: Path) -> tuple[str, dict[str, Any]]:
+        filled = {
+            name: value.format(base=base) if isinstance(value, str) else value for name, value in arguments.items()
+        }
+        return state, {**filled, key: path}
+
+    return call
+
+
+GIVE = {"user": "nobody", "mode": "0666"}
+STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
+    "managed": _file("managed", contents="x", **GIVE),
+    "managed, not following": _file("managed", contents="x", follow_symlinks=False, **GIVE),
+    "managed, owner only": _file("managed", replace=False, **GIVE),
+    "managed, makedirs": _file("managed", contents="x", makedirs=True, **GIVE),
+    "managed, backup": _file("managed", contents="x", backup="minion", **GIVE),
+    "managed, attributes": _file("managed", contents="x", attrs="i"),
+    "managed from a local source": _with("file.managed", "source", name="{base}/home/got", **GIVE),
+    "managed from a local template": _with("file.managed", "source", name="{base}/home/got", template="jinja", **GIVE),
+    "directory": _file("directory", user="nobody", dir_mode="0777", makedirs=True),
+    "directory, forced": _file("directory", force=True, **GIVE),
+    "directory, backup": _file("directory", backupname="/nowhere/at/all", **GIVE),
+    "directory, clean": _file("directory", clean=True),
+    "directory, recursively": _file("directory", user="nobody", mode="0777", recurse=["user", "mode"]),
+    "directory, following": _file(
+        "directory", user="nobody", mode="0777", recurse=["user", "mode"], follow_symlinks=True
+    ),
+    "recurse": _file("recurse", source="salt://tree"),
+    "recurse, clean": _file("recurse", source="salt://tree", clean=True, user="nobody"),
+    "absent": _file("absent"),
+    "touch": _file("touch", makedirs=True),
+    "touch at a time": _file("touch", atime=5, mtime=5),
+    "symlink": _file("symlink", target="/etc/hostname"),
+    "symlink, forced": _file("symlink", target="/etc/hostname", force=True, makedirs=True, user="nobody"),
+    "symlink, backup": _file("symlink", target="/etc/hostname", backupname="aside", force=True),
+    "hardlink": _with("file.hardlink", "name", target="{base}/own.txt", makedirs=True),
+    "hardlink, forced": _with("file.hardlink", "name", target="{base}/own.txt", force=True),
+    "hardlink to": _with("file.hardlink", "target", name="{base}/home/got"),
+    "mknod": _file("mknod", ntype="p", user="nobody", mode="0666"),
+    "copy to": _with("file.copy", "name", source="{base}/own.txt", makedirs=True, **GIVE),
+    "copy to, forced": _with("file.copy", "name", source="{base}/own.txt", force=True, **GIVE),
+    "copy into": _with("file.copy", "name", source="{base}/own.txt", force=True, subdir=True, **GIVE),
+    "copy from": _with("file.copy", "source", name="{base}/home/got", **GIVE),
+    "copy from, preserving": _with("file.copy", "source", name="{base}/home/got", preserve=True),
+    "rename to": _with("file.rename", "name", source="{base}/own.txt", makedirs=True),
+    "rename to, forced": _with("file.rename", "name", source="{base}/own.txt", force=True),
+    "rename from": _with("file.rename", "source", name="{base}/got"),
+    "append": _file("append", text="x"),
+    "append, makedirs": _file("append", text="x", makedirs=True),
+    "prepend": _file("prepend", text="x"),
+    "replace": _file("replace", pattern="secret", repl="x"),
+    "replace, adding": _file("replace", pattern="nothing", repl="x", append_if_not_found=True),
+    "blockreplace": _file("blockreplace", content="x", append_if_not_found=True),
+    "comment": _file("comment", regex="^root"),
+    "uncomment": _file("uncomment", regex="root"),
+    "keyvalue": _file("keyvalue", key="root", value="x", separator="="),
+    "line": _file("line", content="x", mode="insert", location="end"),
+    "serialize": _file("serialize", dataset={"a": 1}, serializer="json", **GIVE),
+    "serialize, merging": _file("serialize", dataset={"a": 1}, serializer="json", merge_if_exists=True),
+    "decode": _file("decode", encoded_data=base64.b64encode(b"x").decode()),
+    "patch": _with("file.patch", "name", source="salt://tree/f"),
+    "tidied": _file("tidied", age=0, matches=[".*"], rmdirs=True),
+    "tidied, following": _file("tidied", age=0, matches=[".*"], rmdirs=True, followlinks=True),
+    "pruned": _file("pruned", recurse=True),
+    "retention": _file("retention_schedule", retain={"most_recent": 0}),
+    "exists": _file("exists"),
+    "missing": _file("missing"),
+    "extracted": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True),
+    "extracted, clean": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean=True),
+    "extracted, clean parent": _with(
+        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean_parent=True
+    ),
+    "extracted for a user": _with(
+        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True, user="nobody"
+    ),
+    "extracted by tar": _with(
+        "archive.extracted",
+        "name",
+        source="{base}/pkg.tar",
+        enforce_toplevel=False,
+        overwrite=True,
+        options="--no-same-owner",
+    ),
+    "extracted zip": _with(
+        "archive.extracted", "name", source="{base}/pkg.zip", enforce_toplevel=False, overwrite=True
+    ),
+    "extracted from": _with("archive.extracted", "source", name="{base}/home/got/", archive_format="tar"),
+    "ini option": _with("ini.options_present", "name", sections={"root": {"a": 1}}),
+    "ini section": _with("ini.sections_absent", "name", sections=["root"]),
+    "git": _with("git.latest", "target", name="{base}/nowhere", force_clone=True),
+    "git, forced": _with("git.present", "name", force=True),
+    "virtualenv": _with("virtualenv.managed", "name"),
+    "x509 key": _with("x509.private_key_managed", "name", algo="ec"),
+    "git clone": _with("git.cloned", "target", name="{base}/nowhere"),
+    "git, a commit": _with("git.detached", "target", name="{base}/nowhere", rev="x", force_clone=True),
+    "git setting": _with("git.config_set", "repo", name="a.b", value="x"),
+    "no git setting": _with("git.config_unset", "repo", name="a.b"),
+    "cached": _file("cached"),
+    "not cached": _file("not_cached"),
+    "ini option, absent": _with("ini.options_absent", "name", sections={"root": ["secret"]}),
+    "ini section, present": _with("ini.sections_present", "name", sections=["more"]),
+    "ssh key": _with("ssh_auth.present", "config", name="AAAA", user="nobody"),
+    "ssh keys from": _with("ssh_auth.present", "source", name="x", user="nobody", config="{base}/home/got"),
+    "ssh key, absent": _with("ssh_auth.absent", "config", name="AAAA", user="nobody"),
+    "ssh keys": _with("ssh_auth.manage", "config", name="x", ssh_keys=["AAAA"], user="nobody"),
+    "known host": _with(
+        "ssh_known_hosts.present", "config", name="h", user="nobody", key="AAAA", enc="ssh-rsa", hash_known_hosts=False
+    ),
+    "known host, absent": _with("ssh_known_hosts.absent", "config", name="root=secret", user="nobody"),
+    "crontab": _with("cron.file", "name", user="nobody"),
+    "answers": _with("debconf.set_file", "source", name="x"),
+    "sysctl": _with("sysctl.present", "config", name="kernel.ostype", value="Linux"),
+    "fstab": _with("mount.fstab_present", "config", name="/dev/none", fs_file="/none", fs_vfstype="x", mount=False),
+    "fstab, absent": _with("mount.fstab_absent", "config", name="root=secret", fs_file="/none"),
+    "script": _with("cmd.script", "source", name="x"),
+    "pip": _with("pip.installed", "bin_env", name="no-such-package", no_index=True),
+    "pip, requirements": _with("pip.installed", "requirements", name="x", no_index=True),
+    "pip, removed": _with("pip.removed", "bin_env", name="no-such-package"),
+    "pip, all": _with("pip.uptodate", "bin_env", name="x"),
+    "x509 request": _with("x509.csr_managed", "name", private_key="{base}/own.key", CN="x"),
+    "x509 certificate": _with("x509.certificate_managed", "name", signing_private_key="{base}/own.key", CN="x"),
+    "x509 list": _with(
+        "x509.crl_managed", "name", signing_private_key="{base}/own.key", signing_cert="{base}/own.crt", revoked=[]
+    ),
+    "x509 key from": _with("x509.csr_managed", "private_key", name="{base}/home/got", CN="x"),
+    "x509 pem": _with("x509.pem_managed", "name", text="-----BEGIN A-----\nAAAA\n-----END A-----\n"),
+}
+
+
+ELSEWHERE = {
+    "mount.mounted": "test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to",
+    "mount.swap": "test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to",
+}
+"""States whose paths are attacked in a test of their own, as what they do would change this machine."""
+WITHOUT = {
+    "cmd": "what a command touches is its author's choice; where a script is kept has a test of its own",
+    "file.accumulated": "keeps texts in memory",
+    "file.mod_run_check_cmd": "no state: what others call for their check_cmd",
+    "mount.unmounted": "unmounts what the kernel says is mounted",
+    "docker_image.present": "an archive to load goes through the door; a folder to build is the server's to read",
+    "http": "a file to send goes through the door",
+    "postgres_cluster": "folders are made by pg_createcluster, as Debian has it",
+    "postgres_tablespace": "the server opens the folder, as postgres",
+    "user": "homes are made, moved and removed by programs: nobody else may exchange them, which has a test of its own",
+    "alternatives.install": "the link is made by a program: the same",
+    **dict.fromkeys(
+        "alias alternatives.remove alternatives.auto alternatives.set docker_container docker_network environ event grains group host keyboard kmod locale module "
+        "pkg pkgrepo postgres_database postgres_extension postgres_group postgres_privileges postgres_schema "
+        "postgres_user service stateconf test timezone cron.present cron.absent cron.env_present cron.env_absent "
+        "debconf.set docker_image.absent".split(),
+        "takes no path, or none but root's own",
+    ),
+}
+"""Modules and functions that take no path a user could plant anything at, and why."""
+NO_STATES = {"mod_aggregate", "mod_aggregate_split", "mod_footprint", "mod_init", "mod_watch", "new_row"}
+
+
+def test_every_state_is_in_the_table_or_says_why_not(ground, tmp_path):
+    """Whoever adds a state that takes a path adds a row above, and one that takes none says so."""
+    for each in pkgutil.iter_modules(asyncstate.states.__path__):
+        if not each.name.startswith("_"):
+            ground.load("states", each.name)
+    functions = {name: name.partition(".")[2] for name in ground.states}
+    states = {name for name, function in functions.items() if function not in NO_STATES and function[0].islower()}
+    attacked = {call("x", tmp_path)[0] for call in STATES.values()} | set(ELSEWHERE)
+    told = {name for name in states if name in WITHOUT or name.partition(".")[0] in WITHOUT}
+    assert states - attacked - told == set()
+    assert attacked - states == set()
+    known = states | {name.partition(".")[0] for name in states}
+    assert set(WITHOUT) - known == set(), "no such state"
+
+
+def tree(folder: Path) -> list[tuple[Any, ...]]:
+    """Return all of a tree: names, kinds, modes, owners, times and contents."""
+    found = []
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        status = path.lstat()
+        content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+        content = os.readlink(path).encode() if stat.S_ISLNK(status.st_mode) else content
+        mtime = 0 if path == folder.parent else status.st_mtime_ns
+        found.append((str(path), status.st_mode, status.st_uid, status.st_gid, status.st_ino, mtime, content))
+    return found
+
+
+def given_away(folder: Path) -> list[Path]:
+    """Return the files with root's secret in them that others can read. What is exchanged meanwhile is left out."""
+    found = []
+    for top, _, names in os.walk(folder):
+        for path in (folder.__class__(top, name) for name in names):
+            with suppress(OSError), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+                status = os.fstat(file.fileno())
+                readable = status.st_uid == NOBODY or status.st_mode & 0o044
+                if stat.S_ISREG(status.st_mode) and readable and SECRET in file.read():
+                    found.append(path)
+    return found
+
+
+@pytest.mark.feature("F214")
+@pytest.mark.parametrize("where", ["home", "shared"])
+@pytest.mark.parametrize("state", STATES)
+def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where):
+    for plant, (make, below) in PLANTS.items():
+        planted = tmp_path / where / "x"
+        if where == "shared" and make is _moved:
+            continue  # in a sticky folder nobody but root moves what is root's
+        make(planted)
+        victim = tree(tmp_path / "victim")
+        everything = tree(tmp_path / where)
+        function, arguments = STATES[state](f"{tmp_path}/{where}/{below}", tmp_path)
+        told = f"{function} {plant}"
+        dry = row_of(ground, function, test=True, **arguments)
+        assert tree(tmp_path / "victim") == victim, f"dry run: {told}: {dry}"
+        assert tree(tmp_path / where) == everything, f"dry run: {told}: {dry}"
+        row = row_of(ground, function, test=False, **arguments)
+        assert tree(tmp_path / "victim") == victim, f"{told}: {row}"
+        assert given_away(tmp_path) == [], f"{told}: {row}"
+        if "Refusing" in str(row["comment"]):
+            assert row["result"] is False, f"{told}: {row}"
+            assert dry["result"] is False, f"{told}: dry run says {dry}, the run {row}"
+        restore(tmp_path, where)
+
+
+def row_of(ground: PluginHarness, function: str, **arguments: Any) -> dict[str, Any]:
+    """Return a state's row; what it cannot say in one of its own becomes one in the engine."""
+    try:
+        return ground.state(function, **arguments)
+    except CommandExecutionError as error:
+        return {"result": False, "changes": {}, "comment": str(error)}
+
+
+def restore(base: Path, where: str) -> None:
+    """Take away what the states made, so that the next plant finds the ground as it was."""
+    for name in (where, "home"):
+        for path in sorted((base / name).rglob("*"), reverse=True):
+            subprocess.run(["chattr", "-i", str(path)], check=False, capture_output=True) if path.is_file() else None
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    for name in ("got", "aside"):
+        for path in (base / name, base / where / name):
+            if path.is_symlink() or path.exists():
+                path.unlink()
+    if not (base / "own.txt").exists():
+        (base / "own.txt").write_text("own=1\n")
+
+
+@pytest.mark.parametrize("test", [True, False])
+async def test_a_refusal_is_the_whole_comment_of_a_failed_row(ground, tmp_path, test):
+    _link("../victim")(tmp_path / "home" / "L")
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv" / "a.sls").write_text(f"a: {{file.absent: [{{name: {tmp_path}/home/L/f}}]}}")
+    settings = Settings(file_roots={"base": [str(tmp_path / "srv")]}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        report = await runtime.apply(["a"], test=test)
+    (row,) = report.rows.values()
+    assert row["result"] is False
+    assert row["changes"] == {}
+    assert row["comment"].startswith(
+        f"Refusing to follow the symbolic link {tmp_path}/home/L: user nobody can change it"
+    )
+
+
+@pytest.fixture
+def programs(ground, tmp_path):
+    """The states and modules that let programs act by paths; what they run is listed, and is run."""
+    ground.ran = []
+
+    def run(command, **options):
+        ground.ran.append(command)
+        return run_all(command, **{key: options[key] for key in ("cwd",) if key in options})
+
+    ground.run = run
+    return ground
+
+
+def test_pip_of_root_runs_no_code_of_a_user(programs, tmp_path):
+    programs.salt["cmd.run_all"] = programs.run
+    home, proof = tmp_path / "home", tmp_path / "victim" / "proof"
+    (home / "pip").mkdir()
+    code = f"open({str(proof)!r}, 'w')\n"
+    for name in ("pip/__init__.py", "pip/__main__.py", "setup.py"):
+        (home / name).write_text(code)
+    (home / "requirements.txt").write_text(f"{home}\n")
+    given_to_user(home)
+    for arguments in (
+        {"pkgs": "x", "no_index": True, "cwd": str(home)},
+        {"pkgs": str(home), "no_index": True},
+        {"editable": str(home), "no_index": True},
+        {"requirements": f"{home}/requirements.txt", "no_index": True},
+        {"pkgs": "x", "no_index": True, "find_links": str(home)},
+        {"pkgs": "x", "no_index": True, "target": f"{home}/lib"},
+        {"pkgs": "x", "no_index": True, "log": f"{home}/log"},
+    ):
+        with pytest.raises(PathRefused, match="Refusing to run pip as root"):
+            programs.call("pip.install", **arguments)
+        assert not proof.exists(), arguments
+    assert programs.ran == []
+
+
+def test_no_cluster_is_made_and_no_image_built_where_a_user_can_exchange_folders(tmp_path):
+    harness = PluginHarness(tmp_path)
+    home, ran = tmp_path / "home", []
+    (home / "data" / "in").mkdir(parents=True)
+    given_to_user(home)
+    harness.salt["cmd.run_all"] = lambda command, **_: ran.append(command)
+    harness.salt["cmd.which"] = lambda name: f"/bin/{name}"
+    harness.load("modules", "postgres")
+    harness.load("modules", "docker")
+    with pytest.raises(PathRefused, match="pg_createcluster"):
+        harness.call("postgres.cluster_create", 15, datadir=f"{home}/data/in")
+    with pytest.raises(PathRefused, match="docker build"):
+        harness.call("docker.build", f"{home}/data/in", "shop")
+    assert ran == []
+
+
+def test_nothing_is_mounted_over_what_a_link_of_a_users_leads_to(programs, tmp_path):
+    programs.salt["cmd.run_all"] = programs.run
+    (tmp_path / "home" / "mnt").mkdir()
+    (tmp_path / "home" / "swap").write_bytes(b"x")
+    _link("../victim/d")(tmp_path / "home" / "L")
+    given_to_user(tmp_path / "home")
+    config = str(tmp_path / "fstab")
+    for name in ("home/L", "home/mnt", "home/new", "shared/L"):
+        if name == "shared/L":
+            _link("../victim/d")(tmp_path / name)
+        for test in (True, False):
+            row = programs.state(
+                "mount.mounted", name=f"{tmp_path}/{name}", device="tmpfs", fstype="tmpfs", config=config, mkmnt=True,
+                test=test,
+            )  # fmt: skip
+            assert (row["result"], row["comment"].split(" /")[0]) == (False, "Refusing to run mount as root on"), name
+    for test in (True, False):
+        row = programs.state("mount.swap", name=f"{tmp_path}/home/swap", config=config, test=test)
+        assert row["comment"].startswith("Refusing to run swapon as root"), row
+    with pytest.raises(PathRefused, match="Refusing to run chroot as root"):
+        programs.call("cmd.run_chroot", f"{tmp_path}/home", "true")
+    assert programs.ran == []
+
+
+def test_a_home_itself_can_be_mounted_over(programs, tmp_path):
+    """Who owns it cannot put something else in its place."""
+    filesystem.require_own_place(str(tmp_path / "home"), "mount")
+    filesystem.require_own_place(str(tmp_path / "nothing" / "yet"), "mount")
+
+
+def test_a_script_is_not_below_a_folder_that_a_user_can_exchange(ground, tmp_path):
+    ground.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
+    (tmp_path / "home" / "roots").mkdir()
+    where = ground.call("cmd.script", "salt://go.sh", cwd=f"{tmp_path}/home/roots")["stdout"]
+    assert not where.startswith(str(tmp_path / "home"))
+
+
+def given_to_user(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+SWAPPER = """
+import ctypes, os, sys
+os.chdir(sys.argv[1])
+os.setgid(65534); os.setuid(65534)
+libc = ctypes.CDLL(None)
+print("ready", flush=True)
+while True:
+    libc.renameat2(-100, b"sub", -100, b"L", 2)
+"""
+
+
+@pytest.mark.feature("F214")
+@pytest.mark.parametrize(
+    "rounds",
+    [pytest.param(20, id="some"), pytest.param(1000, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+)
+@pytest.mark.parametrize(
+    "state",
+    [
+        "managed", "managed, makedirs", "directory", "directory, clean", "directory, recursively", "recurse",
+        "recurse, clean", "absent", "touch", "symlink, forced", "copy to, forced", "copy from", "rename to, forced",
+        "append", "replace", "tidied", "retention", "extracted", "extracted zip", "extracted by tar", "ini option",
+    ],
+)  # fmt: skip
+def test_no_exchange_of_folders_leads_a_state_of_root_elsewhere(ground, tmp_path, state, rounds):
+    home = tmp_path / "home"
+    (home / "sub").mkdir()
+    _link("../victim")(home / "L")
+    os.chown(home / "sub", NOBODY, NOBODY)
+    for folder in (*tmp_path.parents[:1], tmp_path):
+        folder.chmod(0o755)
+    before = tree(tmp_path / "victim")
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, str(home)], stdout=subprocess.PIPE)
+    assert swapper.stdout is not None
+    until = time.monotonic() + (3 if rounds < 100 else 300)
+    try:
+        assert swapper.stdout.readline() == b"ready\n"
+        for number in range(rounds):
+            below = ("d", "f", "new")[number % 3]
+            function, arguments = STATES[state](f"{home}/sub/{below}", tmp_path)
+            if not (tmp_path / "own.txt").exists():
+                (tmp_path / "own.txt").write_text("own=1\n")
+            with suppress(OSError):  # what vanishes on the way is a row that says so, of the engine's
+                ground.state(function, test=False, **arguments)
+            assert tree(tmp_path / "victim") == before, f"round {number}"
+            assert given_away(tmp_path / "home") == []
+            if time.monotonic() > until:
+                break
+    finally:
+        swapper.kill()
+        swapper.wait()
+        swapper.stdout.close()
+
+
+@pytest.mark.feature("F214")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_context_that_chcon_may_not_set_is_refused_before_anything_is_written(ground, tmp_path, there):
+    path = tmp_path / "home" / "x"
+    if there:
+        path.write_text("own=1\n")
+    ground.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "u:r:old_t:s0", "stderr": ""}
+    before = tree(tmp_path / "home")
+    for test in (True, False):
+        row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "etc_t"}, test=test)
+        assert row["result"] is False, row
+        assert "Refusing to run chcon as root in" in row["comment"], row
+        assert tree(tmp_path / "home") == before
+    row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "old_t"}, test=False)
+    assert ("Refusing" in str(row["comment"])) is not there, row
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_programs_make_no_home_and_no_link_where_a_user_can_exchange_them(ground, tmp_path, test):
+    """useradd, usermod, userdel and update-alternatives act by paths, and change the owner of what is there."""
+    ran = []
+    ground.salt["cmd.run_all"] = lambda command, **_: ran.append(command) or {"retcode": 0, "stdout": "", "stderr": ""}
+    for name in ("user", "alternatives"):
+        ground.load("states", name)
+    ground.load("modules", "alternatives")
+    home = f"{tmp_path}/home/bot"
+    known = dict.fromkeys(("fullname", "roomnumber", "workphone", "homephone", "other", "shell"), "")
+    known = {**known, "name": "bot", "uid": NOBODY, "gid": NOBODY, "groups": [], "home": home}
+    ground.salt.update({"user.info": lambda name, **_: known if name == "bot" else {}})
+    ground.salt.update(
+        {f"user.{name}": lambda *_, **__: ran.append("user") or True for name in ("add", "chhome", "delete")}
+    )
+    ground.salt.update({"user.list_groups": lambda *_: [], "group.info": lambda *_, **__: {}})
+    attempts = [
+        ("user.present", {"name": "new", "home": home}),
+        ("user.present", {"name": "bot", "home": "/home/bot", "persist_home": True}),
+        ("user.absent", {"name": "bot", "purge": True}),
+        ("alternatives.install", {"name": "x", "link": f"{tmp_path}/home/x", "path": "/bin/sh", "priority": 1}),
+    ]
+    for state, arguments in attempts:
+        row = ground.state(state, test=test, **arguments)
+        assert (row["result"], row["changes"]) == (False, {})
+        assert "user nobody can put something else there" in row["comment"]
+    assert ran == []

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+import traceback
+
+import pytest
+from plugin_trees import PluginTree
+
+from asyncstate import dunders
+from asyncstate.errors import FunctionNotFound, LoaderError, RunCancelled
+from asyncstate.load.bridge import ForgottenAwait
+
+MODULES = """
+import asyncio, threading
+
+def plain(x=1):
+    '''Say it.'''
+    return x * 2
+
+async def later(x=1):
+    await asyncio.sleep(0)
+    return x * 3
+
+def where():
+    return threading.get_ident()
+
+async def loop_of():
+    return asyncio.get_running_loop()
+
+def fails():
+    raise ValueError("inside")
+
+async def fails_later():
+    raise ValueError("inside")
+
+async def leaves():
+    raise SystemExit(4)
+
+def gives_coroutine():
+    return later(5)
+
+def env():
+    return str(__env__)
+
+async def env_later():
+    return str(__env__)
+
+def level(n):
+    return n if n == 0 else __salt__["mod.level_later"](n - 1)
+
+async def level_later(n):
+    return n if n == 0 else await __salt__["mod.level"](n - 1)
+
+def thread_of_async():
+    return __salt__["mod.loop_of"]()
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    tree = PluginTree(tmp_path / "salt")
+    tree.add("_modules/mod.py", MODULES)
+    return tree
+
+
+async def in_thread(host, func, *args):
+    return await host.workers.run_in(host.context(), func, *args)
+
+
+# in a thread
+
+
+async def test_a_thread_gets_values_of_plain_and_async_functions(tree):
+    async with tree.attached() as host:
+
+        def work():
+            return host.salt["mod.plain"](2), host.salt["mod.later"](x=2)
+
+        assert await in_thread(host, work) == (4, 6)
+
+
+async def test_a_plain_function_runs_in_the_callers_thread(tree):
+    async with tree.attached() as host:
+
+        def work():
+            return host.salt["mod.where"]() == threading.get_ident()
+
+        assert await in_thread(host, work)
+
+
+async def test_an_async_function_runs_on_the_hosts_loop(tree):
+    async with tree.attached() as host:
+        assert await in_thread(host, host.salt["mod.loop_of"]) is asyncio.get_running_loop()
+        assert await in_thread(host, host.salt["mod.thread_of_async"]) is asyncio.get_running_loop()
+
+
+@pytest.mark.parametrize("name", ["mod.fails", "mod.fails_later"])
+async def test_exceptions_arrive(tree, name):
+    async with tree.attached() as host:
+        with pytest.raises(ValueError, match="inside"):
+            await in_thread(host, host.salt[name])
+        with pytest.raises(ValueError, match="inside"):
+            await host.salt[name]()
+
+
+async def test_sys_exit_in_an_async_function_does_not_end_the_loop(tree):
+    async with tree.attached() as host:
+        for call in (host.salt["mod.leaves"](), in_thread(host, host.salt["mod.leaves"])):
+            with pytest.raises(LoaderError, match=r"sys\.exit\(4\)"):
+                await call
+
+
+async def test_a_plain_function_that_returns_a_coroutine_counts_as_async(tree):
+    async with tree.attached() as host:
+        assert await in_thread(host, host.salt["mod.gives_coroutine"]) == 15
+        assert await host.salt["mod.gives_coroutine"]() == 15
+
+
+async def test_the_context_of_the_call_is_the_callers(tree):
+    async with tree.attached() as host:
+
+        def work():
+            return [host.salt[f"mod.{name}"]() for name in ("env", "env_later")]
+
+        assert await host.workers.run_in(host.context(env="dev"), work) == ["dev", "dev"]
+
+
+async def test_a_cancelled_call_ends_at_its_next_call(tree):
+    async with tree.attached() as host:
+        reached, went_on, ended = threading.Event(), threading.Event(), threading.Event()
+        outcome = []
+
+        def work():
+            reached.set()
+            went_on.wait(40)
+            try:
+                outcome.append(host.salt["mod.plain"]())
+            except RunCancelled as error:
+                outcome.append(error)
+            ended.set()
+
+        task = asyncio.create_task(in_thread(host, work))
+        while not reached.is_set():  # noqa: ASYNC110 - set in a thread
+            await asyncio.sleep(0.001)
+        task.cancel("stop")
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        went_on.set()
+        assert ended.wait(40)
+        assert isinstance(outcome[0], RunCancelled)
+        assert str(outcome[0]) == "stop"
+
+
+async def test_an_async_function_that_was_cancelled_cancels_who_waits_for_it(tree):
+    tree.add(
+        "_modules/gone.py", "import asyncio\nasync def f(): asyncio.current_task().cancel(); await asyncio.sleep(1)\n"
+    )
+    async with tree.attached() as host:
+        with pytest.raises(RunCancelled, match="cancelled"):
+            await in_thread(host, host.salt["gone.f"])
+
+
+async def test_cancelling_a_thread_that_waits_for_the_loop_cancels_what_it_waits_for(tree):
+    tree.add(
+        "_modules/wait.py",
+        """
+        import asyncio
+        seen = []
+        async def forever():
+            try:
+                seen.append("waits")
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                raise
+        def plain():
+            try:
+                __salt__["wait.forever"]()
+            finally:
+                seen.append("thread ended")
+        def what(): return seen
+        """,
+    )
+    async with tree.attached() as host:
+        seen = await host.salt["wait.what"]()
+        task = asyncio.create_task(in_thread(host, host.salt["wait.plain"]))
+        while not seen:  # noqa: ASYNC110 - filled in a thread
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        while len(seen) < 3:  # noqa: ASYNC110 - filled in a thread
+            await asyncio.sleep(0.005)
+        assert set(seen) == {"waits", "cancelled", "thread ended"}
+
+
+async def test_chains_across_the_two_sides_never_deadlock(tree):
+    async with tree.attached() as host:
+        chains = [in_thread(host, host.salt["mod.level"], 4) for _ in range(64)]
+        chains += [host.salt["mod.level_later"](5) for _ in range(64)]
+        async with asyncio.timeout(40):
+            assert await asyncio.gather(*chains) == [0] * 128
+
+
+# on the loop
+
+
+async def test_on_the_loop_every_call_is_awaited(tree):
+    async with tree.attached() as host:
+        with host.enter():
+            assert await host.salt["mod.plain"](2) == 4
+            assert await host.salt["mod.later"](2) == 6
+            assert await asyncio.gather(host.salt["mod.plain"](1), host.salt["mod.later"](1)) == [2, 3]
+            assert await asyncio.create_task(host.salt["mod.plain"](4)) == 8
+
+
+async def test_a_plain_function_leaves_the_loops_thread(tree):
+    async with tree.attached() as host:
+        assert await host.salt["mod.where"]() != threading.get_ident()
+
+
+def uses():
+    return [
+        bool,
+        lambda call: call["x"],
+        list,
+        len,
+        lambda call: "x" in call,
+        str,
+        lambda call: f"{call}",
+        lambda call: call == 1,
+        lambda call: call > 1,
+        lambda call: call + "x",
+        lambda call: call.startswith("x"),
+        lambda call: call(),
+        int,
+        lambda call: call or 1,
+    ]
+
+
+@pytest.mark.parametrize("use", uses())
+async def test_using_a_pending_call_says_that_await_is_missing(tree, use):
+    async with tree.attached() as host:
+        call = host.salt["mod.plain"]()
+        line = test_using_a_pending_call_says_that_await_is_missing.__code__.co_firstlineno + 3
+        with pytest.raises(ForgottenAwait) as caught:
+            use(call)
+        assert str(caught.value) == f"you forgot to await __salt__['mod.plain'] in {__file__}, line {line}"
+        assert await call == 2
+
+
+async def test_a_task_of_a_pending_call_can_be_shown(tree):
+    async with tree.attached() as host:
+        task = asyncio.create_task(host.salt["mod.plain"]())
+        assert "PendingCall" in repr(task)
+        assert await task == 2
+
+
+async def test_a_call_that_is_never_awaited_is_reported(tree):
+    async with tree.attached() as host:
+        warned = r"__salt__\['mod.plain'\] from .*test_load_bridge.py:\d+> was never awaited"
+        with pytest.warns(RuntimeWarning, match=warned):
+            host.salt["mod.plain"]()
+
+
+async def test_closing_a_pending_call_is_quiet(tree):
+    async with tree.attached() as host:
+        host.salt["mod.later"]().close()
+
+
+# without a loop
+
+
+def test_without_a_loop_calls_block(tree):
+    host = tree.host()
+    assert host.salt["mod.plain"](2) == 4
+    assert host.salt["mod.later"](2) == 6
+    assert host.salt["mod.level"](4) == 0
+
+
+def test_outside_any_call_the_hosts_own_context_serves(tree):
+    host = tree.host({"saltenv": "prod"})
+    assert host.salt["mod.env"]() == "prod"
+    assert dunders.current.get(None) is None
+
+
+def test_an_async_function_may_use_salt_on_a_loop_of_its_own(tree):
+    host = tree.host()
+    assert host.salt["mod.level_later"](5) == 0
+
+
+async def test_a_call_outside_any_call_on_the_loop(tree):
+    async with tree.attached({"saltenv": "prod"}) as host:
+        assert await host.salt["mod.env"]() == "prod"
+        assert await host.salt["mod.env_later"]() == "prod"
+
+
+def test_a_loop_that_is_closed_is_an_error_and_no_hang(tree):
+    host = tree.host()
+    loop = asyncio.new_event_loop()
+    host.attach(loop)
+    loop.close()
+    with pytest.raises(RunCancelled, match="event loop is closed"):
+        host.salt["mod.later"]()
+
+
+# the mapping
+
+
+def test_missing_functions_are_key_errors_with_the_reason(tree):
+    host = tree.host()
+    with pytest.raises(KeyError) as caught:
+        host.salt["mod.plian"]
+    assert traceback.format_exception_only(caught.value) == ["KeyError: 'mod.plian'\n"]  # as in Salt's rows
+    assert isinstance(caught.value.__cause__, FunctionNotFound)
+    assert str(caught.value.__cause__) == "'mod.plian' is not available. Did you mean 'mod.plain'?"
+    assert host.salt.get("mod.nope") is None
+    assert "mod.nope" not in host.salt
+    assert 3 not in host.salt
+
+
+def test_attributes(tree):
+    salt = tree.host().salt
+    assert salt.mod.plain(2) == 4
+    assert salt.mod["plain"](2) == 4
+    assert not hasattr(salt, "nomod")
+    assert not hasattr(salt.mod, "nope")
+    assert "mod" in repr(salt.mod)
+    assert "__salt__" in repr(salt)
+    with pytest.raises(AttributeError):
+        salt.__wrapped__  # noqa: B018
+
+
+def test_listing(tree):
+    salt = tree.host().salt
+    assert "mod.plain" in list(salt)
+    assert len(salt) == len(list(salt.keys()))
+    assert salt
+
+
+def test_functions_keep_their_name_and_docs(tree):
+    call = tree.host().salt["mod.plain"]
+    assert call.__name__ == "plain"
+    assert call.__doc__ == "Say it."
+    assert call.__wrapped__ is tree.host().loaders["modules"].get("mod.plain").func
+
+
+def test_one_wrapper_per_name_until_reload(tree):
+    host = tree.host()
+    before = host.salt["mod.plain"]
+    assert host.salt["mod.plain"] is before
+    host.reload()
+    assert host.salt["mod.plain"] is not before
+
+
+def test_copies_are_the_map_itself(tree):
+    salt = tree.host().salt
+    assert copy.deepcopy({"salt": salt})["salt"] is salt
+
+
+def test_renderers_go_by_the_modules_name(tree):
+    tree.add("_renderers/shout.py", "def render(data, saltenv='base', sls='', **kwargs): return data.upper()\n")
+    renderers = tree.host().renderers
+    assert renderers["shout"]("x") == "X"
+    assert "shout" in renderers
+    assert "nope" not in renderers
+    assert list(renderers) == ["shout"]
+    assert len(renderers) == 1

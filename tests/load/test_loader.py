@@ -1,0 +1,534 @@
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import pytest
+from plugin_trees import PluginTree, rewrite
+
+from asyncstate.errors import FunctionNotFound
+from asyncstate.load import folders
+from asyncstate.load.imports import plugin_lock
+from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
+
+SALT_TABLE = {
+    "own": (
+        """
+        from textwrap import dedent
+        from functools import partial
+        def f(name): pass
+        p = partial(f, "x")
+        class K:
+            def __call__(self): pass
+        k = K()
+        lam = lambda: 1
+        async def co(name): pass
+        def _private(name): pass
+        """,
+        {
+            "own.f": None,
+            "own.lam": None,
+            "own.co": None,
+            "own.dedent": "'own.dedent' is not available.",
+            "own.p": "'own.p' is not available.",
+            "own.k": "'own.k' is not available.",
+            "own.K": "'own.K' is not available.",
+            "own._private": "'own._private' is not available.",
+            "own.nope": "'own.nope' is not available.",
+        },
+    ),
+    "v1": ("def __virtual__(): return False\ndef f(name): pass", {"v1.f": "'v1' __virtual__ returned False"}),
+    "v2": (
+        "def __virtual__(): return (False, 'because reasons')",
+        {"v2.f": "'v2' __virtual__ returned False: because reasons"},
+    ),
+    "v3": ("import nonexistent_x", {"v3.f": "'v3' __virtual__ returned False: No module named 'nonexistent_x'"}),
+    "v4": (
+        "__virtualname__ = 'vv'\ndef __virtual__(): return __virtualname__\ndef list(name): pass",
+        {"v4.list": "'v4.list' is not available.", "vv.list": None},
+    ),
+    "v5": (
+        "def __virtual__(): raise ValueError('vboom')",
+        {
+            "v5.f": "'v5' __virtual__ returned False: Exception raised when processing __virtual__ function for "
+            "salt.loaded.ext.states.v5. Module will not be loaded: vboom"
+        },
+    ),
+    "v6": ("x = (", {"v6.f": "'v6' __virtual__ returned False: '(' was never closed (v6.py, line 1)"}),
+    "v8": (
+        "__virtualname__ = 'multi'\ndef __virtual__(): return (False, 'first no')",
+        {
+            "multi.f": "'multi' __virtual__ returned False: first no; second no",
+            "v8.f": "'v8' __virtual__ returned False: first no",
+        },
+    ),
+    "v9": ("__virtualname__ = 'multi'\ndef __virtual__(): return (False, 'second no')", {}),
+    "w1": ("def __virtual__(): return None", {"w1.f": "'w1' __virtual__ returned False"}),
+    "w2": (
+        "def __virtual__(): return __grains__['nokey']",
+        {
+            "w2.f": "'w2' __virtual__ returned False: Exception raised when processing __virtual__ function for "
+            "salt.loaded.ext.states.w2. Module will not be loaded: 'nokey'"
+        },
+    ),
+    "w3": ("def __init__(opts): raise ValueError('no')", {"w3.f": "'w3' __virtual__ returned False: __init__ failed"}),
+    "w4": ("__virtualname__ = 'other'\ndef f(name): pass", {"w4.f": None, "other.f": "'other.f' is not available."}),
+    "w5": ("def __virtual__(): return 'renamed'\ndef f(name): pass", {"renamed.f": None}),
+    "w8": (
+        """
+        __load__ = ["a", "_b", "c"]
+        __func_alias__ = {"a": "aa"}
+        __virtual_aliases__ = ("w8alias",)
+        def a(name): pass
+        def _b(name): pass
+        def c(name): pass
+        def d(name): pass
+        def __virtual__(): return True
+        """,
+        {
+            "w8.a": "'w8.a' is not available.",
+            "w8.aa": None,
+            "w8.c": None,
+            "w8._b": "'w8._b' is not available.",
+            "w8.d": "'w8.d' is not available.",
+            "w8alias.c": None,
+        },
+    ),
+    "w9": ("def __init__(opts, more): pass\ndef f(name): pass", {"w9.f": None}),
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return PluginTree(tmp_path / "salt")
+
+
+@pytest.fixture(scope="module")
+def salt_table(tmp_path_factory):
+    tree = PluginTree(tmp_path_factory.mktemp("table"))
+    for name, (text, _) in SALT_TABLE.items():
+        tree.add(f"_states/{name}.py", text)
+    return tree.host().loaders["states"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [(name, reason) for _, names in SALT_TABLE.values() for name, reason in names.items()]
+)
+def test_what_salt_loads_and_what_it_says_of_the_rest(salt_table, name, reason):
+    if reason is None:
+        assert salt_table.get(name).name == name
+    else:
+        assert not salt_table.has(name)
+        with pytest.raises(FunctionNotFound) as caught:
+            salt_table.get(name)
+        # Behind Salt's sentence stands the place of a key that is not there.
+        assert caught.value.reason.partition(" (/")[0] == reason
+
+
+def test_refusals_are_kept_by_file(salt_table):
+    salt_table.names()
+    refusals = {path.rsplit("/", 1)[1]: reason for path, reason in salt_table.refusals().items()}
+    assert refusals["v2.py"] == "because reasons"
+    assert refusals["v1.py"] == ""
+    assert "own.py" not in refusals
+
+
+def test_names_lists_everything_loadable(salt_table):
+    names = salt_table.names()
+    assert {"own.f", "vv.list", "w8alias.c", "renamed.f"} <= set(names)
+    assert names == sorted(names)
+    assert not {"own.dedent", "v1.f", "v4.list"} & set(names)
+
+
+def test_suggestions(salt_table):
+    with pytest.raises(FunctionNotFound) as caught:
+        salt_table.get("own.lamm")
+    assert caught.value.suggestion == "own.lam"
+    with pytest.raises(FunctionNotFound) as caught:
+        salt_table.get("onw.f")
+    assert caught.value.suggestion == "own.f"
+    assert str(caught.value) == "'onw.f' is not available. Did you mean 'own.f'?"
+
+
+@pytest.mark.parametrize("name", ["nodot", "", ".", "x.", None, 3])
+def test_odd_names_are_not_there(tree, name):
+    assert not tree.host().loaders["states"].has(name)
+
+
+def test_sys_exit_at_import_is_a_refusal(tree):
+    tree.add("_states/quits.py", "raise SystemExit(3)\n")
+    loader = tree.host().loaders["states"]
+    assert loader.find("quits.f") is None
+    assert loader.reason("quits.f") == "'quits' __virtual__ returned False: the module called sys.exit(3)"
+
+
+def test_a_file_is_imported_when_it_is_needed_and_not_before(tree):
+    marker = "import sys; sys.modules[__name__].ran = True\n"
+    tree.add("_states/needed.py", marker + "def f(name): pass\n")
+    tree.add("_states/other.py", marker + "def f(name): pass\n")
+    loader = tree.host().loaders["states"]
+    assert loader.find("needed.f")
+    imported = [
+        name
+        for name, module in sys.modules.items()
+        if getattr(module, "__file__", "") == str(tree.root / "_states/other.py")
+    ]
+    assert not imported
+
+
+def test_two_runtimes_share_one_import(tree):
+    tree.add("_states/shared.py", "def f(name): pass\n")
+    first, second = (tree.host().loaders["states"].get("shared.f") for _ in range(2))
+    assert first.func is second.func
+
+
+def test_a_new_runtime_reads_an_edited_file_and_the_old_one_goes_on(tree):
+    path = tree.add("_states/edited.py", "def f(name): return 1\n")
+    old = tree.host()
+    assert old.loaders["states"].get("edited.f").func("x") == 1
+    rewrite(path, "def f(name): return 2\n")
+    assert tree.host().loaders["states"].get("edited.f").func("x") == 2
+    assert old.loaders["states"].get("edited.f").func("x") == 1
+    old.reload()
+    assert old.loaders["states"].get("edited.f").func("x") == 2
+
+
+def test_reset_sees_new_files_and_retries_failed_ones(tree):
+    path = tree.add("_states/late.py", "import nonexistent_y\n")
+    loader = tree.host().loaders["states"]
+    assert not loader.has("late.f")
+    assert not loader.has("newer.f")
+    rewrite(path, "def f(name): pass\n")
+    tree.add("_states/newer.py", "def f(name): pass\n")
+    assert not loader.has("late.f")
+    loader.reset()
+    assert loader.has("late.f")
+    assert loader.has("newer.f")
+
+
+def test_nothing_is_written_beside_plugins(tree):
+    tree.add("_states/one.py", "def f(name): pass\n")
+    tree.add("_states/many/__init__.py", "from .part import f\n")
+    tree.add("_states/many/part.py", "def f(name): return __opts__['id']\n")
+    host = tree.host()
+    with host.enter():
+        assert host.loaders["states"].get("many.f").func("x") == "m"
+    assert host.loaders["states"].get("one.f")
+    assert not list(tree.root.rglob("__pycache__"))
+
+
+def test_an_edited_part_of_a_package_is_read_again(tree):
+    tree.add("_states/many/__init__.py", "from .part import f\n")
+    part = tree.add("_states/many/part.py", "def f(name): return 1\n")
+    assert tree.host().loaders["states"].get("many.f").func("x") == 1
+    rewrite(part, "def f(name): return 22\n")
+    assert tree.host().loaders["states"].get("many.f").func("x") == 22
+
+
+def test_the_first_folder_wins_for_the_whole_module(tree):
+    tree.add("_modules/test.py", "def mine(): return 1\n")
+    loader = tree.host().loaders["modules"]
+    assert loader.has("test.mine")
+    assert not loader.has("test.ping")
+
+
+def test_configured_directories_come_after_file_roots(tree, tmp_path):
+    other = PluginTree(tmp_path / "other")
+    tree.add("_states/both.py", "def f(name): return 'root'\n")
+    other.add("both.py", "def f(name): return 'dir'\n")
+    other.add("only.py", "def f(name): return 'dir'\n")
+    loader = tree.host({"states_dirs": [str(other.root)]}).loaders["states"]
+    assert loader.get("both.f").func("x") == "root"
+    assert loader.get("only.f").func("x") == "dir"
+
+
+def test_a_virtual_provider_of_the_name_is_tried_before_unlikely_ones(tree):
+    for name, answer in [("a_first", False), ("z_pkg_like", True), ("m_other", True)]:
+        tree.add(
+            f"_modules/{name}.py",
+            f"__virtualname__ = 'virt'\ndef __virtual__(): return {answer}\ndef who(): return {name!r}\n",
+        )
+    tree.add("_modules/my_virt.py", "def __virtual__(): return 'virt'\ndef who(): return 'my_virt'\n")
+    loader = tree.host().loaders["modules"]
+    assert loader.get("virt.who").func() == "my_virt"
+
+
+def test_a_later_provider_adds_functions_the_first_lacks(tree):
+    tree.add("_modules/a.py", "__virtualname__='virt'\ndef __virtual__(): return True\ndef one(): return 'a'\n")
+    tree.add(
+        "_modules/b.py",
+        "__virtualname__='virt'\ndef __virtual__(): return True\ndef one(): return 'b'\ndef two(): return 'b'\n",
+    )
+    loader = tree.host().loaders["modules"]
+    assert loader.get("virt.two").func() == "b"
+    assert loader.get("virt.one").func() == "a"  # whatever was asked for first
+    assert loader.module("virt").file.endswith("a.py")
+
+
+def test_virtual_is_asked_once_per_runtime_with_its_grains(tree):
+    tree.add("_modules/prov.py", "def __virtual__(): return __grains__.get('os') == 'Debian'\ndef f(): pass\n")
+    debian, other = tree.host({"grains": {"os": "Debian"}}), tree.host({"grains": {"os": "Arch"}})
+    assert debian.loaders["modules"].has("prov.f")
+    assert not other.loaders["modules"].has("prov.f")
+    other.set_grains({"os": "Debian"})
+    assert other.loaders["modules"].has("prov.f")
+
+
+def test_init_runs_once_per_runtime_with_the_options(tree):
+    tree.add("_modules/ini.py", "seen = []\ndef __init__(opts): seen.append(opts['id'])\ndef f(): return list(seen)\n")
+    first, second = tree.host({"id": "a"}), tree.host({"id": "b"})
+    for host in (first, first, second):
+        host.loaders["modules"].get("ini.f")
+    assert first.loaders["modules"].get("ini.f").func() == ["a", "b"]
+
+
+def test_virtual_functions_may_use_salt_even_async_ones(tree):
+    tree.add("_modules/helper.py", "import asyncio\nasync def there():\n    await asyncio.sleep(0)\n    return True\n")
+    tree.add("_modules/user.py", "def __virtual__(): return __salt__['helper.there']()\ndef f(): pass\n")
+    assert tree.host().loaders["modules"].has("user.f")
+
+
+async def test_virtual_gets_values_on_the_loop_too(tree):
+    tree.add(
+        "_modules/helper.py",
+        """
+        import asyncio
+        def plain(): return 1
+        async def there():
+            await asyncio.sleep(0)
+            return await __salt__["helper.plain"]() + 1
+        """,
+    )
+    tree.add("_modules/user.py", "def __virtual__(): return __salt__['helper.there']() == 2\ndef f(): pass\n")
+    async with tree.attached() as host:
+        assert host.loaders["modules"].has("user.f")
+
+
+async def test_a_load_that_comes_back_to_itself_by_way_of_another_thread_ends(tree):
+    tree.add(
+        "_modules/helper.py",
+        """
+        def plain(): return "user.f" in __salt__
+        async def there(): return await __salt__["helper.plain"]()
+        """,
+    )
+    tree.add("_modules/user.py", "def __virtual__(): return not __salt__['helper.there']()\ndef f(): pass\n")
+    async with tree.attached() as host:
+        assert host.loaders["modules"].has("user.f")
+
+
+async def test_an_error_while_loading_on_the_loop_is_a_refusal(tree):
+    tree.add("_modules/helper.py", "async def there(): raise ValueError('not today')\n")
+    tree.add("_modules/asking.py", "def __virtual__(): return __salt__['helper.there']()\n")
+    async with tree.attached() as host:
+        assert not host.loaders["modules"].has("asking.f")
+        assert (
+            host.loaders["modules"]
+            .reason("asking.f")
+            .endswith(f"Module will not be loaded: not today ({tree.root}/_modules/helper.py, line 1)")
+        )
+
+
+def test_plugins_that_ask_for_each_other_while_loading_do_not_hang(tree):
+    for mine, other in [("ping", "pong"), ("pong", "ping")]:
+        tree.add(
+            f"_modules/{mine}.py",
+            f"import time\ndef __virtual__():\n    time.sleep(0.05)\n    '{other}.f' in __salt__\n    return True\ndef f(): pass\n",
+        )
+    loader = tree.host().loaders["modules"]
+    found = {}
+    threads = [
+        threading.Thread(target=lambda name=name: found.update({name: loader.find(name)}))
+        for name in ("ping.f", "pong.f")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(40)
+    assert found["ping.f"]
+    assert found["pong.f"]
+
+
+def test_threads_that_ask_at_once_import_once(tree):
+    tree.add("_modules/slow.py", "import time\ntime.sleep(0.05)\nobject_made_at_import = object()\ndef f(): pass\n")
+    loader = tree.host().loaders["modules"]
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(loader.get("slow.f").func)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+def test_a_lock_is_waited_for_unless_that_could_not_end():
+    order = []
+
+    def hold():
+        with plugin_lock("k") as mine:
+            order.append(mine)
+            held.set()
+            time.sleep(0.05)
+            order.append("released")
+
+    held = threading.Event()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    with plugin_lock("k") as mine, plugin_lock("k") as again:
+        order += [mine, again]
+    thread.join()
+    assert order == [True, "released", True, False]
+
+
+def test_a_module_that_sets_its_dunders_to_please_a_linter_still_gets_ours(tree):
+    tree.add("_states/linted.py", "__opts__ = {}\n__salt__ = {}\ndef f(name): return __opts__['id']\n")
+    host = tree.host()
+    with host.enter():
+        assert host.loaders["states"].get("linted.f").func("x") == "m"
+
+
+def test_utils_export_imported_functions(tree):
+    tree.add("_utils/tool.py", "from textwrap import dedent\ndef own(): pass\n")
+    loader = tree.host().loaders["utils"]
+    assert loader.has("tool.dedent")
+    assert loader.has("tool.own")
+
+
+def test_bundled_plugins_are_the_modules_others_import():
+    import asyncstate.states.test as imported
+
+    host = PluginTree("/nowhere").host()
+    function = host.loaders["states"].get("test.nop")
+    assert function.func is imported.nop
+    assert function.module.bundled
+
+
+def test_modules_lists_what_loads_in_search_order(salt_table):
+    listed = [module.name for module in salt_table.modules() if not module.bundled]
+    assert listed == ["own", "vv", "w4", "renamed", "w8", "w8alias", "w9"]
+    own = salt_table.module("own")
+    assert own.attribute("partial")
+    assert own.attribute("__exclusive__", False) is False
+    assert own.file in repr(own)
+
+
+def test_a_name_that_only_importing_tells_is_found_last(tree):
+    tree.add(
+        "_modules/odd.py", "__virtualname__ = ''.join(['vi', 'rt'])\ndef __virtual__(): return True\ndef f(): pass\n"
+    )
+    assert tree.host().loaders["modules"].has("virt.f")
+
+
+def test_a_part_of_a_package_that_is_not_there_is_a_refusal(tree):
+    tree.add("_states/many/__init__.py", "from .part import f\n")
+    loader = tree.host().loaders["states"]
+    assert not loader.has("many.f")
+    assert "No module named" in loader.reason("many.f")
+
+
+def test_disabled_files_are_not_there(tree):
+    tree.add("_modules/off.py", "def f(): pass\n")
+    assert not tree.host({"disable_modules": ["off"]}).loaders["modules"].has("off.f")
+
+
+def test_registered_functions_come_first(tree):
+    tree.add("_states/app.py", "def deployed(name): return 1\ndef other(name): return 2\n")
+    loader = tree.host().loaders["states"]
+    assert loader.get("app.deployed").func("x") == 1
+    loader.register("app.deployed", lambda name: 3)
+    loader.register("fresh.one", lambda name: 4)
+    assert loader.get("app.deployed").func("x") == 3
+    assert loader.get("app.other").func("x") == 2
+    loader.reset()
+    assert loader.get("fresh.one").func("x") == 4
+    assert loader.module("fresh").functions["one"].name == "fresh.one"
+    assert "fresh.one" in loader.names()
+
+
+@pytest.mark.parametrize("name", ["nodot", ".f", "m.", ""])
+def test_registering_needs_a_full_name(tree, name):
+    with pytest.raises(ValueError, match=r"module\.function"):
+        tree.host().register_state(name, print)
+
+
+def test_an_interface_shapes_the_exports(tree):
+    tree.add(
+        "_modules/prov.py",
+        """
+        class Name(str):
+            def __unify__(self, namespace, exports):
+                def stub(): pass
+                stub.__smi_stub__ = True
+                return {**exports, "lacking": stub}
+        __virtualname__ = Name("virt")
+        def __virtual__(): return True
+        def f(): pass
+        """,
+    )
+    loader = tree.host().loaders["modules"]
+    assert loader.has("virt.f")
+    assert not loader.has("virt.lacking")
+    assert loader.get("virt.lacking").hidden
+    assert "virt.lacking" not in loader.names()
+
+
+def test_entry_points_come_after_configured_directories_and_before_bundled(tree, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    PluginTree(site).add("offered_plugins/__init__.py", "")
+    PluginTree(site).add("offered_plugins/states/offered.py", "def f(name): return __opts__['id']\n")
+    PluginTree(site).add("offered_plugins/states/mine.py", "def f(name): return 'installed'\n")
+    PluginTree(site).add("offered_plugins/states/test.py", "def f(name): return 'not bundled'\n")
+    PluginTree(site).add("offered_dirs.py", f"def places(): return {{'states': [{str(site / 'more')!r}]}}\n")
+    PluginTree(site).add("more/extra.py", "def f(name): return 'extra'\n")
+    PluginTree(site).add(
+        "offered-1.dist-info/entry_points.txt",
+        "[asyncstate.loader]\na = offered_plugins\nb = offered_dirs:places\nc = not_there\n",
+    )
+    PluginTree(site).add("offered-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: offered\nVersion: 1\n")
+    monkeypatch.syspath_prepend(str(site))
+    folders._entry_points.cache_clear()
+    try:
+        tree.add("_states/mine.py", "def f(name): return 'root'\n")
+        host = tree.host()
+        with host.enter():
+            assert host.loaders["states"].get("offered.f").func("x") == "m"
+        assert host.loaders["states"].get("extra.f").func("x") == "extra"
+        assert host.loaders["states"].get("mine.f").func("x") == "root"
+        assert host.loaders["states"].get("test.f").func("x") == "not bundled"
+        assert not host.loaders["states"].has("test.nop")
+    finally:
+        folders._entry_points.cache_clear()
+
+
+def test_async_functions_are_recognised_through_what_wraps_them():
+    import functools
+
+    async def coroutine(): ...
+
+    @functools.wraps(coroutine)
+    def wrapper():
+        return coroutine()
+
+    class Awaitable:
+        async def __call__(self): ...
+
+    assert is_async(coroutine)
+    assert is_async(wrapper)
+    assert is_async(functools.partial(coroutine))
+    assert is_async(Awaitable())
+    assert not is_async(print)
+    assert not is_async(lambda: None)
+
+
+def test_loaded_function_shows_its_docs():
+    def f(name):
+        """Say it.
+
+        More.
+        """
+
+    function = LoadedFunction("m.f", f, LoadedModule("m", "m.py", None))
+    assert function.doc == "Say it.\n\nMore."
+    assert repr(function) == "<function m.f from m.py>"

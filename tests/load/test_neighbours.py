@@ -1,0 +1,300 @@
+"""Plugins of a tree that import each other, and the interfaces of the tree."""
+
+import sys
+
+import pytest
+from plugin_trees import PluginTree, rewrite
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.errors import CompileError, FunctionNotFound
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return PluginTree(tmp_path / "srv")
+
+
+def call(host, name, *args, kind="modules"):
+    function = host.loaders[kind].get(name)
+    with host.enter():
+        return function.func(*args)
+
+
+def reason(host, name, kind="modules"):
+    with pytest.raises(FunctionNotFound) as caught:
+        host.loaders[kind].get(name)
+    return caught.value.reason
+
+
+SIBLING = "import helper\ndef f(): return helper.who()\n"
+
+
+@pytest.mark.parametrize("kind", ["modules", "states", "utils", "grains", "renderers"])
+@pytest.mark.parametrize("home", ["own", "utils"])
+def test_a_plugin_imports_a_file_beside_it_or_of_utils(tree, kind, home):
+    tree.add(f"_{kind if home == 'own' else 'utils'}/helper.py", f"def who(): return {home!r}\n")
+    tree.add(f"_{kind}/uses.py", SIBLING)
+    assert call(tree.host(), "uses.f", kind=kind) == home
+
+
+def test_what_salt_does_not_let_see_each_other_does_not(tree):
+    tree.add("_modules/helper.py", "def who(): return 1\n")
+    tree.add("_states/uses.py", SIBLING)
+    assert reason(tree.host(), "uses.f", "states") == "'uses' __virtual__ returned False: No module named 'helper'"
+
+
+def test_the_own_folder_comes_before_utils_and_the_standard_library_before_both(tree):
+    tree.add("_modules/helper.py", "def who(): return 'own'\n")
+    tree.add("_utils/helper.py", "def who(): return 'utils'\n")
+    tree.add("_modules/json.py", "def dumps(value): return 'not json'\n")
+    tree.add("_modules/uses.py", SIBLING + "import json\ndef g(): return json.dumps(1)\n")
+    host = tree.host()
+    assert (call(host, "uses.f"), call(host, "uses.g")) == ("own", "1")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expression"),
+    [
+        ("import helper", "helper.WHO"),
+        ("import helper as h", "h.WHO"),
+        ("from helper import WHO", "WHO"),
+        ("from helper import *", "WHO"),
+        ("import pack", "pack.TOP"),
+        ("import pack.part", "pack.part.WHO"),
+        ("import pack.part as part", "part.WHO"),
+        ("from pack import part", "part.WHO"),
+        ("from pack.part import WHO", "WHO"),
+        ("from _private import WHO", "WHO"),
+    ],
+)
+def test_every_form_of_the_import_statement(tree, statement, expression):
+    tree.add("_utils/helper.py", "WHO = 1\n")
+    tree.add("_utils/_private.py", "WHO = 1\n")
+    tree.add("_utils/pack/__init__.py", "TOP = 1\n")
+    tree.add("_utils/pack/part.py", "from . import TOP\nWHO = TOP\n")
+    tree.add("_modules/early.py", f"{statement}\ndef f(): return {expression}\n")
+    tree.add("_modules/late.py", f"def f():\n    {statement}\n    return {expression}\n")
+    host = tree.host()
+    assert call(host, "early.f") == 1
+    if "*" not in statement:
+        assert call(host, "late.f") == 1
+
+
+def test_two_trees_in_one_process_each_see_their_own_helper(tmp_path):
+    before, names = list(sys.path), set(sys.modules)
+    hosts = []
+    for name in ("one", "two"):
+        tree = PluginTree(tmp_path / name)
+        tree.add("_modules/helper.py", f"def who(): return {name!r}\n")
+        tree.add("_modules/uses.py", SIBLING + "def late():\n    import helper as again\n    return again is helper\n")
+        hosts.append(tree.host())
+    assert [call(host, "uses.f") for host in hosts] == ["one", "two"]
+    assert all(call(host, "uses.late") for host in hosts)
+    assert sys.path == before
+    assert all(name.startswith("asyncstate.") for name in set(sys.modules) - names)
+
+
+def test_one_file_in_two_sets_of_roots_sees_the_helper_of_each(tmp_path):
+    from plugin_trees import Roots
+
+    from asyncstate.load.host import PluginHost
+
+    shared = PluginTree(tmp_path / "shared")
+    shared.add("_modules/uses.py", SIBLING)
+    hosts = []
+    for name in ("one", "two"):
+        PluginTree(tmp_path / name).add("_modules/helper.py", f"def who(): return {name!r}\n")
+        roots = Roots(base=[shared.root, tmp_path / name])
+        hosts.append(PluginHost({"id": "m", "test": False}, file_client=roots))
+    assert [call(host, "uses.f") for host in hosts] == ["one", "two"]
+
+
+def test_a_helper_is_the_plugin_itself_and_has_the_dunders(tree):
+    tree.add("_utils/helper.py", "def who(): return __grains__['os']\n")
+    tree.add("_modules/uses.py", SIBLING)
+    host = tree.host({"grains": {"os": "Plan9"}})
+    assert call(host, "uses.f") == "Plan9"
+    used = host.loaders["modules"].module("uses").namespace.helper
+    assert used is host.loaders["utils"].module("helper").namespace
+
+
+def test_functions_of_a_helper_are_not_functions_of_the_module(tree):
+    tree.add("_modules/helper.py", "def who(): return 1\n")
+    tree.add("_modules/uses.py", "from helper import who\ndef f(): return who()\n")
+    host = tree.host()
+    assert call(host, "uses.f") == 1
+    assert reason(host, "uses.who") == "'uses.who' is not available."
+
+
+def test_an_edited_helper_is_read_again_by_all_that_import_it(tree):
+    helper = tree.add("_utils/helper.py", "def who(): return 'before'\n")
+    tree.add("_utils/between.py", "import helper\n")
+    tree.add("_modules/uses.py", "import between\ndef f(): return between.helper.who()\n")
+    old, new = tree.host(), tree.host()
+    assert call(old, "uses.f") == "before"
+    rewrite(helper, "def who(): return 'after!'\n")
+    assert call(new, "uses.f") == "after!"
+    assert call(old, "uses.f") == "before"
+    old.reload()
+    assert call(old, "uses.f") == "after!"
+    helper.unlink()
+    old.reload()
+    assert "No module named 'helper'" in reason(old, "uses.f")
+
+
+def test_plugins_that_import_each_other_get_what_there_is(tree):
+    one = tree.add("_modules/one.py", "NAME = 1\nimport two\ndef f(): return two.NAME\n")
+    tree.add("_modules/two.py", "NAME = 2\nimport one\ndef f(): return one.NAME\n")
+    host = tree.host()
+    assert (call(host, "one.f"), call(host, "two.f")) == (2, 1)
+    rewrite(one, "NAME = 3\nimport two\ndef f(): return two.NAME\n")
+    host.reload()
+    assert (call(host, "two.f"), call(host, "one.f")) == (3, 2)
+
+
+def test_a_helper_that_does_not_import_says_which_file_and_line(tree):
+    tree.add("_utils/helper.py", "WHO = 1\nimport nowhere_to_be_found\n")
+    tree.add("_modules/uses.py", SIBLING)
+    said = reason(tree.host(), "uses.f")
+    assert said.startswith("'uses' __virtual__ returned False: No module named 'nowhere_to_be_found' (")
+    assert said.endswith("_utils/helper.py, line 2)")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("def __virtual__():\n    return __grains__['osfamily'] == 'x'\n", 2, "__grains__ has no 'osfamily'; did you mean 'os_family'?"),
+        ("def __virtual__():\n    return __opts__['cachdir']\n", 2, "__opts__ has no 'cachdir'; did you mean 'cachedir'?"),
+        ("if __grains__['osfamily'] == 'x':\n    def f(): pass\n", 1, "__grains__ has no 'osfamily'; did you mean 'os_family'?"),
+        ("\n\nX = __pillar__['zzz']\n", 3, "__pillar__ has no 'zzz'"),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_not_there_is_named_with_the_nearest_that_is(tree, text, line, said):
+    file = tree.add("_modules/odd.py", text)
+    host = tree.host({"grains": {"os_family": "Debian", "os": "Debian"}, "cachedir": "/x"})
+    assert reason(host, "odd.f").endswith(f"({file}, line {line}: {said})")
+
+
+def test_a_key_of_something_else_is_told_as_it_is(tree):
+    tree.add("_modules/odd.py", "def __virtual__():\n    return {}['os_family']\n")
+    assert reason(tree.host({"grains": {"os": "x"}}), "odd.f").endswith("Module will not be loaded: 'os_family'")
+
+
+@pytest.mark.parametrize("statement", ["from ._ifaces import X", "from . import _ifaces", "from ..x import y"])
+def test_a_relative_import_is_answered_with_what_to_write(tree, statement):
+    tree.add("_modules/uses.py", f"{statement}\ndef f(): pass\n")
+    said = reason(tree.host(), "uses.f")
+    assert "is no package" in said
+    assert "_interfaces" in said
+
+
+def test_a_relative_import_that_fails_within_a_package_is_pythons(tree):
+    tree.add("_modules/pack/__init__.py", "from .absent import x\ndef f(): pass\n")
+    assert "absent" in reason(tree.host(), "pack.f")
+    assert "no package" not in reason(tree.host(), "pack.f")
+
+
+INTERFACE = """
+    from asyncstate.interfaces import Interface
+
+    class QueueInterface(Interface):
+        __modulename__ = "queue"
+
+        def push(self, item):
+            "Add an item."
+            return True
+
+        def pop(self):
+            "Take an item."
+            return {}
+"""
+PROVIDER = """
+    {statement}
+
+    __virtualname__ = {interface}(__name__)()
+
+    def push(item):
+        return item
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "interface"),
+    [
+        ("from _interfaces.queue import QueueInterface", "QueueInterface"),
+        ("from _interfaces import queue", "queue.QueueInterface"),
+        ("import _interfaces.queue", "_interfaces.queue.QueueInterface"),
+        ("from salt.interfaces.queue import QueueInterface", "QueueInterface"),
+        ("from salt.interfaces.queue_module import QueueInterface as Wanted", "Wanted"),
+    ],
+)
+def test_two_providers_share_an_interface_of_the_tree(tree, statement, interface):
+    tree.add("_interfaces/queue.py", INTERFACE)
+    refusing = "\n\n    def __virtual__():\n        return False, 'not here'\n"
+    tree.add("_modules/rabbit.py", PROVIDER.format(statement=statement, interface=interface) + refusing)
+    tree.add("_modules/redis_queue.py", PROVIDER.format(statement=statement, interface=interface))
+    host = tree.host()
+    assert call(host, "queue.push", 3) == 3
+    with pytest.raises(NotImplementedError, match=r"queue\.pop"):
+        call(host, "queue.pop")
+    assert host.loaders["modules"].module("rabbit") is None
+    first, second = (
+        getattr(module.__dict__["__virtualname__"], "interface", None)
+        for name, module in sorted(sys.modules.items())
+        if name.startswith(("asyncstate.ext.modules.rabbit_", "asyncstate.ext.modules.redis_queue_"))
+        and str(tree.root) in module.__file__
+    )
+    assert type(first) is type(second)
+
+
+def test_an_interface_that_is_not_there_is_named_with_the_folders(tree):
+    tree.add("_modules/uses.py", "from _interfaces.queue import QueueInterface\ndef f(): pass\n")
+    assert f"there is no interface file queue.py in {tree.root}/_interfaces" in reason(tree.host(), "uses.f")
+
+
+def test_interfaces_may_build_on_each_other(tree):
+    tree.add("_interfaces/base.py", INTERFACE)
+    tree.add(
+        "_interfaces/more.py",
+        """
+        from _interfaces.base import QueueInterface
+        import base
+
+        class MoreInterface(QueueInterface):
+            __modulename__ = "more"
+        """,
+    )
+    tree.add(
+        "_modules/uses.py",
+        PROVIDER.format(statement="from _interfaces.more import MoreInterface", interface="MoreInterface"),
+    )
+    assert call(tree.host(), "more.push", 1) == 1
+
+
+def test_the_salt_namespace_is_still_there(tree):
+    tree.add(
+        "_modules/uses.py",
+        "from salt.interfaces.pkg import PkgInterface\nimport salt.utils.files\ndef f(): return PkgInterface.__name__\n",
+    )
+    assert call(tree.host(), "uses.f") == "PkgInterface"
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("salt['uses.f']()", "salt has no 'uses.f': 'uses' __virtual__ returned False: No module named 'absent_lib'"),
+        ("salt.uses.f()", "salt has no 'uses': 'uses' __virtual__ returned False: No module named 'absent_lib'"),
+        ("salt['fine.frist']()", "salt has no 'fine.frist': 'fine.frist' is not available; did you mean 'fine.first'?"),
+        ("salt.fine.frist()", "salt has no 'fine.frist': 'fine.frist' is not available; did you mean 'fine.first'?"),
+        ("nothing.at_all", "'nothing' is undefined"),
+    ],
+)
+async def test_a_template_says_why_a_function_is_not_there(tree, tmp_path, expression, said):
+    tree.add("_modules/uses.py", "import absent_lib\ndef f(): pass\n")
+    tree.add("_modules/fine.py", "def first(): pass\n")
+    tree.add("s.sls", f"a:\n  test.nop:\n    - name: {{{{ {expression} }}}}\n")
+    settings = Settings(file_roots={"base": [str(tree.root)]}, pillar_roots={}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        with pytest.raises(CompileError) as caught:
+            await runtime.compile(["s"])
+    assert f"Jinja variable {said}" in str(caught.value)

@@ -1,0 +1,557 @@
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import pwd
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from plugin_harness import PluginHarness
+
+from asyncstate import dunders
+from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
+from asyncstate.process import child, ending
+
+ROOT = os.geteuid() == 0
+CMD = "asyncstate.modules.cmd"
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "cmd")
+    return harness
+
+
+@pytest.fixture
+def nobody():
+    return pwd.getpwnam("nobody")
+
+
+def descriptors():
+    return sorted(os.listdir("/proc/self/fd"))
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 40
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_without_a_shell_nothing_is_interpreted(plugins):
+    assert plugins.call("cmd.run", "echo hi | cat '$HOME'") == "hi | cat $HOME"
+
+
+@pytest.mark.parametrize("function", ["cmd.run", "cmd.shell"])
+def test_with_a_shell(plugins, function):
+    assert plugins.call(function, "echo hi | tr h H", python_shell=True) == "Hi"
+
+
+def test_shell_needs_no_asking(plugins):
+    assert plugins.call("cmd.shell", "echo a; echo b >&2", shell="/bin/sh") == "a\nb"
+
+
+def test_cmd_safe_option_gives_a_shell(plugins):
+    plugins.opts["cmd_safe"] = False
+    assert plugins.call("cmd.run", "echo $((1 + 1))") == "2"
+
+
+def test_list_of_arguments(plugins):
+    assert plugins.call("cmd.run", ["printf", "%s-", "a b", 3]) == "a b-3-"
+
+
+def test_run_all(plugins):
+    result = plugins.call("cmd.run_all", "echo out; echo err >&2; exit 3", python_shell=True)
+    assert result.pop("pid") > 0
+    assert result == {"retcode": 3, "stdout": "out", "stderr": "err"}
+
+
+def test_order_of_merged_output(plugins):
+    assert plugins.call("cmd.run", "echo 1; echo 2 >&2; echo 3", python_shell=True).split() == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("cmd.run_stdout", "out"), ("cmd.run_stderr", "err"), ("cmd.retcode", 4), ("cmd.run", "out\nerr")],
+)
+def test_what_each_function_returns(plugins, function, expected):
+    assert plugins.call(function, "echo out; echo err >&2; exit 4", python_shell=True) == expected
+
+
+@pytest.mark.parametrize("function", ["cmd.run", "cmd.run_stdout", "cmd.run_stderr"])
+def test_hidden_output(plugins, function):
+    assert not plugins.call(function, "echo out; echo err >&2", python_shell=True, hide_output=True)
+
+
+def test_arguments_of_salt_that_mean_nothing_here(plugins):
+    assert plugins.call("cmd.run", "echo x", use_vt=True, password="p", log_callback=None) == "x"
+
+
+def test_trailing_whitespace(plugins):
+    assert plugins.call("cmd.run", "printf 'a\\r\\n\\n'", rstrip=False) == "a\r\n\n"
+    assert plugins.call("cmd.run", "printf 'a\\r\\n\\n'") == "a"
+
+
+def test_death_by_signal(plugins):
+    assert plugins.call("cmd.retcode", "kill -9 $$", python_shell=True) == -9
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"success_retcodes": [3, 4]}, 0),
+        ({"success_retcodes": "3, 4"}, 0),
+        ({"success_retcodes": 3}, 0),
+        ({"success_retcodes": [5]}, 3),
+        ({"success_stdout": ["fine"]}, 0),
+        ({"success_stdout": ["other"]}, 3),
+        ({"success_stderr": "warn"}, 0),
+    ],
+)
+def test_what_counts_as_success(plugins, options, expected):
+    command = "echo fine; echo warn >&2; exit 3"
+    assert plugins.call("cmd.run_all", command, python_shell=True, **options)["retcode"] == expected
+
+
+def test_bad_success_retcodes(plugins):
+    with pytest.raises(InvocationError, match=r"^success_retcodes must be a list of integers$"):
+        plugins.call("cmd.run", "true", success_retcodes=["x"])
+
+
+def test_raise_err(plugins):
+    with pytest.raises(CommandExecutionError, match=r"^said$"):
+        plugins.call("cmd.run", "echo said; false", python_shell=True, raise_err=True)
+    assert plugins.call("cmd.run", "echo said", raise_err=True) == "said"
+
+
+def test_stdin(plugins):
+    assert plugins.call("cmd.run", "cat", stdin="a\\nb") == "a\nb"
+    assert plugins.call("cmd.run", "cat", stdin="a\\nb", stdin_raw_newlines=True) == "a\\nb"
+
+
+def test_stdin_is_empty_when_not_given(plugins):
+    assert plugins.call("cmd.run", "cat", timeout=5) == ""
+
+
+def test_large_stdin_and_output_at_once(plugins):
+    text = "0123456789" * 100_000
+    assert plugins.call("cmd.run", "cat", stdin=text) == text
+
+
+def test_stdin_that_nobody_reads(plugins):
+    assert plugins.call("cmd.retcode", "true", stdin="x" * 1_000_000) == 0
+
+
+def test_encoding(plugins):
+    assert plugins.call("cmd.run", ["printf", "\\351"], output_encoding="latin-1") == "é"
+    assert plugins.call("cmd.run", ["printf", "\\351"]) == "\ufffd"
+    with pytest.raises(CommandExecutionError, match="nonsense"):
+        plugins.call("cmd.run", "true", output_encoding="nonsense")
+
+
+def test_environment(plugins, monkeypatch):
+    monkeypatch.setenv("INHERITED", "yes")
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
+    command = ["sh", "-c", "echo $INHERITED/$A/$B/$LC_TIME/$NOTIFY_SOCKET"]
+    assert plugins.call("cmd.run", command, env={"A": 1, "B": True}) == "yes/1/True/C/"
+    assert plugins.call("cmd.run", command, env=[{"A": "x"}, {"B": None}]) == "yes/x//C/"
+    assert plugins.call("cmd.run", command, env=["A"]) == "yes///C/"
+    assert plugins.call("cmd.run", command, env={"A": "x"}, clean_env=True) == "/x//C/"
+    assert plugins.call("cmd.run", command, reset_system_locale=False, env={"LC_TIME": "t"}) == "yes///t/"
+
+
+def test_prepend_path(plugins, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho found\n")
+    tool.chmod(0o755)
+    assert plugins.call("cmd.run", "tool", python_shell=True, prepend_path=str(tmp_path)) == "found"
+
+
+def test_bad_environment_name(plugins):
+    with pytest.raises(CommandExecutionError, match="illegal environment variable name"):
+        plugins.call("cmd.run", "true", env=["A=b"])
+
+
+def test_working_directory(plugins, tmp_path):
+    assert plugins.call("cmd.run", "pwd", cwd=str(tmp_path)) == str(tmp_path)
+    assert plugins.call("cmd.run", "pwd") == os.path.expanduser("~")
+    with pytest.raises(CommandExecutionError, match=r"^Specified cwd '/nope' either not absolute or does not exist$"):
+        plugins.call("cmd.run", "pwd", cwd="/nope")
+    with pytest.raises(CommandExecutionError, match="either not absolute"):
+        plugins.call("cmd.run", "pwd", cwd="relative")
+
+
+def test_umask_is_the_childs_own(plugins, tmp_path):
+    before = os.umask(0o022)
+    try:
+        plugins.call("cmd.run", f"touch {tmp_path}/f", umask="077")
+        assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(("umask", "message"), [("zz", "Invalid umask: 'zz'"), ("000", "Zero umask is not allowed.")])
+def test_bad_umask(plugins, umask, message):
+    with pytest.raises(CommandExecutionError) as caught:
+        plugins.call("cmd.run", "true", umask=umask)
+    assert str(caught.value) == message
+
+
+def test_unknown_program_without_a_shell(plugins):
+    with pytest.raises(CommandExecutionError) as caught:
+        plugins.call("cmd.run_all", "no_such_program x", cwd="/")
+    assert str(caught.value) == (
+        "Unable to run command '['no_such_program', 'x']' with the context '{'cwd': '/', 'shell': False, 'stdout': -1, "
+        "'stderr': -1, 'with_communicate': True, 'timeout': None, 'bg': False, 'close_fds': True}', "
+        "reason: [Errno 2] No such file or directory: 'no_such_program'"
+    )
+
+
+def test_secret_command_is_not_in_the_error(plugins):
+    with pytest.raises(CommandExecutionError, match="Unable to run command 'REDACTED'"):
+        plugins.call("cmd.run", "no_such_program secret", output_loglevel="quiet")
+
+
+def test_unknown_program_in_a_shell(plugins):
+    result = plugins.call("cmd.run_all", "no_such_program", python_shell=True)
+    assert result["retcode"] == 127
+    assert "not found" in result["stderr"]
+
+
+@pytest.mark.parametrize("command", ["", "'open", []])
+def test_commands_that_are_none(plugins, command):
+    with pytest.raises((CommandExecutionError, InvocationError)):
+        plugins.call("cmd.run", command)
+
+
+def test_unknown_shell(plugins):
+    with pytest.raises(CommandExecutionError, match=r"^The shell /bin/nosuch is not available$"):
+        plugins.call("cmd.run", "true", shell="/bin/nosuch")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runas": "no_such_user"}, "User 'no_such_user' is not available"),
+        ({"runas": 4_000_000}, "User '4000000' is not available"),
+        ({"group": "no_such_group"}, "Group 'no_such_group' is not available"),
+    ],
+)
+def test_unknown_accounts(plugins, arguments, message):
+    with pytest.raises(CommandExecutionError) as caught:
+        plugins.call("cmd.run", "true", **arguments)
+    assert str(caught.value) == message
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
+def test_runas(plugins, nobody):
+    shown = plugins.call("cmd.run", "id -u; id -g; id -G; echo $USER $HOME", runas="nobody", python_shell=True)
+    groups = " ".join(map(str, os.getgrouplist("nobody", nobody.pw_gid)))
+    assert shown.splitlines() == [
+        str(nobody.pw_uid),
+        str(nobody.pw_gid),
+        groups,
+        f"nobody {nobody.pw_dir}",
+    ]
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
+def test_runas_of_the_running_state(plugins, nobody):
+    with plugins.calling() as context:
+        context.runas = "nobody"
+        assert plugins.salt["cmd.run"]("id -u") == str(nobody.pw_uid)
+        assert plugins.salt["cmd.run"]("id -u", runas="root") == "0"
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
+def test_group(plugins):
+    entry = grp.getgrnam("nogroup")
+    assert plugins.call("cmd.run", "id -g", group="nogroup") == str(entry.gr_gid)
+
+
+def test_umask_of_the_running_state(plugins):
+    with plugins.calling() as context:
+        context.umask = 0o027
+        assert plugins.salt["cmd.shell"]("umask") == "0027"
+        assert plugins.salt["cmd.shell"]("umask", umask="022") == "0022"
+
+
+def test_timeout(plugins):
+    result = plugins.call("cmd.run_all", "echo begun; sleep 600", python_shell=True, timeout=0.2)
+    assert result.pop("pid") > 0
+    assert result == {
+        "stdout": "echo begun; sleep 600 : Timed out after 0.2 seconds",
+        "stderr": "",
+        "retcode": 1,
+    }
+
+
+def test_timeout_must_be_a_number(plugins):
+    with pytest.raises(CommandExecutionError, match=r"^Error: timeout soon must be a number$"):
+        plugins.call("cmd.run", "true", timeout="soon")
+
+
+def test_timeout_ends_the_whole_group(plugins, tmp_path):
+    pid = tmp_path / "pid"
+    command = f"sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait"
+    for seconds in (0.3, 3, 30):  # until the shell has come to its sleep before it was ended
+        plugins.call("cmd.run", command, python_shell=True, timeout=seconds, shell="/bin/sh")
+        if pid.exists():
+            break
+    wait_until(lambda: not alive(int(pid.read_text())))
+
+
+def test_timeout_kills_what_ignores_term(plugins, monkeypatch):
+    monkeypatch.setattr(ending, "GRACE", 0.2)
+    result = plugins.call("cmd.run_all", "trap '' TERM; sleep 30 & wait", python_shell=True, timeout=0.2)
+    assert "Timed out after" in result["stdout"]
+
+
+def test_cancelled_run(plugins, tmp_path):
+    token = dunders.CancelToken()
+    pid = tmp_path / "pid"
+
+    def cancel():
+        wait_until(pid.exists)
+        token.cancel("SIGINT")
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with plugins.calling(cancel=token), pytest.raises(RunCancelled, match="SIGINT"):
+        plugins.salt["cmd.run"](f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 600", python_shell=True)
+    assert not alive(int(pid.read_text()))
+    canceller.join()
+
+
+def test_cancelled_run_kills_what_ignores_term(plugins, monkeypatch):
+    monkeypatch.setattr(ending, "GRACE", 0.1)
+    token = dunders.CancelToken()
+    timer = threading.Timer(0.2, token.cancel, ["timeout"])
+    timer.start()
+    with plugins.calling(cancel=token), pytest.raises(RunCancelled):
+        plugins.salt["cmd.run"]("trap '' TERM; while :; do sleep 1; done", python_shell=True)
+    timer.join()
+
+
+def test_cancelled_before_it_began(plugins):
+    token = dunders.CancelToken()
+    token.cancel("SIGTERM")
+    with plugins.calling(cancel=token), pytest.raises(RunCancelled):
+        plugins.salt["cmd.run"]("sleep 30")
+
+
+def test_daemon_that_keeps_the_pipe_does_not_keep_the_caller(plugins):
+    result = plugins.call("cmd.run_all", "sleep 600 & echo $!", python_shell=True)
+    pid = int(result["stdout"])
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_output_that_comes_just_after_the_end_is_kept(plugins, monkeypatch):
+    monkeypatch.setattr(child, "SILENCE", 30)
+    monkeypatch.setattr(child, "DRAIN", 30)
+    assert plugins.call("cmd.run", "(sleep 0.05; echo late) & echo early", python_shell=True) == "early\nlate"
+
+
+def test_background(plugins, tmp_path):
+    command = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; touch {tmp_path}/done"
+    result = plugins.call("cmd.run_all", command, python_shell=True, bg=True)
+    (tmp_path / "go").touch()  # had the call waited for the command, it would have waited for ever
+    pid = result.pop("pid")
+    assert result == {"retcode": None, "stdout": "", "stderr": ""}
+    wait_until((tmp_path / "done").exists)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_run_bg(plugins):
+    assert plugins.call("cmd.run_bg", "true").keys() == {"pid"}
+
+
+def test_no_descriptor_is_left_open_or_inherited(plugins):
+    with open("/dev/null", "rb") as held:
+        os.set_inheritable(held.fileno(), True)
+        before = descriptors()
+        shown = plugins.call("cmd.run", ["ls", "/proc/self/fd"], stdin="x")
+        assert descriptors() == before
+    assert shown.split() == ["0", "1", "2", "3"]  # 3 is the directory that ls reads
+
+
+def test_without_pidfd(plugins, monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open")
+    assert plugins.call("cmd.run", "echo x; sleep 0.1; exit 0", python_shell=True) == "x"
+
+
+def test_last_retcode_is_the_calls_own(plugins):
+    with plugins.calling() as context:
+        plugins.salt["cmd.run"]("false")
+        assert context.retcode == 1
+        plugins.salt["cmd.run"]("false", ignore_retcode=True)
+        assert context.retcode == 0
+        plugins.salt["cmd.retcode"]("sh -c 'exit 7'")
+        assert context.derive().retcode == 0
+
+
+def test_two_runs_do_not_share_a_working_directory_or_umask(plugins, tmp_path):
+    outputs = {}
+
+    def work(name):
+        folder = tmp_path / name
+        folder.mkdir()
+        with plugins.calling():
+            outputs[name] = plugins.salt["cmd.run"](
+                "sleep 0.1; pwd; umask", cwd=str(folder), umask=name, python_shell=True
+            )
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("0027", "0077")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outputs == {name: f"{tmp_path / name}\n{name}" for name in ("0027", "0077")}
+
+
+def test_template(plugins):
+    plugins.grains["os"] = "Debian"
+    assert plugins.call("cmd.run", "echo {{ grains.os }}", template="jinja") == "Debian"
+
+
+def test_script(plugins):
+    plugins.salt_file("go.sh", "#!/bin/sh\necho $0 $1-$2\nexit 3\n")
+    result = plugins.call("cmd.script", "salt://go.sh", args="a 'b c'")
+    assert (result["retcode"], result["stderr"]) == (3, "")
+    path, _, words = result["stdout"].partition(" ")
+    assert words == "a-b c"
+    assert path.endswith(".sh")
+    assert not os.path.exists(path)
+
+
+def test_script_template(plugins, tmp_path):
+    plugins.salt_file("go.sh", "ignored")
+    seen = {}
+
+    def get_template(source, dest, template, saltenv, **variables):
+        seen.update(variables, template=template, saltenv=saltenv)
+        Path(dest).write_text("#!/bin/sh\necho rendered\n", encoding="utf-8")
+        return dest
+
+    plugins.salt["cp.get_template"] = get_template
+    result = plugins.call("cmd.script", "salt://go.sh", template="jinja", context={"a": 1}, cwd=str(tmp_path))
+    assert result["stdout"] == "rendered"
+    assert seen == {"context": {"a": 1}, "template": "jinja", "saltenv": "base"}
+
+
+def test_script_that_does_not_exist(plugins):
+    assert plugins.call("cmd.script", "salt://nope") == {
+        "pid": 0,
+        "retcode": 1,
+        "stdout": "",
+        "stderr": "",
+        "cache_error": True,
+    }
+    assert plugins.call("cmd.script_retcode", "salt://nope", template=None) == 1
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may become somebody else")
+def test_script_runas(plugins):
+    plugins.salt_file("go.sh", "#!/bin/sh\nid -un\nstat -c %U:%a $0\n")
+    result = plugins.call("cmd.script", "salt://go.sh", runas="nobody")
+    assert result["stdout"] == "nobody\nnobody:500"
+
+
+def test_a_script_is_not_written_through_what_is_planted_in_its_place(plugins, tmp_path):
+    source = plugins.salt_file("go.sh", "#!/bin/sh\nexit 0\n")
+    victim, folder = tmp_path / "victim", tmp_path / "work"
+    victim.write_text("precious")
+    victim.chmod(0o644)
+    folder.mkdir()
+
+    def fetched(path, saltenv="base", **_):
+        (script,) = folder.iterdir()
+        script.unlink()
+        script.symlink_to(victim)
+        return str(source)
+
+    plugins.salt["cp.cache_file"] = fetched
+    with contextlib.suppress(CommandExecutionError):
+        plugins.call("cmd.script", "salt://go.sh", cwd=str(folder))
+    assert victim.read_text() == "precious"
+    assert victim.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_script_is_not_where_others_could_replace_it(plugins, tmp_path):
+    plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\npwd\n")
+    tmp_path.chmod(0o777)
+    place, cwd = plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"].splitlines()
+    assert (place == str(tmp_path), cwd) == (False, str(tmp_path))
+    tmp_path.chmod(0o755)
+    assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"].splitlines()[0] == str(tmp_path)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root may give files away")
+def test_a_script_of_roots_is_not_in_a_users_folder(plugins, tmp_path):
+    plugins.salt_file("go.sh", "#!/bin/sh\ndirname $0\n")
+    os.chown(tmp_path, 65534, -1)
+    assert plugins.call("cmd.script", "salt://go.sh", cwd=str(tmp_path))["stdout"] != str(tmp_path)
+
+
+def test_exec_code(plugins):
+    assert plugins.call("cmd.exec_code", "sh", "echo $1", args="one") == "one"
+    assert plugins.call("cmd.exec_code_all", "sh", "exit 6")["retcode"] == 6
+
+
+def test_which(plugins, tmp_path, monkeypatch):
+    tool = tmp_path / "tool"
+    tool.write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert plugins.call("cmd.which", "tool") is None
+    tool.chmod(0o755)
+    assert plugins.call("cmd.which", "tool") == str(tool)
+    assert plugins.call("cmd.which", str(tool)) == str(tool)
+    assert plugins.call("cmd.which", "sh") in {"/bin/sh", "/usr/bin/sh"}
+    assert plugins.call("cmd.which", "") is None
+    assert plugins.call("cmd.has_exec", "tool") is True
+    assert plugins.call("cmd.has_exec", "no_such_tool") is False
+    assert plugins.call("cmd.which_bin", ["no_such_tool", "tool"]) == str(tool)
+    assert plugins.call("cmd.which_bin", "no_such_tool") is None
+
+
+@pytest.mark.skipif(shutil.which("chroot") is None, reason="a user's PATH need not have chroot")
+def test_run_chroot_mounts_and_unmounts(plugins, tmp_path):
+    calls = []
+    plugins.salt["mount.mount"] = lambda name, device, **options: calls.append(("mount", name, device, options))
+    plugins.salt["mount.umount"] = lambda name: calls.append(("umount", name))
+    result = plugins.call("cmd.run_chroot", str(tmp_path), "true", binds=["/srv"])
+    assert result["retcode"] == (127 if ROOT else 125)  # there is no shell in an empty tree
+    mounted = [name for verb, name, *_ in calls if verb == "mount"]
+    assert mounted == [f"{tmp_path}/{name}" for name in ("dev", "proc", "sys", "srv")]
+    assert [name for verb, name, *_ in calls if verb == "umount"] == mounted[::-1]
+
+
+def test_shells(plugins):
+    assert "/bin/sh" in plugins.call("cmd.shells")
+
+
+def test_a_script_is_not_started_while_somebody_has_it_open_for_writing(tmp_path, monkeypatch):
+    from asyncstate.modules import cmd
+
+    script = tmp_path / "script"
+    script.touch()
+    with script.open("ab") as writer:
+        monkeypatch.setattr(cmd.time, "sleep", lambda _seconds: writer.close())
+        cmd._wait_for_writers(str(script))
+        assert writer.closed

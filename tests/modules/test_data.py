@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from plugin_harness import PluginHarness
+
+from asyncstate.errors import CommandExecutionError
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "data")
+    return harness
+
+
+def test_values_are_kept(plugins, tmp_path):
+    assert plugins.call("data.load") == {}
+    assert plugins.call("data.update", "a", {"b": 1}) is True
+    plugins.call("data.update", "c", 2)
+    other = PluginHarness(tmp_path)
+    other.load("modules", "data")
+    assert other.call("data.load") == {"a": {"b": 1}, "c": 2}
+    assert other.call("data.get", "a:b") == 1
+    assert other.call("data.get", "gone", 3) == 3
+    assert other.call("data.get", ["c", "gone"]) == [2]
+    assert (other.call("data.keys"), other.call("data.values")) == (["a", "c"], [{"b": 1}, 2])
+    assert other.call("data.has_key", "c") is True
+
+
+def test_removing(plugins):
+    plugins.call("data.dump", {"a": 1, "b": 2})
+    assert plugins.call("data.pop", "a") == 1
+    assert plugins.call("data.pop", "a", "gone") == "gone"
+    assert plugins.call("data.clear") is True
+    assert plugins.call("data.load") == {}
+    assert plugins.call("data.dump", [1]) is False
+
+
+def test_compare_and_set(plugins):
+    plugins.call("data.update", "a", 1)
+    assert plugins.call("data.cas", "a", 2, 7) is False
+    assert plugins.call("data.cas", "a", 2, 1) is True
+    assert plugins.call("data.get", "a") == 2
+
+
+def test_failures(plugins, tmp_path):
+    with pytest.raises(CommandExecutionError, match="Cannot write"):
+        plugins.call("data.update", "a", object())
+    (tmp_path / "cache").mkdir(exist_ok=True)
+    (tmp_path / "cache/datastore.json").write_text("{")
+    with pytest.raises(CommandExecutionError, match="Cannot read"):
+        plugins.call("data.load")
+
+
+def test_dump_takes_json_too(plugins):
+    assert plugins.call("data.dump", '{"x": 1}') is True
+    assert plugins.call("data.load") == {"x": 1}
+    assert plugins.call("data.dump", "{") is plugins.call("data.dump", "[1]") is plugins.call("data.dump", 5) is False
+    assert plugins.call("data.load") == {"x": 1}

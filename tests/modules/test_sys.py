@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from plugin_harness import PluginHarness
+
+
+def first(name, other=1, *args, only=None, **kwargs):
+    pass
+
+
+class Function:
+    def __init__(self, name):
+        self.doc = f"doc of {name}"
+        self.func = first
+
+
+class Loader:
+    def __init__(self, *names):
+        self._names = names
+
+    def names(self):
+        return list(self._names)
+
+    def get(self, name):
+        return Function(name)
+
+
+class Loaders:
+    def __init__(self):
+        self.loaders = {"modules": Loader("b.one", "a.two", "a.one"), "states": Loader("s.run")}
+        self.reloaded = False
+
+    def reload(self):
+        self.reloaded = True
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "sys")
+    harness.loaders = Loaders()
+    return harness
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ((), ["a.one", "a.two", "b.one"]),
+        (("a",), ["a.one", "a.two"]),
+        (("a.two", "b"), ["a.two", "b.one"]),
+        (("*.one",), ["a.one", "b.one"]),
+        (("c",), []),
+    ],
+)
+def test_list_functions(plugins, patterns, expected):
+    assert plugins.call("sys.list_functions", *patterns) == expected
+    assert plugins.call("sys.doc", *patterns) == {name: f"doc of {name}" for name in expected}
+
+
+def test_the_rest(plugins):
+    assert plugins.call("sys.list_modules") == ["a", "b"]
+    assert plugins.call("sys.list_state_functions") == ["s.run"]
+    assert plugins.call("sys.list_state_modules", "s*") == ["s"]
+    assert plugins.call("sys.state_doc", "s.run") == {"s.run": "doc of s.run"}
+    expected = {"args": ["name", "other", "only"], "defaults": [1, None], "varargs": True, "kwargs": True}
+    assert plugins.call("sys.argspec", "a.one") == {"a.one": expected}
+    assert plugins.call("sys.state_argspec") == {"s.run": expected}
+    assert plugins.call("sys.reload_modules") is True
+    assert plugins.loaders.reloaded

@@ -1,0 +1,327 @@
+"""Where the engine meets plugins: whatever one does, each chunk ends in one row and one event, and the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from fake_host import FakeHost, row
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import PlanBuilder
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.dunders import current
+from asyncstate.errors import RenderError
+from asyncstate.load.threads import WorkerThreads
+from asyncstate.model.event import ChunkFinished, ChunkStarted
+from tests.run.test_engine import comments, results, run
+
+
+class Odd(str):
+    """A text that cannot be read."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        raise RuntimeError("no")
+
+    __repr__ = __str__
+
+
+class Misbehaving:
+    """Everything a function may do on the loop to those around it; each is a coroutine function of a name."""
+
+    async def cancels_itself_and_returns(self, name):
+        asyncio.current_task().cancel()
+        return row(name)
+
+    async def cancels_itself_and_waits(self, name):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(1)
+        return row(name)
+
+    async def cancels_itself_twice(self, name):
+        for _ in range(2):
+            asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+        return row(name)
+
+    async def cancels_itself_and_swallows_it(self, name):
+        asyncio.current_task().cancel()
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1)
+        return row(name)
+
+    async def raises_a_cancellation(self, name):
+        raise asyncio.CancelledError
+
+    async def raises_what_ends_programs(self, name):
+        raise SystemExit(7)
+
+    async def raises_what_has_no_words(self, name):
+        raise ValueError(Odd())
+
+    async def says_what_cannot_be_read(self, name):
+        return row(name, comment=Odd("x"))
+
+    async def returns_nothing(self, name):
+        return None
+
+    async def empties_its_low_data(self, name):
+        current.get().low.clear()
+        return row(name)
+
+    async def takes_its_name_away(self, name):
+        current.get().low.pop("name")
+        raise RuntimeError(name)
+
+    async def behaves(self, name):
+        await asyncio.sleep(2)
+        return row(name)
+
+
+WAYS = [name for name in vars(Misbehaving) if not name.startswith("_")]
+
+
+@given(ways=st.lists(st.sampled_from(WAYS), min_size=1, max_size=8), width=st.integers(1, 4), hooks=st.booleans())
+def test_whatever_a_plugin_does_each_chunk_has_one_row_and_one_end(ways, width, hooks):
+    host, misbehaving = FakeHost(), Misbehaving()
+    for way in WAYS:
+        host.state(f"{way}.go", getattr(misbehaving, way))
+        if hooks:
+            host.state(f"{way}.mod_init", getattr(misbehaving, way))
+            host.state(f"{way}.mod_watch", lambda name, sfun, way=way, **_: getattr(misbehaving, way)(name))
+    builder = PlanBuilder()
+    for number, way in enumerate(ways):
+        builder.chunk(f"s{number}", f"{way}.go")
+    builder.chunk("last", "behaves.go")
+    events = []
+    report, _ = run(builder.build(), host, observers=[events.append], concurrency=width)
+    assert len(report.rows) == len(ways) + 1
+    assert not report.cancelled
+    assert not report.not_started
+    started = [event.tag for event in events if isinstance(event, ChunkStarted)]
+    finished = [event.tag for event in events if isinstance(event, ChunkFinished)]
+    assert sorted(started) == sorted(finished) == sorted(report.rows)
+    assert results(report)["last"] is True
+    for number, way in enumerate(ways):
+        if way == "behaves" or (way == "cancels_itself_and_returns" and not hooks):
+            assert results(report)[f"s{number}"] is True
+
+
+@pytest.fixture
+def host():
+    fake = FakeHost()
+    fake.workers = WorkerThreads()
+    fake.log = []
+    return fake
+
+
+async def in_real_time(plan, host, observers=(), **options):
+    from asyncstate.run.engine import Engine, RunOptions
+
+    return await Engine(plan, host, RunOptions(run_id="r", **options), observers).run()
+
+
+async def test_every_attempt_has_its_own_copy_of_what_is_written(host):
+    seen = []
+
+    @host.state("own.go")
+    def go(name, items, mapping):
+        context = current.get()
+        seen.append((list(items), dict(mapping), context.umask, sorted(context.low)))
+        items.append("more")
+        mapping["more"] = 1
+        context.low.pop("umask", None)
+        return row(name, result=len(seen) == 3)
+
+    args = {"items": ["a"], "mapping": {"k": "v"}, "umask": "077", "retry": {"attempts": 3, "interval": 0}}
+    report = await in_real_time(PlanBuilder().chunk("x", "own.go", args=args).build(), host)
+    assert report.ok
+    assert seen[0][:3] == (["a"], {"k": "v"}, 0o77)
+    assert seen[1] == seen[0]
+    assert seen[2] == seen[0]
+
+
+def test_the_time_limit_holds_for_every_attempt():
+    host, tries = FakeHost(), []
+
+    @host.state("own.go")
+    async def go(name):
+        tries.append(name)
+        await asyncio.sleep(50)
+
+    args = {"timeout": 5, "retry": {"attempts": 3, "interval": 1}}
+    report, seconds = run(PlanBuilder().chunk("x", "own.go", args=args).build(), host)
+    assert len(tries) == 3
+    assert seconds == pytest.approx(17)
+    assert comments(report)["x"].count("did not end within 5 seconds and was stopped") == 3
+
+
+def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_ends():
+    host, log = FakeHost(), []
+
+    @host.state("own.stubborn")
+    async def stubborn(name):
+        for second in range(30):
+            try:
+                await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                log.append(f"told at {second}")
+        log.append("ended")
+        return row(name)
+
+    @host.state("own.next")
+    async def after(name):
+        log.append("next")
+        return row(name)
+
+    events = []
+    plan = PlanBuilder().chunk("x", "own.stubborn", args={"timeout": 5}).chunk("y", "own.next", onfail=["x"]).build()
+    report, seconds = run(plan, host, observers=[events.append], concurrency=4)
+    assert log[0] in {"told at 4", "told at 5"}
+    assert log[1:] == ["ended", "next"]
+    assert comments(report)["x"].startswith("The state did not end within 5 seconds and is not waited for any longer")
+    (finished,) = [event for event in events if isinstance(event, ChunkFinished) and event.tag.startswith("own_|-x")]
+    assert finished.time == pytest.approx(8)
+    assert seconds >= 29
+    assert results(report) == {"x": False, "y": True}
+
+
+@pytest.mark.parametrize("args", [{}, {"retry": {"attempts": 2, "interval": 0}}])
+async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_returns(host, args):
+    gate, running, most = threading.Event(), [], []
+
+    def enter(name):
+        running.append(name)
+        most.append(len(running))
+
+    @host.state("own.slow")
+    def slow(name):
+        enter(name)
+        gate.wait(30)
+        running.remove(name)
+        return row(name)
+
+    @host.state("own.quick")
+    def quick(name):
+        enter(name)
+        running.remove(name)
+        return row(name)
+
+    builder = PlanBuilder().chunk("x", "own.slow", args={"timeout": 0.05, "lane": "one", **args})
+    builder.chunk("lane", "own.quick", args={"lane": "one"}).chunk("edge", "own.quick", require_any=["x", "lane"])
+    builder.chunk("alone", "own.quick", args={"exclusive": True})
+    asyncio.get_running_loop().call_later(0.4, gate.set)
+    report = await in_real_time(builder.build(), host, concurrency=8)
+    assert max(most) == 1
+    assert len(most) == 4 + bool(args)
+    assert results(report)["x"] is bool(args), "the second attempt finds the gate open"
+    assert "was told to stop, and ended after" in comments(report)["x"]
+
+
+async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
+    monkeypatch.setattr("asyncstate.run.worker_pool.GRACE", 0.05)
+    gate = threading.Event()
+
+    @host.state("own.slow")
+    def slow(name):
+        gate.wait(30)
+        return row(name)
+
+    plan = PlanBuilder().chunk("x", "own.slow").chunk("y", "own.slow", require=["x"]).build()
+    events = []
+    report = await in_real_time(plan, host, [events.append], timeout=0.1)
+    gate.set()
+    assert report.exit_code == 124
+    assert report.notices == ("s:x still runs in a thread, which cannot be stopped",)
+    assert report.not_started == (plan.chunks[1].tag,)
+    assert [type(event) for event in events if event.time].count(ChunkFinished) == 1
+
+
+async def test_a_thread_that_ends_when_it_is_told_is_no_notice(host):
+    def told(name):
+        stop = threading.Event()
+        current.get().cancel.on_cancel(stop.set)
+        stop.wait(30)
+        return row(name)
+
+    host.state("own.slow", told)
+    report = await in_real_time(PlanBuilder().chunk("x", "own.slow").build(), host, timeout=0.1)
+    assert report.notices == ()
+    assert "cancelled while it ran" in comments(report)["x"]
+
+
+async def test_where_no_thread_can_be_started_the_state_fails(host, monkeypatch):
+    real = threading.Thread.start
+
+    def refuse(thread):
+        if thread.name.startswith("asyncstate-"):
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    host.state("own.go", row)
+
+    @host.state("test.nop")
+    async def nop(name):
+        return row(name)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    report = await in_real_time(PlanBuilder().chunk("x", "own.go").chunk("y").build(), host)
+    assert set(results(report).values()) == {False}
+    assert "no further thread can be started" in comments(report)["x"]
+
+
+def test_a_pillar_that_no_longer_renders_fails_the_state_that_asked_for_it():
+    host = FakeHost()
+    host.state("test.nop", lambda name: row(name, changes={"x": 1}))
+
+    def refresh(**_kwargs):
+        raise RenderError("pillar/top.sls does not render")
+
+    host.refresh = refresh
+    plan = PlanBuilder().chunk("a", args={"reload_pillar": True}).chunk("b").build()
+    report, _ = run(plan, host)
+    assert results(report) == {"a": False, "b": True}
+    assert report.rows[plan.chunks[0].tag]["changes"] == {"x": 1}
+    assert "pillar/top.sls does not render" in comments(report)["a"]
+
+
+RAISING = ("refused", "raises")
+ENDINGS = (*RAISING, "says so", "well")
+HALF_WAY = """
+from asyncstate import filesystem
+from asyncstate.errors import PathRefused
+
+def done(name, how, base):
+    for part in ("made", "gone"):
+        filesystem.mkdir(f"{base}/{name}-{part}")
+    filesystem.rmdir(f"{base}/{name}-gone")
+    filesystem.replace_content(f"{base}/old", b"new")
+    if how == "refused":
+        raise PathRefused("Refusing to go on")
+    if how == "raises":
+        raise RuntimeError("oh")
+    return {"name": name, "result": how == "well", "changes": {}, "comment": ""}
+"""
+
+
+async def test_a_state_that_raised_names_what_it_had_done_and_one_of_a_tree_that_returns_speaks_for_itself(tmp_path):
+    (tmp_path / "srv" / "_states").mkdir(parents=True)
+    (tmp_path / "srv" / "_states" / "half.py").write_text(HALF_WAY)
+    (tmp_path / "srv" / "a.sls").write_text(
+        "".join(f"{how}: {{half.done: [{{how: {how}}}, {{base: {tmp_path}}}]}}\n" for how in ENDINGS)
+    )
+    (tmp_path / "old").write_text("old")
+    settings = Settings(file_roots={"base": [str(tmp_path / "srv")]}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        report = await runtime.apply(["a"])
+    changes = {row["name"]: row["changes"] for row in report.rows.values()}
+    assert changes == {
+        how: {"created": [f"{tmp_path}/{how}-made"], "changed": [f"{tmp_path}/old"]} if how in RAISING else {}
+        for how in ENDINGS
+    }

@@ -1,0 +1,83 @@
+"""The alias states on the real execution module, held against the rows and files of Salt."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from asyncstate.states import alias
+from plugin_harness import PluginHarness
+from recorded_states import expected, recorded, replay
+
+from asyncstate.errors import CommandExecutionError, InvocationError
+
+CASES = recorded("alias")
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    harness = PluginHarness(tmp_path, **{"aliases.file": str(tmp_path / "aliases")})
+    harness.salt["config.option"] = lambda key: harness.opts.get(key, "")
+    harness.load("modules", "aliases")
+    harness.load("states", "alias")
+    return harness
+
+
+@pytest.mark.feature("F195")
+@pytest.mark.parametrize("case", CASES)
+def test_the_rows_of_salt(plugins, case):
+    assert replay(plugins, CASES[case]) == expected(CASES[case])
+
+
+def test_newaliases_runs_after_a_change_only(plugins, tmp_path):
+    program = tmp_path / "newaliases"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    calls = []
+    plugins.salt["cmd.run"] = lambda command, **_: calls.append(command)
+    for _ in range(2):
+        plugins.state("alias.present", name="root", target="admin")
+    assert calls == [["newaliases"]]
+
+
+def test_mode_and_link_of_the_file_are_kept(plugins, tmp_path):
+    (tmp_path / "real").write_text("a: b\n")
+    (tmp_path / "real").chmod(0o640)
+    (tmp_path / "aliases").symlink_to("real")
+    plugins.call("aliases.set_target", "c", "d")
+    assert (tmp_path / "aliases").is_symlink()
+    assert (tmp_path / "real").read_text() == "a: b\nc: d\n"
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["aliases", "file_roots", "real"]
+
+
+def test_a_line_that_continues_another_is_kept(plugins, tmp_path):
+    (tmp_path / "aliases").write_text("all: one,\n  two: x\n")
+    plugins.call("aliases.set_target", "web", "root")
+    assert (tmp_path / "aliases").read_text() == "all: one,\n  two: x\nweb: root\n"
+
+
+@pytest.mark.parametrize(("alias", "target"), [("", "x"), ("x", ""), ("a\nb", "x"), ("a", "b\nroot: evil")])
+def test_bad_arguments(plugins, alias, target):
+    with pytest.raises(InvocationError):
+        plugins.call("aliases.set_target", alias, target)
+
+
+def test_a_file_that_cannot_be_read(plugins, tmp_path):
+    (tmp_path / "aliases").mkdir()
+    with pytest.raises(CommandExecutionError, match="Cannot read"):
+        plugins.call("aliases.list_aliases")
+
+
+def test_a_failure_of_the_execution_module(plugins):
+    plugins.call("aliases.set_target", "root", "x")
+    plugins.salt["aliases.set_target"] = plugins.salt["aliases.rm_alias"] = lambda *_: False
+    row = plugins.state("alias.present", name="root", target="y")
+    assert (row["result"], row["comment"]) == (False, "Failed to set alias root -> y")
+    row = plugins.state("alias.absent", name="root")
+    assert (row["result"], row["comment"]) == (False, "Failed to remove alias root")
+
+
+def test_footprint():
+    assert alias.mod_footprint({"name": "x"})["writes"] == ["path:/etc/aliases"]

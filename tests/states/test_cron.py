@@ -1,0 +1,265 @@
+"""The cron states on the real execution module, with a crontab program that keeps tables in a dict."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+import pytest
+from asyncstate.states import cron
+from plugin_harness import PluginHarness
+
+ME = pwd.getpwuid(os.geteuid()).pw_name  # who is no root gets at other tables by becoming somebody else
+MARKER = "# Lines below here are managed by Salt, do not edit\n"
+
+
+class FakeCrontab:
+    """``tables`` by user; ``complaint`` makes it refuse."""
+
+    def __init__(self, harness):
+        self.tables = {}
+        self.complaint = ""
+        self.commands = []
+        harness.salt["cmd.run_stdout"] = self.show
+        harness.salt["cmd.run_all"] = self.install
+
+    def _user(self, command, options):
+        assert command[0] == "crontab"
+        return command[2] if command[1] == "-u" else options.get("runas", ME)
+
+    def show(self, command, **options):
+        return self.tables.get(self._user(command, options), "")
+
+    def install(self, command, stdin=None, **options):
+        assert options.pop("python_shell") is False
+        self.commands.append(command)
+        if self.complaint:
+            return {"retcode": 1, "stdout": "", "stderr": self.complaint}
+        assert command[-1] == "-", "a path may lead elsewhere by the time crontab reads it"
+        if not options.pop("stdin_raw_newlines", False):
+            stdin = stdin.replace("\\n", "\n")  # as cmd.run_all does
+        self.tables[self._user(command, options)] = stdin
+        return {"retcode": 0, "stdout": "", "stderr": ""}
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "cron")
+    harness.load("states", "cron")
+    return harness
+
+
+@pytest.fixture
+def crontab(plugins):
+    return FakeCrontab(plugins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ({}, "# SALT_CRON_IDENTIFIER:/bin/x\n* * * * * /bin/x\n"),
+        ({"minute": 5, "hour": "1", "dayweek": "MON"}, "# SALT_CRON_IDENTIFIER:/bin/x\n5 1 * * mon /bin/x\n"),
+        ({"identifier": "job"}, "# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n"),
+        ({"identifier": None}, "* * * * * /bin/x\n"),
+        ({"comment": "a\nb", "identifier": 7}, "# a\n# b SALT_CRON_IDENTIFIER:7\n* * * * * /bin/x\n"),
+        ({"commented": True, "identifier": None}, "#DISABLED#* * * * * /bin/x\n"),
+        ({"special": "@daily"}, "# SALT_CRON_IDENTIFIER:/bin/x\n@daily /bin/x\n"),
+    ],
+)
+def test_a_job_is_added_once(plugins, crontab, arguments, lines):
+    crontab.tables["root"] = "# mine\n@hourly mine\n"
+    dry, real, again = plugins.three_runs("cron.present", name=" /bin/x ", **arguments)
+    assert (dry["result"], dry["comment"]) == (None, "Cron /bin/x is set to be added")
+    assert (real["result"], real["comment"]) == (True, "Cron /bin/x added to root's crontab")
+    assert real["changes"] == {"root": "/bin/x"}
+    assert (again["comment"], again["changes"]) == ("Cron /bin/x already present", {})
+    assert crontab.tables["root"] == f"# mine\n@hourly mine\n{MARKER}{lines}"
+    dry = plugins.state("cron.present", name="/bin/x", test=True, **arguments)
+    assert (dry["result"], dry["comment"]) == (True, "Cron /bin/x already present")
+    assert crontab.commands == [["crontab", "-"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "after"),
+    [
+        ("* * * * * /bin/x\n", {"minute": 3, "identifier": None}, "3 * * * * /bin/x\n"),
+        ("* * * * * /bin/x\n", {"identifier": "job"}, "# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n"),
+        ("# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/old\n", {"identifier": "job"},
+         "# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n"),
+        ("# note SALT_CRON_IDENTIFIER:job\n1 * * * * /bin/x\n", {"identifier": "job"},
+         "# note SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n"),
+        ("# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n", {"identifier": "job", "commented": True},
+         "# SALT_CRON_IDENTIFIER:job\n#DISABLED#* * * * * /bin/x\n"),
+        ("# SALT_CRON_IDENTIFIER:job\n@daily /bin/x\n", {"identifier": "job"},
+         "# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n"),
+        ("# SALT_CRON_IDENTIFIER:job\n* * * * * /bin/x\n", {"identifier": "job", "special": "@daily"},
+         "# SALT_CRON_IDENTIFIER:job\n@daily /bin/x\n"),
+    ],
+)  # fmt: skip
+def test_a_job_is_changed_once(plugins, crontab, before, arguments, after):
+    crontab.tables["ada"] = MARKER + before
+    dry, real, again = plugins.three_runs("cron.present", name="/bin/x", user="ada", **arguments)
+    assert (dry["result"], dry["comment"]) == (None, "Cron /bin/x is set to be updated")
+    assert (real["result"], real["comment"], real["changes"]) == (True, "Cron /bin/x updated", {"ada": "/bin/x"})
+    assert again["comment"] == "Cron /bin/x already present"
+    assert crontab.tables["ada"] == MARKER + after
+
+
+@pytest.mark.parametrize(("minute", "low", "high"), [("random", 0, 59), ("10:20", 10, 20), ("20:10", 10, 20)])
+def test_a_drawn_time_stays(plugins, crontab, minute, low, high):
+    arguments = {"name": "x", "minute": minute, "hour": "random", "daymonth": "random", "month": "random"}
+    plugins.state("cron.present", **arguments)
+    table = crontab.tables["root"]
+    assert low <= int(table.splitlines()[-1].split()[0]) <= high
+    assert plugins.state("cron.present", **arguments)["changes"] == {}
+    assert plugins.state("cron.present", **arguments, test=True)["result"] is True
+    assert crontab.tables["root"] == table
+
+
+def test_absent(plugins, crontab):
+    crontab.tables["root"] = f"{MARKER}A=1\n# SALT_CRON_IDENTIFIER:job\n1 2 * * * /bin/x\n@daily /bin/y\n"
+    dry, real, again = plugins.three_runs("cron.absent", name="other", identifier="job", minute="ignored")
+    assert (dry["result"], dry["comment"]) == (None, "Cron other is set to be removed")
+    assert (real["comment"], real["changes"]) == ("Cron other removed from root's crontab", {"root": "other"})
+    assert (again["result"], again["comment"], again["changes"]) == (True, "Cron other already absent", {})
+    assert plugins.state("cron.absent", name="other", test=True)["comment"] == "Cron other is absent"
+    dry, real, _ = plugins.three_runs("cron.absent", name="/bin/y", special="@daily")
+    assert dry["result"] is None
+    assert real["changes"] == {"root": "/bin/y"}
+    assert crontab.tables["root"] == f"{MARKER}A=1\n"
+
+
+def test_variables(plugins, crontab):
+    dry, real, again = plugins.three_runs("cron.env_present", name="MAILTO", value="a@b")
+    assert (dry["result"], dry["comment"]) == (None, "Cron env MAILTO is set to be added")
+    assert (real["comment"], real["changes"]) == ("Cron env MAILTO added to root's crontab", {"root": "MAILTO"})
+    assert again["comment"] == "Cron env MAILTO already present"
+    dry, real, again = plugins.three_runs("cron.env_present", name="MAILTO")
+    assert (dry["comment"], real["comment"]) == ("Cron env MAILTO is set to be updated", "Cron env MAILTO updated")
+    assert again["changes"] == {}
+    assert crontab.tables["root"] == f'{MARKER}MAILTO=""\n'
+    dry, real, again = plugins.three_runs("cron.env_absent", name="MAILTO")
+    assert (dry["result"], dry["comment"]) == (None, "Cron env MAILTO is set to be removed")
+    assert real["comment"] == "Cron env MAILTO removed from root's crontab"
+    assert (again["result"], again["comment"]) == (True, "Cron env MAILTO already absent")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "comment"),
+    [
+        ("cron.present", {"name": "x"}, "Cron x for user root failed to commit with error \nno!"),
+        ("cron.env_present", {"name": "x"}, "Cron env x for user root failed to commit with error \nno!"),
+        ("cron.absent", {"name": "old"}, "Cron old for user root failed to commit with error no!"),
+        ("cron.env_absent", {"name": "A"}, "Cron env A for user root failed to commit with error no!"),
+    ],
+)
+def test_a_refusing_program_fails_the_state_and_changes_nothing(plugins, crontab, function, arguments, comment):
+    before = crontab.tables["root"] = f"{MARKER}A=1\n* * * * * old\n"
+    crontab.complaint = "no!"
+    row = plugins.state(function, **arguments)
+    assert (row["result"], row["comment"], row["changes"]) == (False, comment, {})
+    assert crontab.tables["root"] == before
+
+
+def test_an_entry_is_one_line(plugins, crontab):
+    row = plugins.state("cron.present", name="a\n* * * * * evil")
+    assert row["result"] is False
+    assert "an entry of a crontab is one line" in row["comment"]
+    assert crontab.tables == {}
+    row = plugins.state("cron.present", name="a", minute="x:y")
+    assert "is no range of numbers" in row["comment"]
+
+
+def test_other_functions(plugins, crontab):
+    crontab.tables["root"] = f"{MARKER}# SALT_CRON_IDENTIFIER:job\n1 2 * * * /bin/x\n"
+    job = plugins.call("cron.get_entry", "root", identifier="job")
+    assert (job["cmd"], job["minute"], job["comment"]) == ("/bin/x", "1", "")
+    assert plugins.call("cron.get_entry", "root", cmd="/bin/x") == job
+    assert plugins.call("cron.get_entry", "root", cmd="none") is False
+    assert plugins.call("cron.ls", "root") == plugins.call("cron.list_tab", "root")
+    assert plugins.call("cron.rm_job", "root", "/bin/x", minute=5, identifier="job") == "absent"
+    assert plugins.call("cron.rm", "root", "/bin/x", minute=1, identifier="job") == "removed"
+
+
+@pytest.fixture
+def files(plugins, crontab):
+    for module in ("file", "user", "hashutil"):
+        plugins.load("modules", module)
+    plugins.salt_file("tab", "1 * * * * x\n")
+    return plugins
+
+
+def test_a_whole_file(files, crontab):
+    dry, real, again = files.three_runs("cron.file", name="salt://tab", user=ME)
+    assert dry["result"] is None
+    assert (real["result"], real["comment"]) == (True, f"Crontab for user {ME} was updated")
+    assert "+1 * * * * x" in real["changes"]["diff"]
+    assert crontab.tables[ME] == "1 * * * * x\n"
+    assert (again["comment"], again["changes"]) == (f"Crontab for user {ME} is in the correct state", {})
+    row = files.state("cron.file", name="salt://tab", user=ME, replace=False)
+    assert row["comment"] == f"User {ME} already has a crontab. No changes made"
+
+
+def test_a_backslash_is_no_line_break(plugins, crontab):
+    command = r"printf 'a\n0 0 * * * b\n'"
+    assert plugins.state("cron.present", name=command, user=ME)["result"] is True
+    assert crontab.tables[ME].splitlines()[-1] == f"* * * * * {command}"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files that its user may not read")
+def test_nobody_exchanges_the_copy_of_a_whole_file(files, crontab, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    tmp_path.chmod(0o1777)
+    folders = []
+    manage = files.salt["file.manage_file"]
+
+    def managing(name, **arguments):
+        folders.append((os.stat(name).st_uid, os.stat(os.path.dirname(name))))
+        return manage(name=name, **arguments)
+
+    files.salt["file.manage_file"] = managing
+    assert files.state("cron.file", name="salt://tab", user="nobody")["result"] is True
+    assert crontab.tables["nobody"] == "1 * * * * x\n"
+    ((owner, folder),) = folders
+    assert (owner, folder.st_uid, folder.st_mode & 0o777) == (0, 0, 0o700)
+
+
+def test_a_whole_file_that_fails(files, crontab):
+    row = files.state("cron.file", name="salt://none", user=ME)
+    assert row["result"] is False
+    crontab.complaint = "bad minute"
+    row = files.state("cron.file", name="salt://tab", user=ME)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].endswith("Error: bad minute")
+    row = files.state("cron.file", name="salt://tab", user="no-such-user")
+    assert row["comment"] == "Could not identify group for user no-such-user"
+
+
+def test_footprint():
+    assert cron.mod_footprint({"name": "x", "user": "ada"}) == {"reads": ["user:ada"], "writes": ["cron:ada"]}
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        *[("present", {"name": "/bin/x", field: "* * * * * /bin/evil #"}) for field in ("minute", "hour", "special")],
+        ("present", {"name": "/bin/x", "special": "@daily /bin/evil #"}),
+        ("present", {"name": "/bin/x\0", "minute": 1}),
+        ("env_present", {"name": "* * * * * /bin/evil", "value": "x"}),
+        ("env_present", {"name": "A", "value": "x\n* * * * * /bin/evil"}),
+    ],
+)
+def test_a_field_brings_no_command_of_its_own(plugins, crontab, function, arguments):
+    row = plugins.state(f"cron.{function}", user=ME, **arguments)
+    assert row["result"] is False
+    assert crontab.tables == {}
+
+
+@pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])
+def test_a_line_ends_where_crond_ends_it(plugins, crontab, end):
+    evil = "* * * * * /bin/evil"
+    plugins.state("cron.present", name="/bin/x", user=ME, comment=f"a{end}{evil}")
+    plugins.state("cron.present", name=f"/bin/y{end}{evil}", user=ME)
+    plugins.state("cron.present", name="/bin/z", user=ME)
+    assert evil not in crontab.tables[ME].split("\n")

@@ -1,0 +1,487 @@
+import os
+import stat
+
+import pytest
+from plugin_harness import PluginHarness
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "file")
+    harness.load("states", "file")
+    return harness
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "f"
+
+
+EDITS = {
+    "append": (
+        "file.append",
+        "one\n",
+        {"text": ["one", "two"]},
+        "one\ntwo\n",
+        "--- \n\n+++ \n\n@@ -1 +1,2 @@\n\n one\n+two",
+        "Appended 1 lines",
+        "File {} is set to be updated",
+        "File {} is in correct state",
+    ),
+    "append to a file without a last newline": (
+        "file.append",
+        "one",
+        {"text": "two\nthree"},
+        "one\ntwo\nthree\n",
+        "--- \n\n+++ \n\n@@ -1 +1,3 @@\n\n one\n+two\n+three",
+        "Appended 2 lines",
+        "File {} is set to be updated",
+        "File {} is in correct state",
+    ),
+    "prepend": (
+        "file.prepend",
+        "two\n",
+        {"text": ["one", "two"]},
+        "one\ntwo\n",
+        "--- \n+++ \n@@ -1 +1,2 @@\n+one\n two\n",
+        "Prepended 1 lines",
+        "File {} is set to be updated",
+        "File {} is in correct state",
+    ),
+    "prepend a header": (
+        "file.prepend",
+        "body\nhead\n",
+        {"text": "head", "header": True},
+        "head\nbody\nhead\n",
+        "--- \n+++ \n@@ -1,2 +1,3 @@\n+head\n body\n head\n",
+        "Prepended 1 lines",
+        "File {} is set to be updated",
+        "File {} is in correct state",
+    ),
+    "replace": (
+        "file.replace",
+        "a=1\nb=2\n",
+        {"pattern": "^b=.*", "repl": "b=3", "backup": False},
+        "a=1\nb=3\n",
+        "--- \n+++ \n@@ -1,2 +1,2 @@\n a=1\n-b=2\n+b=3\n",
+        "Changes were made",
+        "Changes would have been made",
+        "No changes needed to be made",
+    ),
+    "replace with append_if_not_found": (
+        "file.replace",
+        "a=1",
+        {"pattern": "^b=.*", "repl": "b=3", "append_if_not_found": True, "backup": False},
+        "a=1\nb=3\n",
+        "--- \n+++ \n@@ -1 +1,2 @@\n-a=1+a=1\n+b=3\n",
+        "Changes were made",
+        "Changes would have been made",
+        "No changes needed to be made",
+    ),
+    "replace with prepend_if_not_found": (
+        "file.replace",
+        "a=1\n",
+        {
+            "pattern": "^b=",
+            "repl": "x",
+            "prepend_if_not_found": True,
+            "not_found_content": "c=1",
+            "backup": False,
+        },
+        "c=1\na=1\n",
+        "--- \n+++ \n@@ -1 +1,2 @@\n+c=1\n a=1\n",
+        "Changes were made",
+        "Changes would have been made",
+        "No changes needed to be made",
+    ),
+    "line insert": (
+        "file.line",
+        "  aaa\nbbb\n",
+        {"content": "new", "mode": "insert", "after": "aaa"},
+        "  aaa\n  new\nbbb\n",
+        "--- \n+++ \n@@ -1,2 +1,3 @@\n   aaa\n+  new\n bbb\n",
+        "Changes were made",
+        "Changes would be made",
+        None,
+    ),
+    "line ensure": (
+        "file.line",
+        "aaa\nbbb\n",
+        {"content": "new", "mode": "ensure", "before": "bbb"},
+        "aaa\nnew\nbbb\n",
+        "--- \n+++ \n@@ -1,2 +1,3 @@\n aaa\n+new\n bbb\n",
+        "Changes were made",
+        "Changes would be made",
+        "No changes needed to be made",
+    ),
+    "line delete": (
+        "file.line",
+        "aaa\nbbb\n",
+        {"match": "bbb", "mode": "delete"},
+        "aaa\n",
+        "--- \n+++ \n@@ -1,2 +1 @@\n aaa\n-bbb\n",
+        "Changes were made",
+        "Changes would be made",
+        "No changes needed to be made",
+    ),
+    "line replace": (
+        "file.line",
+        "aaa\nbbb\n",
+        {"match": "bbb", "content": "ccc", "mode": "replace"},
+        "aaa\nccc\n",
+        "--- \n+++ \n@@ -1,2 +1,2 @@\n aaa\n-bbb\n+ccc\n",
+        "Changes were made",
+        "Changes would be made",
+        "No changes needed to be made",
+    ),
+    "comment": (
+        "file.comment",
+        "on\noff\n",
+        {"regex": "^on", "backup": False},
+        "#on\noff\n",
+        "--- \n+++ \n@@ -1,2 +1,2 @@\n-on\n+#on\n off\n",
+        "Commented lines successfully",
+        "File {} is set to be updated",
+        "Pattern already commented",
+    ),
+    "uncomment": (
+        "file.uncomment",
+        "# on\n#off\n",
+        {"regex": "^on", "backup": False},
+        " on\n#off\n",
+        "--- \n+++ \n@@ -1,2 +1,2 @@\n-# on\n+ on\n #off\n",
+        "Uncommented lines successfully",
+        "File {} is set to be updated",
+        "Pattern already uncommented",
+    ),
+    "blockreplace": (
+        "file.blockreplace",
+        "x\n# S\nold\n# E\n",
+        {"marker_start": "# S", "marker_end": "# E", "content": "new", "backup": False},
+        "x\n# S\nnew\n# E\n",
+        "--- \n+++ \n@@ -1,4 +1,4 @@\n x\n # S\n-old\n+new\n # E\n",
+        "Changes were made",
+        "Changes would be made",
+        "No changes needed to be made",
+    ),
+    "blockreplace appends a block": (
+        "file.blockreplace",
+        "x",
+        {
+            "marker_start": "# S",
+            "marker_end": "# E",
+            "content": "new\n",
+            "append_if_not_found": True,
+            "backup": False,
+        },
+        "x\n# S\nnew\n# E\n",
+        "--- \n+++ \n@@ -1 +1,4 @@\n-x+x\n+# S\n+new\n+# E\n",
+        "Changes were made",
+        "Changes would be made",
+        "No changes needed to be made",
+    ),
+    "keyvalue": (
+        "file.keyvalue",
+        "a = 1\n#b = 2\n",
+        {
+            "key_values": {"a": "5", "b": "6", "c": "7"},
+            "separator": " = ",
+            "uncomment": "#",
+            "append_if_not_found": True,
+        },
+        "a = 5\nb = 6\nc = 7\n",
+        "- a = 1\n+ a = 5\n- #b = 2\n+ b = 6\n- <EOF>\n+ c = 7\n+ <EOF>\n",
+        "Changed 3, deleted 0 lines",
+        None,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_edits(plugins, path, edit):
+    state, before, arguments, after, diff, done, foretold, right = edit
+    path.write_text(before)
+    path.chmod(0o640)
+    dry, real, again = plugins.three_runs(state, name=str(path), **arguments)
+    assert (real["result"], real["changes"], real["comment"]) == (True, {"diff": diff}, done)
+    assert path.read_text() == after if right is not None else True
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert dry["result"] is None
+    assert dry["changes"] == ({str(path): "updated"} if "comment" in state else {"diff": diff})
+    if foretold is not None:
+        assert dry["comment"] == foretold.format(path)
+    if right is not None:
+        assert (again["result"], again["changes"], again["comment"]) == (True, {}, right.format(path))
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments", "comment"),
+    [
+        ("append", {"text": "x"}, "{}: file not found"),
+        ("prepend", {"text": "x"}, "{}: file not found"),
+        ("replace", {"pattern": "a", "repl": "b"}, "{}: file not found"),
+        ("line", {"content": "x", "mode": "insert", "location": "end"}, "{}: file not found"),
+        ("comment", {"regex": "x"}, "{}: file not found"),
+        ("uncomment", {"regex": "x"}, "{}: file not found"),
+        ("blockreplace", {"content": "x"}, "{}: file not found"),
+        ("keyvalue", {"key": "a", "value": "b"}, "unable to open {}"),
+    ],
+)
+def test_a_missing_file(plugins, tmp_path, state, arguments, comment):
+    path = tmp_path / "no" / "f"
+    row = plugins.state(f"file.{state}", **{"name": str(path), **arguments})
+    assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment.format(path))
+
+
+@pytest.mark.parametrize(
+    ("state", "arguments", "comment"),
+    [
+        ("replace", {"pattern": "(", "repl": ""}, "Invalid regular expression '(': "),
+        ("replace", {"pattern": "a", "repl": r"\9"}, r"Invalid replacement '\\9': "),
+        ("replace", {"pattern": "a", "repl": "", "flags": ["BOGUS"]}, "Invalid re flag given: BOGUS"),
+        (
+            "replace",
+            {"pattern": "a", "repl": "", "append_if_not_found": True, "prepend_if_not_found": True},
+            "Only one of append and prepend_if_not_found is permitted",
+        ),
+        ("line", {"content": "x"}, "Mode was not defined. How to process the file?"),
+        ("line", {"content": "x", "mode": "bogus"}, 'Unknown mode: "bogus"'),
+        ("line", {"mode": "insert"}, "Content can only be empty if mode is ['delete']"),
+        (
+            "line",
+            {"content": "x", "mode": "insert"},
+            'On insert either "location" or "before/after" conditions are required.',
+        ),
+        (
+            "line",
+            {"content": "x", "mode": "insert", "after": "aaa"},
+            'Found more than expected occurrences in "after" expression',
+        ),
+        ("line", {"content": "x", "mode": "ensure", "after": "zzz"}, "Wrong conditions? Unable to ensure line"),
+        ("comment", {"regex": "^zzz$"}, "zzz: Pattern not found"),
+        ("uncomment", {"regex": "^zzz"}, "^zzz: Pattern not found"),
+        (
+            "blockreplace",
+            {"content": "x"},
+            "Encountered error managing block: Cannot edit marked block. Markers were not found in file.. See the log",
+        ),
+        (
+            "blockreplace",
+            {"marker_start": "aaa", "marker_end": "zzz"},
+            "Encountered error managing block: Unterminated marked block. End of file reached before marker_end..",
+        ),
+        ("keyvalue", {"key_values": {}}, "file.keyvalue key and value not supplied and key_values is empty"),
+        ("keyvalue", {"key_values": ["a"]}, "file.keyvalue key and value not supplied and key_values is not a dict"),
+        ("append", {"source": "a", "sources": ["b"]}, "source and sources are mutually exclusive"),
+        ("append", {}, "No text found to append. Nothing appended"),
+        ("append", {"name": "rel"}, "Specified file rel is not an absolute path"),
+        ("append", {"source": "salt://nope"}, "Failed to load template file salt://nope"),
+    ],
+)
+def test_bad_arguments_change_nothing(plugins, path, state, arguments, comment):
+    path.write_text("aaa\nbbb\naaa\n")
+    row = plugins.state(f"file.{state}", **{"name": str(path), **arguments})
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].startswith(comment)
+    assert path.read_text() == "aaa\nbbb\naaa\n"
+
+
+@pytest.mark.parametrize("state", ["append", "replace", "comment", "keyvalue", "blockreplace", "line"])
+def test_a_failed_write_keeps_the_file(plugins, path, state, monkeypatch):
+    path.write_text("on\n#-- start managed zone --\n#-- end managed zone --\n")
+    before = path.read_text()
+    arguments = {
+        "append": {"text": "x"},
+        "replace": {"pattern": "on", "repl": "off", "backup": False},
+        "comment": {"regex": "on", "backup": False},
+        "keyvalue": {"key": "a", "value": "b", "append_if_not_found": True},
+        "blockreplace": {"content": "x", "backup": False},
+        "line": {"content": "x", "mode": "insert", "location": "end"},
+    }
+
+    def no_space(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", no_space)
+    try:
+        row = plugins.state(f"file.{state}", name=str(path), **arguments[state])
+    except OSError:
+        row = {"result": False}
+    assert row["result"] is False
+    assert path.read_text() == before
+    assert os.listdir(path.parent) == [path.name] or sorted(os.listdir(path.parent)) == ["f", "file_roots"]
+
+
+def test_a_backup_is_kept_beside_the_file(plugins, path):
+    path.write_text("a\n")
+    plugins.state("file.replace", name=str(path), pattern="a", repl="b", backup=".orig")
+    assert path.with_name("f.orig").read_text() == "a\n"
+
+
+def test_an_edit_through_a_link_keeps_the_link(plugins, path, tmp_path):
+    path.write_text("a\n")
+    link = tmp_path / "link"
+    link.symlink_to("f")
+    plugins.state("file.replace", name=str(link), pattern="a", repl="b")
+    assert (path.read_text(), os.readlink(link), os.readlink(tmp_path / "link.bak")) == ("b\n", "f", "f.bak")
+    assert (tmp_path / "link.bak").read_text() == "a\n"
+
+
+def test_append_makes_the_file(plugins, path, tmp_path):
+    dry, real, _ = plugins.three_runs("file.append", name=str(path), text="x")
+    assert (dry["result"], dry["changes"]) == (None, {"new": str(path)})
+    assert (real["changes"], path.read_text()) == ({"diff": "--- \n\n+++ \n\n@@ -0,0 +1 @@\n\n+x"}, "x\n")
+    deep = tmp_path / "a" / "b"
+    assert plugins.state("file.append", name=str(deep), text="x", makedirs=True)["result"] is True
+
+
+def test_append_renders_sources(plugins, path):
+    plugins.salt_file("one", "{{ x }}\n")
+    plugins.salt_file("two", "{{ 1 + 1 }}\n")
+    path.touch()
+    row = plugins.state("file.append", name=str(path), sources=["salt://one", "salt://two"], context={"x": "X"})
+    assert (row["comment"], path.read_text()) == ("Appended 2 lines", "X\n2\n")
+    row = plugins.state("file.append", name=str(path), source="salt://one")
+    assert row["comment"].startswith("Failed to load template file salt://one: Jinja variable")
+
+
+def test_append_finds_text_whatever_white_space_it_has(plugins, path):
+    path.write_text('  if [ -z  "$x" ]; then\n')
+    row = plugins.state("file.append", name=str(path), text='if [ -z "$x" ]; then')
+    assert row["changes"] == {}
+    row = plugins.state("file.append", name=str(path), text="it's")
+    assert row["comment"] == "Appended 1 lines"
+    row = plugins.state("file.append", name=str(path), text="i.*s$", ignore_whitespace=False)
+    assert row["changes"] == {}
+
+
+def test_append_refuses_a_binary_file(plugins, path):
+    path.write_bytes(b"\0\1\2")
+    row = plugins.state("file.append", name=str(path), text="x")
+    assert (row["result"], path.read_bytes()) == (False, b"\0\1\2")
+
+
+def test_replace_of_a_missing_file_may_be_ignored(plugins, path):
+    row = plugins.state("file.replace", name=str(path), pattern="a", repl="b", ignore_if_missing=True)
+    assert (row["result"], row["comment"]) == (True, "No changes needed to be made")
+
+
+def test_comment_of_a_missing_pattern_may_be_ignored(plugins, path):
+    path.write_text("a\n")
+    row = plugins.state("file.comment", name=str(path), regex="zzz", ignore_missing=True)
+    assert (row["result"], row["comment"]) == (True, "Pattern not found and ignore_missing set to True")
+
+
+def test_line_may_create_the_file(plugins, path):
+    row = plugins.state(
+        "file.line", name=str(path), content="x", mode="insert", location="end", create=True, file_mode="0600"
+    )
+    assert (row["result"], path.read_text().strip()) == (True, "x")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_keyvalue_counts_removes_and_ignores_case(plugins, path):
+    path.write_text("A=1\nA=2\nother=3")
+    row = plugins.state("file.keyvalue", name=str(path), key="a", value=9, key_ignore_case=True)
+    assert row["changes"]["diff"] == "- A=1\n+ A=9 (from int type)\n- A=2\n"
+    assert path.read_text() == "A=9\nother=3"
+    row = plugins.state("file.keyvalue", name=str(path), key="a", value="x", append_if_not_found=True)
+    assert path.read_text() == "A=9\nother=3\na=x\n"
+    row = plugins.state("file.keyvalue", name=str(path), key_values={"n": "1", "m": "2"}, prepend_if_not_found=True)
+    assert path.read_text() == "m=2\nn=1\nA=9\nother=3\na=x\n"
+    row = plugins.state("file.keyvalue", name=str(path), key_values={"a": "x"}, prune=True)
+    assert (row["comment"], path.read_text()) == ("Changed 0, deleted 4 lines", "a=x\n")
+
+
+def test_keyvalue_of_a_missing_file(plugins, path):
+    row = plugins.state("file.keyvalue", name=str(path), key="a", value="b", ignore_if_missing=True)
+    assert (row["result"], path.exists()) == (True, False)
+    row = plugins.state("file.keyvalue", name=str(path), key="a", value="b", create_if_missing=True)
+    assert (row["result"], path.read_text()) == (True, "a=b\n")
+
+
+def accumulate(plugins, path, name, text, for_id="block"):
+    low = {
+        "state": "file",
+        "fun": "accumulated",
+        "name": name,
+        "__id__": name,
+        "__sls__": "s",
+        "require_in": [{"file": for_id}],
+    }
+    return plugins.state("file.accumulated", low=low, name=name, filename=str(path), text=text)
+
+
+def test_accumulated_text_reaches_blocks_and_templates(plugins, path, tmp_path):
+    path.write_text("x\n")
+    row = accumulate(plugins, path, "acc", ["one", "two"])
+    assert (row["changes"], row["comment"]) == ({}, f"Accumulator acc for file {path} was charged by text")
+    accumulate(plugins, path, "acc", "two")
+    accumulate(plugins, path, "elsewhere", "not mine", for_id="another")
+    plugins.state(
+        "file.blockreplace",
+        low={"__id__": "block", "state": "file", "fun": "blockreplace", "name": str(path)},
+        name=str(path),
+        content="first",
+        append_if_not_found=True,
+        backup=False,
+    )
+    assert "first\none\ntwo\n#--" in path.read_text()
+    assert "not mine" not in path.read_text()
+    plugins.salt_file("t", "{% for line in accumulator['acc'] %}{{ line }};{% endfor %}")
+    plugins.state("file.managed", name=str(path), source="salt://t", template="jinja")
+    assert path.read_text() == "one;two;"
+
+
+def test_an_accumulator_without_a_file_is_an_error(plugins, path):
+    low = {"__id__": "acc", "__sls__": "s", "require_in": [{"cmd": "x"}]}
+    row = plugins.state("file.accumulated", low=low, name="acc", filename=str(path), text="x")
+    assert (row["result"], row["comment"]) == (False, "Orphaned accumulator acc in s:acc")
+    row = accumulate(plugins, path, "acc", None)
+    assert (row["result"], row["comment"]) == (False, "No text supplied for accumulator")
+
+
+def test_two_runs_do_not_share_accumulators(plugins, path):
+    from asyncstate.states.file import accumulators
+
+    low = {"__id__": "a", "__sls__": "s", "require_in": [{"file": "f"}]}
+    with plugins.calling(low=low, instance_id="run-1"):
+        plugins.states["file.accumulated"](name="a", filename=str(path), text="x")
+        assert accumulators.accumulated_for(str(path)) == {"a": ["x"]}
+    with plugins.calling(low=low, instance_id="run-2"):
+        assert accumulators.accumulated_for(str(path)) == {}
+
+
+def test_a_line_is_added_to_a_file_that_is_not_utf8(plugins, tmp_path):
+    path = tmp_path / "latin"
+    path.write_bytes(b"caf\xe9\nend\n")
+    row = plugins.state("file.line", name=str(path), mode="ensure", content="th\u00e9", after="caf")
+    assert row["result"] is True
+    assert path.read_bytes() == b"caf\xe9\nth\xe9\nend\n"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["one two", "one\n\n\ntwo", "\n\n\n"])
+def test_a_file_of_empty_lines_takes_no_hours(plugins, tmp_path, text):
+    path = tmp_path / "f"
+    path.write_text("one" + "\n" * 300_000 + "three\n" + " \n" * 100_000)
+    assert plugins.state("file.append", name=str(path), text=text)["result"] is True
+
+
+@pytest.mark.parametrize(
+    ("old", "chunk", "there"),
+    [
+        ("  one \t two\n", "one two", True),
+        ("one\ntwo", "one two", True),
+        ("one\n\n\ntwo", "one\ntwo", True),
+        ("zone two", "one two", False),
+        ("one two three", "one two", False),
+        ("onetwo", "one two", True),
+    ],
+)
+def test_white_space_between_words_counts_for_nothing(plugins, tmp_path, old, chunk, there):
+    path = tmp_path / "f"
+    path.write_text(old)
+    assert bool(plugins.state("file.append", name=str(path), text=chunk)["changes"]) is not there

@@ -1,0 +1,450 @@
+import os
+import shutil
+import stat
+import subprocess
+import time
+
+import pytest
+from asyncstate.states.file import mod_footprint
+from plugin_harness import PluginHarness
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes owners")
+
+
+def run_all(command, cwd=None, **_):
+    done = subprocess.run(command, cwd=cwd, shell=isinstance(command, str), capture_output=True, text=True, check=False)
+    return {"retcode": done.returncode, "stdout": done.stdout.strip(), "stderr": done.stderr.strip(), "pid": 1}
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    for name in ("file", "hashutil"):
+        harness.load("modules", name)
+    harness.load("states", "file")
+    harness.salt["cmd.run_all"] = run_all
+    return harness
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link"])
+def test_absent(plugins, tmp_path, kind):
+    path = tmp_path / "p"
+    (tmp_path / "precious").mkdir()
+    if kind == "file":
+        path.write_text("x")
+    elif kind == "link":
+        path.symlink_to(tmp_path / "precious")
+    else:
+        (path / "sub").mkdir(parents=True)
+    noun = "directory" if kind == "directory" else "file"
+    dry, real, again = plugins.three_runs("file.absent", name=str(path))
+    assert (dry["result"], dry["comment"]) == (None, f"{noun.title()} {path} is set for removal")
+    assert dry["changes"] == real["changes"] == {"removed": str(path)}
+    assert (real["result"], real["comment"]) == (True, f"Removed {noun} {path}")
+    assert (again["changes"], again["comment"]) == ({}, f"File {path} is not present")
+    assert not os.path.lexists(path)
+    assert (tmp_path / "precious").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "comment"),
+    [
+        ("", "Must provide name to file.absent"),
+        ("rel", "Specified file rel is not an absolute path"),
+        ("/", 'Refusing to make "/" absent'),
+        ("/tmp/..", 'Refusing to make "/" absent'),
+        ("//", 'Refusing to make "/" absent'),
+    ],
+)
+def test_absent_refuses(plugins, name, comment, monkeypatch):
+    monkeypatch.setitem(plugins.salt, "file.remove", None)
+    row = plugins.state("file.absent", name=name)
+    assert (row["result"], row["comment"]) == (False, comment)
+
+
+def test_exists_and_missing(plugins, tmp_path):
+    there, not_there = str(tmp_path), str(tmp_path / "no")
+    for state, name, result, comment in (
+        ("exists", there, True, f"Path {there} exists"),
+        ("exists", not_there, False, f"Specified path {not_there} does not exist"),
+        ("missing", there, False, f"Specified path {there} exists"),
+        ("missing", not_there, True, f"Path {not_there} is missing"),
+    ):
+        row = plugins.state(f"file.{state}", name=name)
+        assert (row["result"], row["changes"], row["comment"]) == (result, {}, comment)
+
+
+def test_touch(plugins, tmp_path):
+    path = tmp_path / "f"
+    dry, real, again = plugins.three_runs("file.touch", name=str(path))
+    assert (dry["result"], dry["changes"]) == (None, {"new": str(path)})
+    assert (real["changes"], real["comment"]) == ({"new": str(path)}, f"Created empty file {path}")
+    assert (again["changes"], again["comment"]) == ({"touched": str(path)}, f"Updated times on file {path}")
+    plugins.state("file.touch", name=str(path), atime=1000, mtime=2000)
+    assert (path.stat().st_atime, path.stat().st_mtime) == (1000, 2000)
+    row = plugins.state("file.touch", test=True, name=str(path), mtime=3000)
+    assert row["comment"] == f"Times set to be updated on file {path}"
+    deep = tmp_path / "a" / "f"
+    row = plugins.state("file.touch", name=str(deep))
+    assert (row["result"], row["comment"]) == (False, f"Directory not present to touch file {deep}")
+    assert plugins.state("file.touch", name=str(deep), makedirs=True)["result"] is True
+
+
+def test_copy_a_file(plugins, tmp_path):
+    source, path = tmp_path / "s", tmp_path / "f"
+    source.write_text("x")
+    source.chmod(0o600)
+    dry, real, again = plugins.three_runs("file.copy", name=str(path), source=str(source))
+    assert (dry["result"], dry["comment"]) == (None, f'File "{source}" is set to be copied to "{path}"')
+    assert (real["changes"], real["comment"]) == ({str(path): str(source)}, f'Copied "{source}" to "{path}"')
+    assert again["comment"] == f'The target file "{path}" exists and will not be overwritten'
+    assert (path.read_text(), mode_of(path)) == ("x", 0o600)
+    row = plugins.state("file.copy", name=str(path), source=str(source), force=True, mode=644)
+    assert row["changes"] == {str(path): str(source), "mode": "0644"}
+    assert row["comment"].endswith(" - files are identical but force flag is set")
+
+
+def test_copy_a_directory(plugins, tmp_path):
+    source, path = tmp_path / "s", tmp_path / "d"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub" / "f").write_text("x")
+    row = plugins.state("file.copy", name=str(path), source=str(source))
+    assert row["changes"] == {str(path): str(source)}
+    assert (path / "sub" / "f").read_text() == "x"
+    (tmp_path / "f").write_text("y")
+    row = plugins.state("file.copy", name=str(path), source=str(tmp_path / "f"), subdir=True)
+    assert row["changes"] == {str(path / "f"): str(tmp_path / "f")}
+
+
+@needs_root
+def test_copy_with_another_owner(plugins, tmp_path):
+    source, path = tmp_path / "s", tmp_path / "f"
+    source.write_text("x")
+    os.chown(source, 65534, 65534)
+    row = plugins.state("file.copy", name=str(path), source=str(source), user="nobody")
+    assert row["changes"]["user"] == "nobody"
+    assert path.stat().st_uid == 65534
+    path.unlink()
+    plugins.state("file.copy", name=str(path), source=str(source))
+    assert path.stat().st_uid == 0
+    path.unlink()
+    plugins.state("file.copy", name=str(path), source=str(source), preserve=True)
+    assert path.stat().st_uid == 65534
+
+
+def test_copy_that_cannot_be(plugins, tmp_path):
+    (tmp_path / "s").write_text("x")
+    for name, source, comment in (
+        ("rel", "s", "Specified file rel is not an absolute path"),
+        (str(tmp_path / "f"), "no", f'Source file "{tmp_path / "no"}" is not present'),
+        (str(tmp_path / "a" / "f"), "s", f"The target directory {tmp_path / 'a'} is not present"),
+    ):
+        row = plugins.state("file.copy", name=name, source=str(tmp_path / source))
+        assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment)
+    row = plugins.state("file.copy", name=str(tmp_path / "f"), source=str(tmp_path / "s"), user="nosuch")
+    assert row["comment"] == "User nosuch is not available "
+    row = plugins.state("file.copy", name=str(tmp_path / "k"), source=str(tmp_path / "s"), mode="keep")
+    comment = f'Copied "{tmp_path / "s"}" to "{tmp_path / "k"}"; Failed to change mode to keep'
+    assert (row["result"], row["comment"]) == (False, comment)
+    assert row["changes"] == {str(tmp_path / "k"): str(tmp_path / "s")}
+    plugins.state("file.copy", name=str(tmp_path / "a" / "f"), source=str(tmp_path / "s"), mode=640, makedirs=True)
+    assert mode_of(tmp_path / "a") == 0o750
+
+
+def test_rename(plugins, tmp_path):
+    source, path = tmp_path / "s", tmp_path / "a" / "f"
+    source.write_text("x")
+    row = plugins.state("file.rename", name=str(path), source=str(source))
+    assert (row["result"], row["comment"]) == (False, f"The target directory {path.parent} is not present")
+    dry, real, again = plugins.three_runs("file.rename", name=str(path), source=str(source), makedirs=True)
+    assert (dry["result"], dry["comment"]) == (None, f'File "{source}" is set to be moved to "{path}"')
+    assert (real["changes"], real["comment"]) == ({str(path): str(source)}, f'Moved "{source}" to "{path}"')
+    assert again["comment"] == f'Source file "{source}" has already been moved out of place'
+    source.write_text("y")
+    row = plugins.state("file.rename", name=str(path), source=str(source))
+    assert row["comment"] == f'The target file "{path}" exists and will not be overwritten'
+    row = plugins.state("file.rename", name=str(path), source=str(source), force=True)
+    assert (row["changes"], path.read_text()) == ({str(path): str(source)}, "y")
+
+
+def test_rename_keeps_a_link_a_link(plugins, tmp_path):
+    (tmp_path / "s").symlink_to("nowhere")
+    plugins.state("file.rename", name=str(tmp_path / "t"), source=str(tmp_path / "s"))
+    assert os.readlink(tmp_path / "t") == "nowhere"
+
+
+@pytest.mark.parametrize(
+    ("serializer", "dataset", "text"),
+    [
+        ("yaml", {"b": 1, "a": {"x": [1, "two"], "y": None}}, "a:\n  x:\n  - 1\n  - two\n  y: null\nb: 1\n"),
+        ("json", {"b": 1, "a": [1]}, '{\n  "a": [\n    1\n  ],\n  "b": 1\n}\n'),
+        ("configparser", {"s": {"k": "v"}}, "[s]\nk = v\n\n\n"),
+    ],
+)
+def test_serialize(plugins, tmp_path, serializer, dataset, text):
+    path = tmp_path / "f"
+    dry, real, again = plugins.three_runs(
+        "file.serialize", name=str(path), dataset=dataset, formatter=serializer, mode="0600"
+    )
+    assert (dry["result"], dry["changes"]) == (None, {"newfile": str(path)})
+    assert dry["comment"] == f"Dataset will be serialized and stored into {path}"
+    assert (real["changes"], real["comment"]) == ({"diff": "New file"}, f"File {path} updated")
+    assert (path.read_text(), mode_of(path)) == (text, 0o600)
+    assert again["changes"] == {}
+
+
+def test_serialize_merges(plugins, tmp_path):
+    path = tmp_path / "f"
+    path.write_text('{"a": {"x": 1, "y": 2}, "b": 1}')
+    arguments = {
+        "name": str(path),
+        "dataset": {"a": {"x": 9}, "c": 3},
+        "serializer": "json",
+        "merge_if_exists": True,
+    }
+    dry, real, again = plugins.three_runs("file.serialize", **arguments)
+    difference = {"a": {"x": {"old": 1, "new": 9}}, "c": {"old": "<_null_>", "new": 3}}
+    assert dry["changes"]["diff"] == real["changes"]["diff"] == difference
+    assert (again["changes"], again["comment"]) == ({}, f"The file {path} is in the correct state")
+    path.write_text("{")
+    row = plugins.state("file.serialize", **arguments)
+    assert row["result"] is False
+    assert row["comment"].startswith("Failed to deserialize existing data: ")
+
+
+def test_serialize_from_pillar_with_options(plugins, tmp_path):
+    plugins.pillar["app"] = {"k": "ü"}
+    path = tmp_path / "f"
+    plugins.state("file.serialize", name=str(path), dataset_pillar="app", serializer_opts=[{"allow_unicode": True}])
+    assert path.read_text() == "k: ü\n"
+    row = plugins.state("file.serialize", name=str(path), dataset_pillar="app", check_cmd="grep -q nothing")
+    assert (row["result"], row["comment"]) == (False, "check_cmd execution failed")
+    assert path.read_text() == "k: ü\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "comment"),
+    [
+        ({}, "Neither 'dataset' nor 'dataset_pillar' was defined"),
+        ({"dataset": {"a": 1}, "dataset_pillar": "x"}, "Only one of 'dataset' and 'dataset_pillar' is permitted"),
+        (
+            {"dataset": {"a": 1}, "serializer": "json", "formatter": "yaml"},
+            "Only one of serializer and formatter are allowed",
+        ),
+        (
+            {"dataset": {"a": 1}, "formatter": "nope"},
+            "The nope serializer could not be found. It either does not exist or its prerequisites are not installed.",
+        ),
+        (
+            {"dataset": [1], "formatter": "configparser"},
+            "Failed to serialize the dataset: configparser can only serialize dictionaries, not <class 'list'>",
+        ),
+        ({"dataset": {"a": object()}, "formatter": "json"}, "Failed to serialize the dataset: Object of type object"),
+    ],
+)
+def test_serialize_bad_arguments(plugins, tmp_path, arguments, comment):
+    row = plugins.state("file.serialize", name=str(tmp_path / "f"), **arguments)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].startswith(comment)
+
+
+def test_decode(plugins, tmp_path):
+    path = tmp_path / "f"
+    dry, real, again = plugins.three_runs("file.decode", name=str(path), encoded_data="aGVsbG8=")
+    assert dry["changes"] == real["changes"] == {"old": None, "new": "5d41402abc4b2a76b9719d911017c592"}
+    assert (path.read_text(), again["comment"]) == ("hello", "File is in the correct state.")
+    plugins.pillar["b"] = "aGVsbG8y"
+    row = plugins.state("file.decode", name=str(path), contents_pillar="b", checksum="sha256")
+    assert (row["result"], path.read_text()) == (True, "hello2")
+    assert plugins.state("file.decode", name=str(path))["result"] is False
+    assert plugins.state("file.decode", name=str(path), contents_pillar="no")["comment"] == "Pillar data not found."
+
+
+@pytest.fixture
+def old_things(tmp_path):
+    top = tmp_path / "t"
+    (top / "sub").mkdir(parents=True)
+    for name, age, size in (("old.log", 10, 1), ("new.log", 0, 1), ("sub/old.txt", 10, 1), ("big.log", 0, 4000)):
+        (top / name).write_bytes(b"x" * size)
+        moment = time.time() - age * 86400
+        os.utime(top / name, (moment, moment))
+    return top
+
+
+@pytest.mark.parametrize(
+    ("arguments", "removed"),
+    [
+        ({"age": 5, "size": "1G"}, {"old.log", "sub/old.txt"}),
+        ({"age": 5, "size": "1G", "matches": [r".*\.log"]}, {"old.log"}),
+        ({"age": 999, "size": "3K"}, {"big.log"}),
+        ({"age": 5, "size": 2, "age_size_logical_operator": "and"}, set()),
+        ({"age": 5, "age_size_only": "age", "exclude": ["old.log"]}, {"sub/old.txt"}),
+        ({"age": 5, "size": "1G", "matches": [".*/sub/.*"], "full_path_match": True}, {"sub/old.txt"}),
+    ],
+)
+def test_tidied(plugins, old_things, arguments, removed):
+    by_mtime = {"time_comparison": "mtime", **arguments}  # looking at a file between the runs changes its atime
+    dry, real, again = plugins.three_runs("file.tidied", name=str(old_things), **by_mtime)
+    if not removed:
+        assert (real["changes"], real["comment"]) == ({}, f"Nothing to remove from directory {old_things}")
+        return
+    assert dry["changes"] == real["changes"]
+    assert set(real["changes"]["removed"]) == {str(old_things / name) for name in removed}
+    assert real["comment"] == f"Removed {len(removed)} files or directories from directory {old_things}"
+    assert again["changes"] == {}
+
+
+def test_tidied_directories_and_mistakes(plugins, old_things, tmp_path):
+    plugins.state("file.tidied", name=str(old_things), rmdirs=True)
+    assert list(old_things.iterdir()) == []
+    row = plugins.state("file.tidied", name=str(tmp_path / "no"))
+    assert (row["result"], row["comment"]) == (False, f"{tmp_path / 'no'} does not exist or is not a directory.")
+    row = plugins.state("file.tidied", name=str(old_things), matches=["("])
+    assert row["comment"].startswith("Invalid regular expression: ")
+
+
+def test_pruned(plugins, tmp_path):
+    top = tmp_path / "d"
+    (top / "a" / "b").mkdir(parents=True)
+    (top / "full").mkdir()
+    (top / "full" / "f").touch()
+    row = plugins.state("file.pruned", name=str(top))
+    assert (row["result"], row["comment"]) == (False, f"Failed to remove directory {top}")
+    row = plugins.state("file.pruned", name=str(top), ignore_errors=True)
+    assert (row["result"], row["changes"]) == (True, {"deleted": [str(top / "a"), str(top / "a" / "b")]})
+    (top / "full" / "f").unlink()
+    row = plugins.state("file.pruned", name=str(top), recurse=True)
+    assert (row["result"], top.exists()) == (True, False)
+    assert plugins.state("file.pruned", name=str(top))["comment"] == f"Directory {top} is not present"
+
+
+def test_retention_schedule(plugins, tmp_path):
+    top = tmp_path / "backups"
+    top.mkdir()
+    for day in ("2020-01-01", "2020-01-15", "2020-02-01", "2021-03-01"):
+        (top / day).touch()
+    (top / "README").touch()
+    arguments = {"name": str(top), "retain": {"first_of_month": 2}, "strptime_format": "%Y-%m-%d"}
+    dry, real, again = plugins.three_runs("file.retention_schedule", **arguments)
+    assert dry["changes"] == real["changes"]
+    assert real["changes"]["deleted"] == ["2020-01-15", "2020-01-01"]
+    assert real["changes"]["retained"] == ["2021-03-01", "2020-02-01"]
+    assert "README" in real["changes"]["ignored"]
+    assert sorted(entry.name for entry in top.iterdir()) == ["2020-02-01", "2021-03-01", "README"]
+    assert again["changes"] == {}
+
+
+def test_mknod(plugins, tmp_path):
+    path = tmp_path / "fifo"
+    dry, real, again = plugins.three_runs("file.mknod", name=str(path), ntype="p", mode="0640")
+    assert (dry["result"], dry["comment"]) == (None, f"Fifo pipe {path} is set to be created")
+    assert real["changes"] == {"new": f"Fifo pipe {path} created."}
+    assert (stat.S_ISFIFO(path.stat().st_mode), mode_of(path)) == (True, 0o640)
+    assert again["comment"] == f"Fifo pipe {path} is in the correct state"
+    (tmp_path / "f").touch()
+    row = plugins.state("file.mknod", name=str(tmp_path / "f"), ntype="p")
+    assert row["comment"] == f"File {tmp_path / 'f'} exists and is not a fifo pipe. Refusing to continue"
+    row = plugins.state("file.mknod", name=str(path), ntype="q")
+    assert row["comment"].startswith("Node type unavailable: 'q'.")
+
+
+def test_cached_and_not_cached(plugins, tmp_path):
+    path = tmp_path / "f"
+    row = plugins.state("file.cached", name=str(path))
+    assert (row["result"], row["comment"]) == (False, f"File {path} is not present on the minion")
+    path.write_text("abc")
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    row = plugins.state("file.cached", name=str(path), source_hash=digest)
+    assert (row["result"], row["comment"]) == (True, f"File {path} is present on the minion and has hash {digest}")
+    row = plugins.state("file.cached", name=str(path), source_hash="1" * 64)
+    assert row["result"] is False
+    row = plugins.state("file.cached", name="http://x.invalid/f")
+    assert row["comment"].startswith("Unable to verify upstream hash of source file http://x.invalid/f")
+    row = plugins.state("file.not_cached", name=str(path))
+    assert (row["result"], path.exists()) == (True, True)
+    cache = tmp_path / "cache" / "copy"
+    cache.parent.mkdir()
+    cache.touch()
+    plugins.salt["cp.is_cached"] = lambda *_, **__: str(cache)
+    dry, real, _ = plugins.three_runs("file.not_cached", name="http://x.invalid/f")
+    assert dry["changes"] == real["changes"] == {"deleted": True}
+    assert not cache.exists()
+
+
+@pytest.mark.skipif(not shutil.which("patch"), reason="needs patch")
+def test_patch(plugins, tmp_path):
+    plugins.salt_file("p", "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n")
+    path = tmp_path / "f"
+    path.write_text("a\nb\nc\n")
+    dry, real, again = plugins.three_runs("file.patch", name=str(path), source="salt://p")
+    assert (dry["result"], dry["comment"]) == (None, "The patch would be applied")
+    assert (real["result"], real["comment"]) == (True, "Patch successfully applied")
+    assert (again["changes"], again["comment"]) == ({}, "Patch was already applied")
+    assert path.read_text() == "a\nB\nc\n"
+    path.write_text("quite\ndifferent\n")
+    row = plugins.state("file.patch", name=str(path), source="salt://p")
+    assert row["result"] is False
+    assert row["comment"].startswith("Patch would not apply cleanly, no changes made.")
+    row = plugins.state("file.patch", name=str(path), source="salt://p", options="-N -o x")
+    assert row["comment"] == "The following CLI options are not allowed: -N, -o"
+    assert path.read_text() == "quite\ndifferent\n"
+
+
+@pytest.mark.parametrize(
+    ("low", "reads", "writes"),
+    [
+        (
+            {"fun": "managed", "name": "/a/b", "source": "/s/c", "user": "u", "group": "g"},
+            {"path:/a", "path:/s/c", "user:u", "group:g", "accumulator:/a/b"},
+            {"path:/a/b"},
+        ),
+        (
+            {"fun": "managed", "name": "/a/b", "source": ["salt://x", {"file:///s/d": "hash"}], "user": 5},
+            {"path:/a", "path:/s/d", "accumulator:/a/b"},
+            {"path:/a/b"},
+        ),
+        (
+            {"fun": "managed", "name": "/a/b", "check_cmd": "/usr/sbin/visudo -cf"},
+            {"path:/a", "path:/usr/sbin/visudo", "accumulator:/a/b"},
+            {"path:/a/b"},
+        ),
+        ({"fun": "directory", "name": "/a/b/"}, {"path:/a"}, {"path:/a/b"}),
+        ({"fun": "directory", "name": "/a/b", "clean": True}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
+        ({"fun": "recurse", "name": "/a/b", "source": "salt://x"}, set(), {"path:/a/b", "path:/a/b/**"}),
+        ({"fun": "absent", "name": "/a/b"}, {"path:/a"}, {"path:/a/b", "path:/a/b/**"}),
+        ({"fun": "exists", "name": "/a/b"}, {"path:/a/b/**"}, set()),
+        (
+            {"fun": "rename", "name": "/a/b", "source": "/s"},
+            {"path:/a"},
+            {"path:/a/b", "path:/a/b/**", "path:/s", "path:/s/**"},
+        ),
+        (
+            {"fun": "copy", "name": "/a/b", "source": "/s"},
+            {"path:/a", "path:/s", "path:/s/**"},
+            {"path:/a/b", "path:/a/b/**"},
+        ),
+        ({"fun": "hardlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
+        ({"fun": "symlink", "name": "/a/b", "target": "/t"}, {"path:/a", "path:/t"}, {"path:/a/b"}),
+        ({"fun": "accumulated", "name": "x", "filename": "/a/b"}, set(), {"accumulator:/a/b"}),
+    ],
+)
+def test_footprint(low, reads, writes):
+    found = mod_footprint({"state": "file", "__id__": "i", **low})
+    assert (set(found["reads"]), set(found["writes"])) == (reads, writes)
+
+
+@pytest.mark.feature("F197")
+@pytest.mark.parametrize("function", ["file.copy", "file.rename"])
+@pytest.mark.parametrize(("name", "source"), [("d/f", "d/f"), ("d", "d/f"), ("d/f", "link")])
+def test_a_source_is_not_removed_to_make_room_for_itself(plugins, tmp_path, function, name, source):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/f").write_text("precious")
+    (tmp_path / "link").symlink_to("d/f")
+    row = plugins.state(function, name=f"{tmp_path}/{name}", source=f"{tmp_path}/{source}", force=True)
+    assert row["result"] is False
+    assert "would be lost" in row["comment"]
+    assert (tmp_path / "d/f").read_text() == "precious"

@@ -1,0 +1,178 @@
+"""What the bundled states say they touch: every one says something, in the documented words, and it holds them apart."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+
+import asyncstate.states as bundled
+import pytest
+from plugin_harness import PluginHarness
+from trees import edges, plan
+
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+
+MODULES = sorted(info.name for info in pkgutil.iter_modules(bundled.__path__) if not info.name.startswith("_"))
+ODD = ("", "x", "/x/y", "/x/../y/", "salt://x", None, [], ["/x", "y"], [{"/x": "y"}], {"/x": "y"}, [None, 5])
+NAMES = ("/x/y", "x", "https://host/x", "")
+
+
+def state_module(name):
+    return importlib.import_module(f"asyncstate.states.{name}")
+
+
+def functions_of(module):
+    """(name in an SLS, function) of the states of a module."""
+    aliases = getattr(module, "__func_alias__", {})
+    for name, function in vars(module).items():
+        own = inspect.isfunction(function) and function.__module__.startswith("asyncstate.states")
+        if own and not name.startswith(("_", "mod_")):
+            yield aliases.get(name, name), function
+
+
+@pytest.fixture(scope="module")
+def kinds(checkout):
+    """The kinds of names that docs/writing-states.md lists."""
+    table = (checkout / "docs/writing-states.md").read_text().split("| kind | what it names |")[1].split("\n\n")[0]
+    cells = "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    return {name.split(":")[0] for name in re.findall(r"`([^`]+)`", cells)}
+
+
+@pytest.mark.feature("F059")
+@pytest.mark.parametrize("name", MODULES)
+def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_given(name, kinds, tmp_path):
+    module = state_module(name)
+    assert callable(getattr(module, "mod_footprint", None)), f"states/{name} has no mod_footprint"
+    harness = PluginHarness(tmp_path)
+    for function, call in functions_of(module):
+        parameters = [parameter for parameter in inspect.signature(call).parameters if parameter != "name"]
+        for value in ODD:
+            for called in NAMES:
+                low = dict.fromkeys(parameters, value) | {"state": name, "fun": function, "name": called, "__id__": "i"}
+                with harness.calling():
+                    footprint = module.mod_footprint(low)
+                assert footprint.keys() <= {"reads", "writes", "makes", "unknown"}
+                touched = [*footprint.get("reads", ()), *footprint.get("writes", ()), *footprint.get("makes", ())]
+                assert all(isinstance(each, str) for each in touched), (function, value, touched)
+                unheard_of = {each.split(":")[0] for each in touched} - kinds
+                assert not unheard_of, f"{name}.{function}: list these in docs/writing-states.md, or use what is there"
+
+
+class Bundled:
+    """The bundled state modules as the compiler asks for them, without the runtime that loads them."""
+
+    def has(self, name):
+        return False
+
+    def find(self, name):
+        module, _, function = name.partition(".")
+        found = getattr(state_module(module), function, None)
+        return None if found is None else LoadedFunction(name, found, LoadedModule(module, "", None, bundled=True))
+
+
+ORDERED = {
+    "a file needs its owner": ("user.present: [{name: www}]", "file.managed: [{name: /x}, {user: www}]"),
+    "a file needs its group": ("group.present: [{name: www}]", "file.managed: [{name: /x}, {group: www}]"),
+    "a file needs its folder": ("file.directory: [{name: /a}]", "file.managed: [{name: /a/b/c}]"),
+    "what is below goes with a folder": ("file.managed: [{name: /a/b}]", "file.absent: [{name: /a}]"),
+    "what is below gets its mode": (
+        "file.managed: [{name: /a/b}]",
+        "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]",
+    ),
+    "a folder was made for another file": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /a/b/d}]",
+    ),
+    "a folder was made for files": (
+        "file.recurse: [{name: /a/b/c}, {source: 'salt://c'}]",
+        "cmd.run: [{name: touch /a/b/d}]",
+    ),
+    "a folder comes with a file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.exists: [{name: /a}]"),
+    "a folder comes with a file, and a condition asks": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "service.running: [{name: s}, {onlyif: test -d /a}]",
+    ),
+    "one file": ("file.managed: [{name: /a}]", "file.append: [{name: /a/../a}]"),
+    "a copy needs its source": ("file.managed: [{name: /a}]", "file.copy: [{name: /b}, {source: /a}]"),
+    "users have one database": ("user.present: [{name: a}]", "user.present: [{name: b}]"),
+    "a user needs the group": ("group.present: [{name: g}]", "user.present: [{name: a}, {groups: [g]}]"),
+    "packages have one database": ("pkg.installed: [{name: a}]", "pkg.removed: [{name: b}]"),
+    "a package needs its source": ("pkgrepo.managed: [{name: deb http://x y main}]", "pkg.installed: [{name: a}]"),
+    "a package needs its file": ("file.managed: [{name: /a.deb}]", "pkg.installed: [{sources: [{a: /a.deb}]}]"),
+    "one service": ("service.running: [{name: a}]", "service.dead: [{name: a}]"),
+    "an archive needs its file": (
+        "file.managed: [{name: /a.tar}]",
+        "archive.extracted: [{name: /srv/a}, {source: /a.tar}]",
+    ),
+    "a file is laid over an archive": (
+        "archive.extracted: [{name: /srv/a}, {source: /a.tar}]",
+        "file.managed: [{name: /srv/a/b}]",
+    ),
+    "one table": (
+        "cron.present: [{name: a}, {user: root}]",
+        "cron.absent: [{name: b}]",
+    ),
+    "a table needs its user": ("user.present: [{name: u}]", "cron.present: [{name: a}, {user: u}]"),
+    "a command reads": ("file.managed: [{name: /a}]", "cmd.run: [{name: wc -l /a}]"),
+    "a command writes": ("cmd.run: [{name: make-it > /a}]", "file.exists: [{name: /a}]"),
+    "a command has a program": ("file.managed: [{name: /usr/local/bin/x}]", "cmd.run: [{name: /usr/local/bin/x -v}]"),
+    "a command is somewhere": ("file.directory: [{name: /srv/a}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
+    "a command finds what it needs where it is": (
+        "file.managed: [{name: /srv/a/Makefile}]",
+        "cmd.run: [{name: make}, {cwd: /srv/a}]",
+    ),
+    "a script is a file": ("file.managed: [{name: /a.sh}]", "cmd.script: [{name: a}, {source: /a.sh}]"),
+    "a script has arguments": ("cmd.script: [{name: 'salt://a'}, {args: -o /a}]", "file.exists: [{name: /a}]"),
+    "a command creates": ("cmd.run: [{name: make}, {creates: /a}]", "file.managed: [{name: /a}]"),
+    "a command has conditions": ("file.managed: [{name: /a}]", "cmd.run: [{name: make}, {unless: test -e /a}]"),
+    "a command has an environment": ("environ.setenv: [{name: A}, {value: b}]", "cmd.run: [{name: make}]"),
+    "a command is somebody's": ("user.present: [{name: u}]", "cmd.run: [{name: make}, {runas: u}]"),
+    "one file of hosts": ("host.present: [{ip: 10.0.0.1}]", "host.absent: [{name: b}]"),
+    "one file of grains": ("grains.present: [{value: 1}]", "grains.absent: [{name: b}]"),
+    "one file of settings": ("sysctl.present: [{name: a}, {value: 1}]", "sysctl.present: [{name: b}, {value: 1}]"),
+    "a working tree": ("git.latest: [{name: https://h/r}, {target: /srv/g}]", "file.managed: [{name: /srv/g/x}]"),
+    "keys of a user": ("user.present: [{name: u}]", "ssh_auth.present: [{name: AAAA}, {user: u}]"),
+    "an environment": ("virtualenv.managed: [{name: /srv/v}]", "pip.installed: [{name: x}, {bin_env: /srv/v}]"),
+    "one environment": ("pip.installed: [{name: x}]", "pip.removed: [{name: y}]"),
+    "aliases": ("alias.present: [{target: x}]", "alias.absent: [{name: y}]"),
+}
+APART = {
+    "two files": ("file.managed: [{name: /a/b}]", "file.managed: [{name: /a/c}]"),
+    "two who make one folder": (
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /a/b/d}, {makedirs: true}]",
+    ),
+    "a folder made in one that is always there": (
+        "file.managed: [{name: /etc/b/c}, {makedirs: true}]",
+        "file.managed: [{name: /etc/d}]",
+    ),
+    "two readers": ("cmd.run: [{name: x}, {onlyif: test -e /a}]", "cmd.run: [{name: y}, {onlyif: test -e /a}]"),
+    "two commands in one folder": ("cmd.run: [{name: x}, {cwd: /srv}]", "cmd.run: [{name: y}, {cwd: /srv}]"),
+    "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),
+    "two services": ("service.running: [{name: a}]", "service.running: [{name: b}]"),
+    "two tables": ("cron.present: [{name: a}, {user: u}]", "cron.present: [{name: a}, {user: v}]"),
+    "two trees": ("archive.extracted: [{name: /a}]", "git.latest: [{name: https://h/r}, {target: /b}]"),
+    "two environments": ("pip.installed: [{name: x}, {bin_env: /v}]", "pip.installed: [{name: x}, {bin_env: /w}]"),
+    "a service and a file elsewhere": ("service.running: [{name: a}]", "file.managed: [{name: /a}]"),
+    "a package and a file elsewhere": ("pkg.installed: [{name: a}]", "file.managed: [{name: /a}]"),
+    "tests": ("test.nop: [{name: /a}]", "test.succeed_with_changes: [{name: /a}]"),
+}
+
+
+def edges_between(first, second):
+    """The edges between two states of two formulas."""
+    tree = {"x": f"one: {{{first}}}\n", "y": f"two: {{{second}}}\n"}
+    return edges(plan(tree, ["x", "y"], states=Bundled(), implicit_order="footprint"))
+
+
+@pytest.mark.feature("F059")
+@pytest.mark.parametrize("case", ORDERED)
+def test_states_that_touch_one_thing_keep_their_order(case):
+    first, second = ORDERED[case]
+    assert edges_between(first, second) == {("one", "two")}
+    assert edges_between(second, first) == {("one", "two")}
+
+
+@pytest.mark.parametrize("case", APART)
+def test_states_that_touch_different_things_run_beside_each_other(case):
+    assert edges_between(*APART[case]) == set()

@@ -1,0 +1,408 @@
+"""Bundled states of two formulas that share a thing: one of them waits, whichever comes first."""
+
+import pytest
+from plugin_harness import PluginHarness
+
+from tests.states.test_footprints import edges_between
+
+SHARED = {
+    "the settings are in the file that is the default": (
+        "file.managed: [{name: /etc/sysctl.d/99-salt.conf}]",
+        "sysctl.present: [{name: a}, {value: 1}]",
+    ),
+    "one file of settings, named or not": (
+        "sysctl.present: [{name: a}, {value: 1}, {config: /etc/sysctl.conf}]",
+        "sysctl.present: [{name: b}, {value: 1}]",
+    ),
+    "modules are in a file": (
+        "file.managed: [{name: /etc/modules}]",
+        "kmod.present: [{name: a}, {persist: true}]",
+    ),
+    "one list of modules": (
+        "kmod.present: [{name: b}, {persist: true}]",
+        "kmod.present: [{name: a}, {persist: true}]",
+    ),
+    "the console's layout comes with that of X": (
+        "keyboard.xorg: [{name: us}]",
+        "keyboard.system: [{name: us}]",
+    ),
+    "the layout is in a file": (
+        "keyboard.xorg: [{name: us}]",
+        "file.managed: [{name: /etc/default/keyboard}]",
+    ),
+    "the time zone is a link": (
+        "timezone.system: [{name: UTC}]",
+        "file.symlink: [{name: /etc/localtime}, {target: /x}]",
+    ),
+    "the clock is in a file": (
+        "timezone.system: [{name: UTC}]",
+        "file.managed: [{name: /etc/adjtime}]",
+    ),
+    "a locale is compiled before it is the system's": (
+        "locale.present: [{name: C}]",
+        "locale.system: [{name: C}]",
+    ),
+    "the locale is in a file": (
+        "file.managed: [{name: /etc/default/locale}]",
+        "locale.system: [{name: C}]",
+    ),
+    "what is compiled is in a list": (
+        "file.managed: [{name: /etc/locale.gen}]",
+        "locale.present: [{name: C}]",
+    ),
+    "PostgreSQL runs before it is asked": (
+        "service.running: [{name: postgresql}]",
+        "postgres_user.present: [{name: u}]",
+    ),
+    "a cluster holds roles": (
+        "postgres_cluster.present: [{name: m}, {version: '15'}]",
+        "postgres_user.present: [{name: u}]",
+    ),
+    "a role has privileges": (
+        "postgres_user.present: [{name: u}]",
+        "postgres_privileges.present: [{name: u}, {object_name: t}, {object_type: table}]",
+    ),
+    "a cluster is in a folder": (
+        "file.directory: [{name: /srv/pg}]",
+        "postgres_cluster.present: [{name: m}, {version: '15'}, {datadir: /srv/pg}]",
+    ),
+    "a tablespace is in a folder": (
+        "file.directory: [{name: /srv/ts}]",
+        "postgres_tablespace.present: [{name: m}, {directory: /srv/ts}]",
+    ),
+    "PostgreSQL has an account": (
+        "user.present: [{name: postgres}]",
+        "postgres_user.present: [{name: u}]",
+    ),
+    "git reads its user's configuration": (
+        "file.managed: [{name: /root/.gitconfig}]",
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+    ),
+    "git's configuration is a file": (
+        "file.managed: [{name: /root/.gitconfig}]",
+        "git.config_set: [{name: a.b}, {value: c}, {global: true}]",
+    ),
+    "a working tree has a configuration": (
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+        "git.config_set: [{name: a.b}, {value: c}, {repo: /g}]",
+    ),
+    "one configuration of a working tree": (
+        "git.config_set: [{name: x.b}, {value: c}, {repo: /g}]",
+        "git.config_set: [{name: a.b}, {value: c}, {repo: /g}]",
+    ),
+    "git asks a machine that root knows": (
+        "ssh_known_hosts.present: [{name: h}, {user: root}]",
+        "git.latest: [{name: 'git@h:r'}, {target: /g}]",
+    ),
+    "git asks a machine that its user knows": (
+        "ssh_known_hosts.present: [{name: h}, {user: u}]",
+        "git.latest: [{name: 'git@h:r'}, {target: /g}, {user: u}]",
+    ),
+    "git asks a machine that all know": (
+        "ssh_known_hosts.present: [{name: h}]",
+        "git.latest: [{name: 'git@h:r'}, {target: /g}, {user: u}]",
+    ),
+    "git shows a key": (
+        "file.managed: [{name: /root/.ssh/id_rsa}]",
+        "git.latest: [{name: 'git@h:r'}, {target: /g}]",
+    ),
+    "keys that are let in are in a file": (
+        "file.managed: [{name: /home/u/.ssh/authorized_keys}]",
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+    ),
+    "one file of keys": (
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+        "ssh_auth.absent: [{name: BBBB}, {user: u}]",
+    ),
+    "one file of keys, managed as a whole": (
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+        "ssh_auth.manage: [{name: x}, {user: u}, {ssh_keys: [a]}]",
+    ),
+    "one file of machines": (
+        "ssh_known_hosts.present: [{name: h}, {user: u}]",
+        "ssh_known_hosts.absent: [{name: k}, {user: u}]",
+    ),
+    "an image that has a tag": (
+        "docker_image.present: [{name: nginx}, {tag: latest}]",
+        "docker_container.running: [{name: c}, {image: nginx}]",
+    ),
+    "an image that is the latest": (
+        "docker_image.present: [{name: 'nginx:latest'}]",
+        "docker_container.running: [{name: c}, {image: nginx}]",
+    ),
+    "an image of a registry": (
+        "docker_image.present: [{name: h/nginx}, {tag: 1}]",
+        "docker_container.running: [{name: c}, {image: 'h/nginx:1'}]",
+    ),
+    "a container is in a network": (
+        "docker_network.present: [{name: n}]",
+        "docker_container.running: [{name: c}, {image: x}, {networks: [n]}]",
+    ),
+    "a container has a network's mode": (
+        "docker_network.present: [{name: n}]",
+        "docker_container.running: [{name: c}, {image: x}, {network_mode: n}]",
+    ),
+    "a network has containers": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_network.present: [{name: n}, {containers: [c]}]",
+    ),
+    "containers are linked": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.running: [{name: d}, {image: x}, {links: 'c:c'}]",
+    ),
+    "containers are linked, in a list": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.running: [{name: d}, {image: x}, {links: [{c: c}]}]",
+    ),
+    "containers share volumes": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.running: [{name: d}, {image: x}, {volumes_from: c}]",
+    ),
+    "containers share a network": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.running: [{name: d}, {image: x}, {network_mode: 'container:c'}]",
+    ),
+    "several containers stop": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.stopped: [{name: d}, {containers: [c]}]",
+    ),
+    "several containers stop, in a text": (
+        "docker_container.running: [{name: c}, {image: x}]",
+        "docker_container.stopped: [{name: d}, {containers: 'c,e'}]",
+    ),
+    "a container has a folder": (
+        "file.directory: [{name: /srv/w}]",
+        "docker_container.running: [{name: d}, {image: x}, {binds: '/srv/w:/w'}]",
+    ),
+    "Docker runs before it is asked": (
+        "service.running: [{name: docker}]",
+        "docker_container.running: [{name: d}, {image: x}]",
+    ),
+    "an image goes after its container": (
+        "docker_container.absent: [{name: d}]",
+        "docker_image.absent: [{name: x}]",
+    ),
+    "an image is used before it goes": (
+        "docker_container.running: [{name: d}, {image: x}]",
+        "docker_image.absent: [{name: x}]",
+    ),
+    "a package has its source in a file": (
+        "file.managed: [{name: /etc/apt/sources.list.d/x.list}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a package needs a key": (
+        "file.managed: [{name: /etc/apt/keyrings/x.gpg}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a source needs its key": (
+        "file.managed: [{name: /usr/share/keyrings/x.gpg}]",
+        "pkgrepo.managed: [{name: 'deb [signed-by=/usr/share/keyrings/x.gpg] http://x y main'}]",
+    ),
+    "a source needs its key in apt's folder": (
+        "file.managed: [{name: /etc/apt/keyrings/x.gpg}]",
+        "pkgrepo.managed: [{name: 'deb [signed-by=/etc/apt/keyrings/x.gpg] http://x y main'}]",
+    ),
+    "a package has its repository in a file": (
+        "file.managed: [{name: /etc/yum.repos.d/x.repo}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a repository is a file": (
+        "file.managed: [{name: /etc/yum.repos.d/x.repo}]",
+        "pkgrepo.managed: [{name: x}]",
+    ),
+    "a repository needs its key": (
+        "file.managed: [{name: /etc/pki/k}]",
+        "pkgrepo.managed: [{name: x}, {gpgkey: 'file:///etc/pki/k'}]",
+    ),
+    "apt is configured": (
+        "file.managed: [{name: /etc/apt/apt.conf.d/99x}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a package asks questions": (
+        "debconfmod.set: [{name: p}, {data: {}}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a package's answers are in a file": (
+        "debconfmod.set_file: [{name: p}, {source: /x}]",
+        "pkg.installed: [{name: a}]",
+    ),
+    "a service has a unit": (
+        "file.managed: [{name: /etc/systemd/system/x.service}]",
+        "service.running: [{name: x}]",
+    ),
+    "a service has a script": (
+        "file.managed: [{name: /etc/init.d/x}]",
+        "service.running: [{name: x}]",
+    ),
+    "one fstab": (
+        "file.append: [{name: /etc/fstab}]",
+        "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]",
+    ),
+    "one fstab, by mount": (
+        "mount.fstab_present: [{name: x}, {fs_file: /a}, {fs_vfstype: ext4}]",
+        "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]",
+    ),
+    "a file is in what is mounted": (
+        "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]",
+        "file.managed: [{name: /m/a}]",
+    ),
+    "a mount is in another": (
+        "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}, {persist: false}]",
+        "mount.mounted: [{name: /m/n}, {device: /dev/y}, {fstype: ext4}, {persist: false}]",
+    ),
+    "one mount point": (
+        "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]",
+        "mount.unmounted: [{name: /m}]",
+    ),
+    "a swap file is made": (
+        "cmd.run: [{name: mkswap /swap}]",
+        "mount.swap: [{name: /swap}]",
+    ),
+    "one alternative": (
+        "alternatives.install: [{name: e}, {link: /usr/bin/e}, {path: /usr/bin/v}, {priority: 1}]",
+        "alternatives.set: [{name: e}, {path: /usr/bin/v}]",
+    ),
+    "an alternative is a link": (
+        "alternatives.install: [{name: e}, {link: /usr/bin/e}, {path: /usr/bin/v}, {priority: 1}]",
+        "file.symlink: [{name: /usr/bin/e}, {target: /x}]",
+    ),
+    "an alternative is a program": (
+        "file.managed: [{name: /usr/bin/v}]",
+        "alternatives.set: [{name: e}, {path: /usr/bin/v}]",
+    ),
+    "one alternative, left to itself": (
+        "alternatives.auto: [{name: e}]",
+        "alternatives.set: [{name: e}, {path: /usr/bin/v}]",
+    ),
+    "one INI file": (
+        "file.managed: [{name: /etc/a.ini}]",
+        "ini_manage.options_present: [{name: /etc/a.ini}, {sections: {}}]",
+    ),
+    "a certificate is signed by a key": (
+        "x509.private_key_managed: [{name: /k}]",
+        "x509.certificate_managed: [{name: /c}, {signing_private_key: /k}]",
+    ),
+    "a certificate has a key": (
+        "x509.private_key_managed: [{name: /k}]",
+        "x509.certificate_managed: [{name: /c}, {private_key: /k}]",
+    ),
+    "a certificate was asked for": (
+        "x509.csr_managed: [{name: /r}]",
+        "x509.certificate_managed: [{name: /c}, {csr: /r}]",
+    ),
+    "a certificate has an authority": (
+        "x509.certificate_managed: [{name: /ca}]",
+        "x509.certificate_managed: [{name: /c}, {signing_cert: /ca}]",
+    ),
+    "a certificate has a public key": (
+        "x509.private_key_managed: [{name: /k}]",
+        "x509.certificate_managed: [{name: /c}, {public_key: /k}]",
+    ),
+    "a list of revocations is signed": (
+        "x509.private_key_managed: [{name: /k}]",
+        "x509.crl_managed: [{name: /c}, {signing_private_key: /k}]",
+    ),
+    "a key is in a folder": (
+        "file.directory: [{name: /etc/pki}]",
+        "x509.private_key_managed: [{name: /etc/pki/k}]",
+    ),
+    "requirements are in a file": (
+        "file.managed: [{name: /a/req.txt}]",
+        "pip.installed: [{name: x}, {requirements: /a/req.txt}]",
+    ),
+    "requirements are in a working tree": (
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+        "pip.installed: [{name: x}, {requirements: req.txt}, {cwd: /g}, {bin_env: /v}]",
+    ),
+    "pip is in an environment": (
+        "virtualenv.managed: [{name: /srv/v}]",
+        "pip.installed: [{name: x}, {bin_env: /srv/v/bin/pip3}]",
+    ),
+    "environments are made by what pip brings": (
+        "pip.installed: [{name: virtualenv}]",
+        "virtualenv.managed: [{name: /srv/v}]",
+    ),
+    "an environment has requirements in a working tree": (
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+        "virtualenv.managed: [{name: /v}, {requirements: req.txt}, {cwd: /g}]",
+    ),
+    "pip is configured": (
+        "file.managed: [{name: /etc/pip.conf}]",
+        "pip.installed: [{name: x}]",
+    ),
+    "one file of aliases": (
+        "file.managed: [{name: /etc/aliases}]",
+        "alias.present: [{name: x}, {target: y}]",
+    ),
+    "one file of hosts, edited": (
+        "file.append: [{name: /etc/hosts}]",
+        "host.only: [{name: 10.0.0.1}, {hostnames: y}]",
+    ),
+    "a table comes from a file": (
+        "file.managed: [{name: /x/tab}]",
+        "cron.file: [{name: /x/tab}]",
+    ),
+    "one table, with variables": (
+        "cron.env_present: [{name: PATH}, {value: x}]",
+        "cron.present: [{name: y}]",
+    ),
+    "a group has users": (
+        "user.present: [{name: u}]",
+        "group.present: [{name: g}, {addusers: [u]}]",
+    ),
+    "a home is in a folder": (
+        "file.directory: [{name: /srv/h}]",
+        "user.present: [{name: u}, {home: /srv/h/u}]",
+    ),
+    "a request shows a certificate": (
+        "file.managed: [{name: /c}]",
+        "http.query: [{name: x}, {cert: /c}]",
+    ),
+}
+APART = {
+    "services with units": ("service.running: [{name: a}]", "file.managed: [{name: /etc/systemd/system/b.service}]"),
+    "instances of two templates": ("service.running: [{name: a@1}]", "service.running: [{name: b@1}]"),
+    "git over HTTPS needs no keys": (
+        "file.managed: [{name: /root/.ssh/id}]",
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+    ),
+    "two images": ("docker_image.present: [{name: a}]", "docker_image.present: [{name: 'b:1'}]"),
+    "two containers of an image": (
+        "docker_container.running: [{name: a}, {image: x}]",
+        "docker_container.running: [{name: b}, {image: x}]",
+    ),
+    "two containers of a network": (
+        "docker_container.running: [{name: a}, {image: x}, {network_mode: n}]",
+        "docker_container.running: [{name: b}, {image: x}, {networks: n}]",
+    ),
+    "containers on the host's network": (
+        "docker_network.present: [{name: host}]",
+        "docker_container.running: [{name: b}, {image: x}, {network_mode: host}]",
+    ),
+    "pip where everything is below": (
+        "pip.installed: [{name: x}, {bin_env: /v}, {cwd: /}]",
+        "file.managed: [{name: /a}]",
+    ),
+}
+
+
+@pytest.fixture
+def calling(tmp_path):
+    """A context for footprints that ask the pillar."""
+    with PluginHarness(tmp_path).calling():
+        yield
+
+
+@pytest.mark.feature("F059")
+@pytest.mark.usefixtures("calling")
+@pytest.mark.parametrize("case", SHARED)
+def test_states_that_share_a_thing_keep_their_order(case):
+    first, second = SHARED[case]
+    assert edges_between(first, second) == {("one", "two")}
+    assert edges_between(second, first) == {("one", "two")}
+
+
+@pytest.mark.usefixtures("calling")
+@pytest.mark.parametrize("case", APART)
+def test_states_that_share_nothing_run_beside_each_other(case):
+    assert edges_between(*APART[case]) == set()

@@ -1,0 +1,171 @@
+"""The ini states on the real execution module, held against the rows and files of Salt."""
+
+from __future__ import annotations
+
+import pytest
+from asyncstate.modules import _ini_document as document
+from asyncstate.states import ini_manage
+from hypothesis import given
+from hypothesis import strategies as st
+from plugin_harness import PluginHarness
+from plugin_trees import PluginTree
+from recorded_states import expected, recorded, replay
+
+from asyncstate.errors import CommandExecutionError
+
+CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present"))
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "ini")
+    harness.load("states", "ini_manage")
+    return harness
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a.ini"
+    path.write_text("top = 1\n\n[main]\na = 1\nb = 2\n")
+    return path
+
+
+@pytest.mark.feature("F195")
+@pytest.mark.parametrize("case", CASES)
+def test_the_rows_of_salt(plugins, case):
+    assert replay(plugins, CASES[case]) == expected(CASES[case])
+
+
+def test_a_section_without_a_name_is_none(plugins, file):
+    dry, real, again = plugins.three_runs("ini.options_present", name=str(file), sections={"": {"top": 2, "x": 3}})
+    assert dry["comment"] == "Changed key top.\nChanged key x.\n"
+    assert real["changes"] == {"top": {"before": "1", "after": "2"}, "x": {"before": None, "after": "3"}}
+    assert again["changes"] == {}
+    assert file.read_text() == "top = 2\nx = 3\n\n[main]\na = 1\nb = 2\n"
+
+
+@pytest.mark.parametrize("sections", [{"": ["top"]}, {"top": None}])
+def test_an_option_in_no_section_is_removed_as_foretold(plugins, file, sections):
+    dry, real, again = plugins.three_runs("ini.options_absent", name=str(file), sections=sections)
+    assert (dry["result"], dry["comment"]) == (None, "Deleted key top.\n")
+    assert real["changes"] == {"": {"top": "1"}}
+    assert (again["changes"], again["comment"]) == ({}, "No anomaly detected")
+    assert file.read_text() == "[main]\na = 1\nb = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "sections"), [("sections_absent", ["nosuch"]), ("options_absent", {"main": ["nosuch"]})]
+)
+def test_where_nothing_is_removed_the_file_stays_as_it_is_written(plugins, file, sections, function):
+    file.write_text("[main]\na=1   ")
+    row = plugins.state(f"ini.{function}", name=str(file), sections=sections)
+    assert (row["result"], row["changes"]) == (True, {})
+    assert file.read_text() == "[main]\na=1   "
+
+
+@pytest.mark.feature("F195")
+def test_sections_are_made(plugins, file):
+    dry, real, again = plugins.three_runs("ini.sections_present", name=str(file), sections=["main", "two"])
+    assert dry["comment"] == "Section unchanged main.\nCreated new section two.\n"
+    assert (real["changes"], real["comment"]) == ({"two": {"before": None, "after": {}}}, "Changes take effect")
+    assert (again["changes"], again["comment"]) == ({}, "No anomaly detected")
+    assert file.read_text().endswith("b = 2\n\n[two]\n")
+    dry, real, _ = plugins.three_runs("ini.sections_absent", name=str(file), sections=["two"])
+    assert (dry["result"], real["changes"]) == (None, {"two": {}})
+
+
+def test_nothing_to_do(plugins, tmp_path):
+    for fun in ("options_absent", "sections_present", "sections_absent"):
+        row = plugins.state(f"ini.{fun}", name=str(tmp_path / "none"), test=True)
+        assert (row["result"], row["comment"]) == (True, "No changes detected.")
+        plugins.state(f"ini.{fun}", name=str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_commented_option_gives_its_place(plugins, file):
+    file.write_text("[main]\n# first\n#b = 9\nc = 3\n")
+    plugins.state("ini.options_present", name=str(file), sections={"main": {"b": 1}})
+    assert file.read_text() == "[main]\n# first\nb = 1\nc = 3\n"
+
+
+def test_mode_encoding_and_link(plugins, file, tmp_path):
+    file.write_bytes("[main]\na = ä\n".encode("latin-1"))
+    file.chmod(0o640)
+    (tmp_path / "link").symlink_to(file)
+    row = plugins.state(
+        "ini.options_present", name=str(tmp_path / "link"), sections={"main": {"b": "ö"}}, encoding="latin-1"
+    )
+    assert row["changes"] == {"main": {"b": {"before": None, "after": "ö"}}}
+    assert file.read_bytes() == "[main]\na = ä\nb = ö\n".encode("latin-1")
+    assert file.stat().st_mode & 0o777 == 0o640
+    for encoding in ("nothing", "ascii"):
+        with pytest.raises(CommandExecutionError, match="Unable to open"):
+            plugins.call("ini.get_ini", str(file), encoding=encoding)
+    with pytest.raises(CommandExecutionError, match="Unable to write"):
+        plugins.call("ini.set_option", str(tmp_path / "new"), {"a": "ä"}, encoding="ascii")
+
+
+def test_execution_functions(plugins, file):
+    assert plugins.call("ini.get_section", str(file), "main") == {"a": "1", "b": "2"}
+    assert plugins.call("ini.get_section", str(file), "top") == {}
+    assert plugins.call("ini.get_option", str(file), "main", "a") == "1"
+    assert plugins.call("ini.get_option", str(file), "", "top") == "1"
+    assert plugins.call("ini.get_option", str(file), "none", "top") is None
+    assert plugins.call("ini.remove_section", str(file), "top") is None
+
+
+words = st.text("abcxyz", min_size=1, max_size=4)
+
+
+@given(st.dictionaries(words, st.dictionaries(words, st.text("ab 1", max_size=5).map(str.strip), max_size=3)))
+def test_what_is_written_is_read_again(sections):
+    whole = document.parse("", "=")
+    whole.merge(sections)
+    assert document.parse(document.text_of(whole), "=").plain() == sections
+    assert document.parse(document.text_of(whole), "=").merge(sections) == {}
+
+
+def test_the_loader_finds_it_by_its_name(tmp_path):
+    assert "ini.set_option" in PluginTree(tmp_path).host().salt
+
+
+def test_footprint():
+    assert ini_manage.mod_footprint({"name": "/etc//a.ini"}) == {"reads": ["path:/etc"], "writes": ["path:/etc/a.ini"]}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("content", ["a=1" + "\n" * 300_000, "[a]\n" + " " * 300_000 + "x\n", "a" + " " * 300_000])
+def test_white_space_takes_no_hours(plugins, tmp_path, content):
+    path = tmp_path / "app.ini"
+    path.write_text(content)
+    row = plugins.state("ini.options_present", name=str(path), sections={"a": {"b": "1"}})
+    assert row["result"] is True
+    assert "b = 1" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"main": {"a": "x\n[admin]\nroot = yes"}},
+        {"main": {"a": "x\nroot = yes"}},
+        {"main": {"a": "x\n [admin]\n root = yes"}},
+        {"main": {"a": "x\r[admin]"}},
+        {"main": {"a\n[admin]\nroot": "yes"}},
+        {"main]\n[admin": {"root": "yes"}},
+        {"top": "x\u2028[admin]"},
+    ],
+)
+@pytest.mark.parametrize("test", [True, False])
+def test_a_value_brings_no_option_or_section_of_its_own(plugins, file, sections, test):
+    before = file.read_text()
+    plugins.opts["test"] = test
+    with pytest.raises(CommandExecutionError, match=r"is one line|of its own"):
+        plugins.state("ini.options_present", name=str(file), sections=sections)
+    assert file.read_text() == before
+
+
+def test_a_value_goes_on_in_indented_lines(plugins, file):
+    value = "\n  https://a?b=c\n\n  https://d"
+    assert plugins.state("ini.options_present", name=str(file), sections={"main": {"a": value}})["result"] is True
+    assert "a = \n  https://a?b=c\n\n  https://d\n" in file.read_text()

@@ -1,0 +1,323 @@
+"""The pip states on the real execution module: with a pip that keeps packages in a dict, and with pip itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from asyncstate.states import pip
+from plugin_harness import PluginHarness
+from wheelhouse import FakePip, make_environment, make_wheel
+
+from asyncstate.errors import CommandExecutionError
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "pip")
+    harness.load("states", "pip")
+    harness.salt["user.info"] = lambda name: {"name": name} if name == "www" else {}
+    return harness
+
+
+@pytest.fixture
+def fake(plugins):
+    fake = FakePip()
+    fake.available = {"tiny": ["1.0", "1.5", "2.0"], "other": ["0.1"]}
+    plugins.salt["cmd.run_all"] = fake
+    return fake
+
+
+@pytest.mark.parametrize(
+    ("arguments", "there", "changes"),
+    [
+        ({"name": "tiny"}, {}, {"tiny==2.0": "Installed"}),
+        ({"name": "tiny==1.0"}, {}, {"tiny==1.0": "Installed"}),
+        ({"name": "tiny == 1.0"}, {"tiny": "1.5"}, {"tiny==1.0": "Installed"}),
+        ({"name": "Tiny"}, {"tiny": "1.5"}, {}),
+        ({"name": "tiny>=1,<2"}, {"tiny": "1.5"}, {}),
+        ({"name": "tiny[extra]>=1"}, {"tiny": "1.5"}, {}),
+        ({"name": "x", "pkgs": ["tiny", "other"]}, {"other": "0.1"}, {"tiny==2.0": "Installed"}),
+        ({"name": "x", "pkgs": [{"tiny": "==1.0"}]}, {}, {"tiny==1.0": "Installed"}),
+        ({"name": "tiny", "upgrade": True}, {"tiny": "1.0"}, {"tiny==2.0": "Installed"}),
+        ({"name": "tiny", "upgrade": True}, {"tiny": "2.0"}, {}),
+    ],
+)
+def test_packages_are_installed(plugins, fake, arguments, there, changes):
+    fake.installed |= there
+    dry, row, again = plugins.three_runs("pip.installed", **arguments)
+    assert row["changes"] == changes
+    assert row["result"] is True
+    assert dry["result"] is (None if changes else True)
+    assert dry["changes"] == {}
+    assert (again["result"], again["changes"]) == (True, {})
+
+
+def test_what_is_said(plugins, fake):
+    fake.installed["other"] = "0.1"
+    arguments = {"name": "x", "pkgs": ["tiny", "other"]}
+    dry, row, again = plugins.three_runs("pip.installed", **arguments)
+    assert dry["comment"] == "Python package(s) set to be installed:\ntiny\nother"
+    assert row["comment"] == "Python package other was already installed\nAll packages were successfully installed"
+    assert row["name"] == "tiny;other"
+    assert again["comment"] == (
+        "Python package tiny was already installed\nPython package other was already installed\n"
+        "All specified packages are already installed"
+    )
+    dry = plugins.state("pip.installed", name="tiny==1.0", test=True)
+    assert dry["comment"] == "Python package tiny==1.0 is set to be installed"
+    row = plugins.state("pip.installed", name="tiny<1", upgrade=True)
+    assert "the available upgrade doesn't fulfills the version requirements" in row["comment"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"force_reinstall": True}, ["--force-reinstall"]),
+        ({"ignore_installed": True}, ["--ignore-installed"]),
+        ({"no_index": True, "find_links": "/"}, ["--no-index", "--find-links", "/"]),
+        ({"index_url": "http://h/s", "trusted_host": "h"}, ["--index-url", "http://h/s", "--trusted-host", "h"]),
+        ({"extra_index_url": "http://h/s"}, ["--extra-index-url", "http://h/s"]),
+        ({"extra_args": ["--a", {"--b": 1}]}, ["--a", "--b", "1"]),
+        ({"pre_releases": True, "no_deps": True}, ["--pre", "--no-deps"]),
+        ({"target": "/t", "cache_dir": "/c", "timeout": 3}, ["--target", "/t", "--cache-dir", "/c", "--timeout", "3"]),
+        ({"no_cache_dir": True, "cert": "/p"}, ["--no-cache-dir", "--cert", "/p"]),
+        ({"proxy": "http://p"}, ["--proxy", "http://p"]),
+        ({"exists_action": "w"}, ["--exists-action", "w"]),
+        ({"no_binary": ["a", "b"]}, ["--no-binary", "a,b"]),
+        ({"global_options": "a,b"}, ["--global-option", "a", "--global-option", "b"]),
+    ],
+)
+def test_options_reach_pip(plugins, fake, arguments, words):
+    row = plugins.state("pip.installed", name="tiny", **arguments)
+    assert row["result"] is True, row["comment"]
+    [call] = [call for call in fake.calls if call[0] == "install"]
+    positions = [call.index(word) for word in words]
+    assert len(positions) == len(words)
+    assert {"tiny", "--disable-pip-version-check"} <= set(call)
+
+
+def test_who_runs_pip_and_how(plugins, fake):
+    arguments = {"user": "www", "cwd": "/srv", "env_vars": {"A": 1}}
+    assert plugins.state("pip.installed", name="tiny", **arguments)["result"] is True
+    options = fake.options[-2]
+    assert (options["runas"], options["cwd"]) == ("www", "/srv")
+    assert options["env"] == {"A": "1", "PIP_NO_INPUT": "1"}
+    row = plugins.state("pip.installed", name="tiny", user="nobody-here")
+    assert (row["result"], row["comment"]) == (False, "User nobody-here does not exist")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "comment"),
+    [
+        (
+            {"name": "tiny=1"},
+            "Invalid version specification in package tiny=1. '=' is not supported, use '==' instead.",
+        ),
+        ({"name": "ti ny"}, "pip raised an exception while parsing 'ti ny': Invalid requirement: 'ti ny'"),
+        ({"name": "tiny==x"}, "pip raised an exception while parsing 'tiny==x'"),
+        ({"name": "x", "pkgs": "tiny"}, "pkgs argument must be formatted as a list"),
+        ({"name": "tiny", "bin_env": "/nowhere"}, "Access denied to /nowhere, could not find a pip binary"),
+        ({"name": "tiny", "bin_env": "/dev"}, "Could not find a pip binary in virtualenv /dev"),
+        ({"name": "tiny", "use_wheel": True}, "The 'use_wheel' option is only supported in pip between 1.4 and 9.0.3."),
+        ({"name": "tiny", "find_links": "/nowhere"}, "'/nowhere' is not a valid URL or path"),
+        ({"name": "tiny", "index_url": "x"}, "'x' is not a valid URL"),
+        ({"name": "tiny", "index_url": "http://h", "no_index": True}, "are mutually exclusive"),
+        ({"name": "tiny", "timeout": 1.5}, "'1.5' is not a valid timeout, must be an integer"),
+        (
+            {"name": "tiny", "exists_action": "x"},
+            "The exists_action pip option only supports the values s, i, w, and b",
+        ),
+        ({"name": "tiny", "env_vars": "x"}, "env_vars x is not a dictionary"),
+        ({"name": "tiny", "extra_args": [{"--a": [1]}]}, "Too many levels in: --a"),
+        ({"name": "x", "editable": "git+https://h/x"}, "You must specify an egg for this editable"),
+        ({"name": "x", "requirements": "salt://gone"}, "pip requirements file 'salt://gone' not found"),
+    ],
+)
+def test_what_makes_no_sense(plugins, fake, arguments, comment):
+    row = plugins.state("pip.installed", **arguments)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert comment in row["comment"]
+    assert fake.installed.keys() == {"pip"}
+
+
+def test_a_failure_shows_what_pip_said_but_no_password(plugins, fake):
+    fake.complaint = "ERROR: https://me:secret@host/simple does not answer"
+    row = plugins.state("pip.installed", name="tiny==1.0,<2")
+    assert row["result"] is False
+    assert row["comment"] == (
+        "Failed to install packages: tiny==1.0;<2. Error: Looking ERROR: https://<redacted>@host/simple does not answer"
+    )
+
+
+@pytest.mark.feature("F196")
+def test_requirements_files(plugins, fake, tmp_path):
+    arguments = {"name": "x", "requirements": "salt://list", "editable": "/srv/app"}
+    path = plugins.salt_file("list", "tiny\n")
+    dry = plugins.state("pip.installed", test=True, **arguments)
+    assert dry["result"] is None
+    assert dry["comment"].startswith("Requirements file 'salt://list' will be processed. Package will be installed in")
+    row = plugins.state("pip.installed", **arguments)
+    assert fake.calls[-1][-4:] == ["--editable", "/srv/app", "--requirement", str(path)]
+    assert row["changes"] == {"editable": True}
+    assert row["comment"].startswith("Requirements were already installed. Package successfully installed from VCS")
+    fake.available["/srv/app"] = ["1"]
+    assert plugins.state("pip.installed", **arguments)["changes"] == {"requirements": True, "editable": True}
+    fake.complaint = "no"
+    row = plugins.state("pip.installed", name="x", requirements="salt://list")
+    assert row["comment"] == 'Unable to process requirements file "salt://list" Error: Looking no'
+
+
+def test_a_user_gets_copies_of_the_trees_requirements(plugins, fake, monkeypatch):
+    plugins.salt_file("app/list", "-r base\ntiny\n")
+    plugins.salt_file("app/base", "other\n")
+    plugins.salt["file.user_to_uid"] = lambda user: os.geteuid()
+    seen = []
+
+    def look(command, **options):
+        path = Path(command[-1])
+        seen.append((path.read_text(), path.with_name("base").read_text(), path))
+        return {"retcode": 0, "stdout": "", "stderr": ""}
+
+    plugins.salt["cmd.run_all"] = look
+    plugins.call("pip.install", requirements="salt://app/list", user="www")
+    [(text, included, path)] = seen
+    assert (text, included) == ("-r base\ntiny\n", "other\n")
+    assert not path.parent.exists()
+
+
+def test_a_folder_is_a_users_only_when_all_copies_are_in_it(plugins, fake, monkeypatch):
+    plugins.salt_file("app/list", "-r base\ntiny\n")
+    plugins.salt_file("app/base", "other\n")
+    plugins.salt_file("web/list", "more\n")
+    plugins.salt["file.user_to_uid"] = lambda user: 0
+    given = []
+    monkeypatch.setattr(os, "chown", lambda path, *_: given.append(sorted(os.listdir(path))))
+    monkeypatch.setattr(os, "fchown", lambda *_: None)  # only root gives files away
+    read = []
+
+    def look(command, **options):
+        read.extend(Path(path).read_text() for path in command if str(path).endswith("/list"))
+        return {"retcode": 0, "stdout": "", "stderr": ""}
+
+    plugins.salt["cmd.run_all"] = look
+    plugins.call("pip.install", requirements=["salt://app/list", "salt://web/list"], user="www")
+    assert given == [["base", "list"], ["list"]]
+    assert read == ["-r base\ntiny\n", "more\n"]
+
+
+def test_removed(plugins, fake):
+    fake.installed["tiny"] = "1.0"
+    dry, row, again = plugins.three_runs("pip.removed", name="tiny")
+    assert (dry["result"], dry["comment"]) == (None, "Package tiny is set to be removed")
+    assert (row["changes"], row["comment"]) == ({"tiny": "Removed"}, "Package was successfully removed.")
+    assert (again["result"], again["comment"]) == (True, "Package is not installed.")
+    fake.installed["tiny"], fake.complaint = "1.0", "no"
+    assert plugins.state("pip.removed", name="tiny")["comment"] == "Could not remove package."
+    row = plugins.state("pip.removed", name="tiny", bin_env="/nowhere")
+    assert row["comment"].startswith("Error uninstalling 'tiny': Access denied to /nowhere")
+
+
+def test_uptodate(plugins, fake):
+    fake.installed |= {"tiny": "1.0", "other": "0.1"}
+    dry, row, again = plugins.three_runs("pip.uptodate", name="all")
+    assert (dry["result"], dry["comment"]) == (None, "System update will be performed")
+    assert row["changes"]["changes"] == {"tiny": {"old": "1.0", "new": "2.0"}}
+    assert again["comment"] == "System is already up-to-date."
+    fake.installed["tiny"], fake.complaint = "1.0", "no"
+    row = plugins.state("pip.uptodate", name="all")
+    assert (row["result"], row["comment"]) == (False, "no")
+
+
+@pytest.mark.parametrize(
+    ("version", "spec", "fine"),
+    [
+        ("1.0", "==1", True),
+        ("1.0", "==1.0.0", True),
+        ("1.5", "==1.*", True),
+        ("2.5", "==1.*", False),
+        ("1.5", "!=1.*", False),
+        ("1.10", ">=1.9", True),
+        ("1.0rc1", "<1.0", False),
+        ("1.0rc1", ">=1.0", False),
+        ("1.0.post1", ">1.0", False),
+        ("1.1", ">1.0", True),
+        ("1.0.dev1", "<=1.0a1", True),
+        ("1.4.9", "~=1.4.2", True),
+        ("1.5", "~=1.4.2", False),
+        ("1.9", "~=1.4", True),
+        ("1.0+local", "==1.0", True),
+        ("1.0", "==1.0+local", False),
+        ("2!1.0", ">3", True),
+        ("odd", "===odd", True),
+        ("1.0", "~=1.0.post1", False),
+        ("1.0.0b2", "==1.0b2", True),
+    ],
+)
+def test_versions_are_compared_as_pip_does(plugins, version, spec, fine):
+    name, specs = plugins.call("pip.requirement", f"tiny{spec}")
+    assert name == "tiny"
+    assert plugins.call("pip.satisfies", version, specs) is fine
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "specs"),
+    [
+        ("Foo.Bar_x", "foo-bar-x", []),
+        ("a[b,c] (>=1,<2)", "a", [(">=", "1"), ("<", "2")]),
+        ('a==1; python_version < "3"', "a", [("==", "1")]),
+        ("a @ https://host/a.zip", "a", []),
+        ("https://host/a-1.0-py3-none-any.whl", "a", [("==", "1.0")]),
+        ("git+https://host/a.git#egg=a", "a", []),
+        ("git+https://host/a.git", "", []),
+        ("/x/a_b-1.0-py3-none-any.whl", "a-b", [("==", "1.0")]),
+        ("/x/a-1.0.tar.gz", "", []),
+    ],
+)
+def test_what_requirements_mean(plugins, text, name, specs):
+    assert plugins.call("pip.requirement", text) == (name, specs)
+
+
+@pytest.mark.feature("F196")
+def test_an_environment_of_ones_own(plugins, tmp_path):
+    plugins.load("modules", "cmd")
+    wheels = tmp_path / "wheels"
+    for version in ("1.0", "2.0"):
+        make_wheel(wheels, "tiny", version)
+    make_wheel(wheels, "Other.Pkg", "0.1", ("tiny<2",))
+    env = str(make_environment(tmp_path / "env"))
+    where = {"bin_env": env, "no_index": True, "find_links": str(wheels)}
+    row = plugins.state("pip.installed", name="other_pkg", **where)
+    assert row["changes"] == {"other-pkg==0.1": "Installed"}, row["comment"]
+    assert plugins.call("pip.list", bin_env=env) == {"other-pkg": "0.1", "tiny": "1.0"}
+    row = plugins.state("pip.installed", name="tiny", upgrade=True, **where)
+    assert row["changes"] == {"tiny==2.0": "Installed"}, row["comment"]
+    row = plugins.state("pip.removed", name="tiny", bin_env=env)
+    assert row["changes"] == {"tiny": "Removed"}
+    row = plugins.state("pip.installed", name="gone", **where)
+    assert row["result"] is False
+    assert "No matching distribution found for gone" in row["comment"]
+
+
+def test_pip_may_be_missing(plugins):
+    plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 1, "stdout": "", "stderr": "No module named pip"}
+    with pytest.raises(CommandExecutionError, match="Could not find a `pip` binary"):
+        plugins.call("pip.version")
+    row = plugins.state("pip.installed", name="tiny")
+    assert row["comment"] == "Error installing 'tiny': Could not find a `pip` binary"
+
+
+@pytest.mark.parametrize(
+    ("low", "writes"),
+    [
+        ({"bin_env": "/srv/venv"}, ["path:/srv/venv/**"]),
+        ({"bin_env": "/srv/venv/bin/pip3"}, ["path:/srv/venv/**"]),
+        ({"pip_bin": "/srv/venv/bin/python"}, ["path:/srv/venv/**"]),
+        ({"target": "/t"}, ["path:/t/**"]),
+        ({}, ["pip"]),
+    ],
+)
+def test_footprint(low, writes):
+    assert pip.mod_footprint({"fun": "installed", **low})["writes"] == writes
