@@ -158,8 +158,8 @@ def parse_value(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
+    from asyncstate.data.yaml.read import load_yaml
     from asyncstate.errors import RenderError
-    from asyncstate.render.yaml import load_yaml
 
     try:
         return load_yaml(text, "<argument>")
@@ -211,8 +211,8 @@ class MappingType(click.ParamType[dict[str, Any]]):
     def _load(self, text: str, name: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         import msgspec
 
+        from asyncstate.data.yaml.read import load_yaml
         from asyncstate.errors import RenderError
-        from asyncstate.render.yaml import load_yaml
 
         try:
             return msgspec.json.decode(text)

@@ -25,11 +25,11 @@ from asyncstate.compile.low.arguments import check_arguments
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.errors import Issue
+from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.model.rules import ANY, Silenced
-from asyncstate.render.collector import rare_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

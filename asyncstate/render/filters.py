@@ -1,4 +1,4 @@
-"""Every filter and test Salt adds to Jinja, by name.
+"""Every filter and test that Salt adds to Jinja, by name. What they do is in `asyncstate.data`.
 
 The serializer filters (``yaml``, ``json``, ``load_yaml`` …) come with the extension in ``serializer``.
 """
@@ -7,35 +7,107 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.render import (
-    filters_collection,
-    filters_date,
-    filters_digest,
-    filters_network,
-    filters_system,
-    filters_text,
-    filters_yaml,
-)
+from asyncstate.data import collection, date, digest, host, network, text
+from asyncstate.data.yaml import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    **filters_text.FILTERS,
-    **filters_collection.FILTERS,
-    **filters_digest.FILTERS,
-    **filters_network.FILTERS,
-    **filters_system.FILTERS,
-    **filters_yaml.FILTERS,
+    "check_whitelist_blacklist": text.check_whitelist_blacklist,
+    "contains_whitespace": text.contains_whitespace,
+    "human_to_bytes": text.human_to_bytes,
+    "is_hex": text.is_hex,
+    "quote": text.quote,
+    "regex_escape": text.regex_escape,
+    "regex_match": text.regex_match,
+    "regex_replace": text.regex_replace,
+    "regex_search": text.regex_search,
+    "skip": text.skip,
+    "str_to_num": text.to_num,
+    "to_bool": text.to_bool,
+    "to_bytes": text.to_bytes,
+    "to_camelcase": text.to_camelcase,
+    "to_num": text.to_num,
+    "to_snake_case": text.to_snake_case,
+    "uuid": text.uuid,
+    "append_dict_key_value": collection.append_dict_key_value,
+    "avg": collection.avg,
+    "compare_dicts": collection.compare_dicts,
+    "compare_lists": collection.compare_lists,
+    "difference": collection.difference,
+    "exactly_n_true": collection.exactly_n_true,
+    "exactly_one_true": collection.exactly_one_true,
+    "extend_dict_key_value": collection.extend_dict_key_value,
+    "flatten": collection.flatten,
+    "from_entries": collection.from_entries,
+    "intersect": collection.intersect,
+    "is_iter": collection.is_iter,
+    "is_list": collection.is_list,
+    "json_decode_dict": collection.encode_dict,
+    "json_decode_list": collection.encode_list,
+    "json_encode_dict": collection.encode_dict,
+    "json_encode_list": collection.encode_list,
+    "json_query": collection.json_query,
+    "max": collection.largest,
+    "method_call": collection.method_call,
+    "min": collection.smallest,
+    "mysql_to_dict": collection.mysql_to_dict,
+    "sequence": collection.sequence,
+    "set_dict_key_value": collection.set_dict_key_value,
+    "sorted_ignorecase": collection.sorted_ignorecase,
+    "substring_in_list": collection.substring_in_list,
+    "symmetric_difference": collection.symmetric_difference,
+    "to_entries": collection.to_entries,
+    "traverse": collection.traverse,
+    "union": collection.union,
+    "unique": collection.unique,
+    "update_dict_key_value": collection.update_dict_key_value,
+    "base64_decode": digest.base64_decode,
+    "base64_encode": digest.base64_encode,
+    "hmac": digest.hmac_verify,
+    "hmac_compute": digest.hmac_compute,
+    "md5": digest.md5,
+    "sha1": digest.sha1,
+    "sha256": digest.sha256,
+    "sha512": digest.sha512,
+    "filter_by_networks": network.filter_by_networks,
+    "ip_host": network.ip_host,
+    "ipaddr": network.ipaddr,
+    "ipv4": network.ipv4,
+    "ipv6": network.ipv6,
+    "ipwrap": network.ipwrap,
+    "is_ip": network.is_ip,
+    "is_ipv4": network.is_ipv4,
+    "is_ipv6": network.is_ipv6,
+    "mac_str_to_bytes": network.mac_str_to_bytes,
+    "network_hosts": network.network_hosts,
+    "network_size": network.network_size,
+    "path_join": host.path_join,
+    "yaml_dquote": quote.yaml_dquote,
+    "yaml_encode": quote.yaml_encode,
+    "yaml_squote": quote.yaml_squote,
 }
 """Filters that depend on their arguments alone: Jinja may compute them when it compiles a template."""
 
 CHANGING: Final[dict[str, Callable[..., Any]]] = {
-    **filters_collection.CHANGING,
-    **filters_date.CHANGING,
-    **filters_digest.CHANGING,
-    **filters_network.CHANGING,
-    **filters_system.CHANGING,
+    "random_sample": collection.random_sample,
+    "random_shuffle": collection.random_shuffle,
+    "date_format": date.strftime,
+    "strftime": date.strftime,
+    "rand_str": digest.random_hash,
+    "random_hash": digest.random_hash,
+    "random_str": digest.random_str,
+    "dns_check": network.dns_check,
+    "gen_mac": network.gen_mac,
+    "http_query": network.http_query,
+    "file_hashsum": host.file_hashsum,
+    "get_uid": host.get_uid,
+    "is_bin_file": host.is_bin_file,
+    "is_empty": host.is_empty,
+    "is_text_file": host.is_text_file,
+    "list_files": host.list_files,
+    "which": host.which,
 }
 """Filters that look at the clock, this host, the network or chance: called anew in every rendering, and only there."""
 
@@ -47,6 +119,6 @@ def equalto(value: Any, other: Any) -> bool:
 
 TESTS: Final[dict[str, Callable[..., bool]]] = {
     "equalto": equalto,
-    "list": filters_collection.is_list,
-    "match": filters_text.matches,
+    "list": collection.is_list,
+    "match": text.matches,
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from jinja2 import TemplateRuntimeError, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
+from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
-from asyncstate.render.excerpt import excerpt_around
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext

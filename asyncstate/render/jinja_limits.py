@@ -16,7 +16,7 @@ from jinja2 import pass_context
 from jinja2.compiler import CodeGenerator, optimizeconst
 from jinja2.exceptions import SecurityError
 
-from asyncstate.render.limits import CONTAINERS, TooMuch, check_written
+from asyncstate.data.limits import CONTAINERS, TooMuch, check_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

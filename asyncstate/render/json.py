@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from asyncstate.data.excerpt import excerpt_around
+from asyncstate.data.limits import TOO_LONG
 from asyncstate.errors import RenderError
-from asyncstate.render.excerpt import excerpt_around
-from asyncstate.render.limits import TOO_LONG
 
 
 def render(text: str, name: str = "") -> Any:

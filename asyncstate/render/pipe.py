@@ -13,18 +13,18 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from asyncstate.data.limits import check_data
+from asyncstate.data.yaml.read import parse_document
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
-from asyncstate.render.limits import check_data
 from asyncstate.render.source_lines import SourceLines
-from asyncstate.render.yaml import parse_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableSet
 
-    from asyncstate.render.yaml_compose import KeyLines
+    from asyncstate.data.yaml.compose import KeyLines
     from asyncstate.sources.fileclient import SlsFile
 
 __all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]

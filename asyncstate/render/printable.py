@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from asyncstate.render.limits import CONTAINERS, check_written
+from asyncstate.data.limits import CONTAINERS, check_written
 
 _SCALARS: Final = frozenset({str, int, bool, float, type(None)})
 
@@ -26,7 +26,7 @@ def _quoted(value: Any, write: type[str] | Any) -> str:
     if not isinstance(value, str):
         return str(write(value))
     if "\n" in value or "\r" in value or "\t" in value:
-        from asyncstate.render.yaml_dump import double_quoted  # noqa: PLC0415 - rarely needed, and the dumper is slow to import
+        from asyncstate.data.yaml.write import double_quoted  # noqa: PLC0415 - rarely needed, and the dumper is slow to import
 
         return double_quoted(value)
     return repr(value)

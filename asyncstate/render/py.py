@@ -6,9 +6,9 @@ import traceback
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.load.salt_import import PLUGIN_BUILTINS
-from asyncstate.render.excerpt import excerpt_around
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext

@@ -22,9 +22,9 @@ from jinja2.environment import TemplateModule
 from jinja2.ext import Extension
 from markupsafe import Markup
 
+from asyncstate.data.yaml.read import dump_yaml
+from asyncstate.data.yaml.read import load_yaml as read_yaml
 from asyncstate.errors import RenderError
-from asyncstate.render.yaml import dump_yaml
-from asyncstate.render.yaml import load_yaml as read_yaml
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2.utils import htmlsafe_json_dumps
 
+from asyncstate.data.yaml.quote import yaml_dquote, yaml_squote
 from asyncstate.errors import CommandExecutionError, CompileError, Issue
 from asyncstate.redact.redactor import MASK, Redactor, distinct
-from asyncstate.render.filters_yaml import yaml_dquote, yaml_squote
 
 PEM = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bq\nshort\n  c2VjcmV0IGxpbmU=\n-----END KEY-----"
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from render_filter_cases import CASES
 
+from asyncstate.data.collection import StableSet
+from asyncstate.data.date import read_date
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
-from asyncstate.render.filters_collection import StableSet
-from asyncstate.render.filters_date import read_date
 
 SALT_FILTERS = """
 append_dict_key_value avg base64_decode base64_encode check_whitelist_blacklist compare_dicts compare_lists

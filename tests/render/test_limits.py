@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate import CompileError, Settings, StateRuntime
+from asyncstate.data.limits import DEEPEST, Meter, TooMuch, check_data
+from asyncstate.data.yaml.read import load_yaml
 from asyncstate.errors import ConfigError, RenderError
-from asyncstate.render.limits import DEEPEST, Meter, TooMuch, check_data
-from asyncstate.render.yaml import load_yaml
 
 PY = "#!py\ndef run():\n"
 

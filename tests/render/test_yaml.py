@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.data.yaml.read import dump_yaml, load_yaml, parse_document
 from asyncstate.errors import RenderError
-from asyncstate.render.collector import rare_collections
-from asyncstate.render.yaml import dump_yaml, load_yaml, parse_document
+from asyncstate.garbage_collector import rare_collections
 
 
 @pytest.mark.feature("F011")
@@ -236,8 +236,8 @@ def test_dump():
     from collections import OrderedDict, defaultdict
     from types import SimpleNamespace
 
+    from asyncstate.data.collection import StableSet
     from asyncstate.dunders import CallContext, OptsOverlay, __pillar__, current
-    from asyncstate.render.filters_collection import StableSet
 
     assert dump_yaml({"b": [1, None], "a": "é"}, flow=False) == "a: é\nb:\n- 1\n- null\n"
     assert dump_yaml(OrderedDict([("b", 1), ("a", 2)]), flow=True) == "{b: 1, a: 2}\n"

@@ -124,7 +124,7 @@ PAST_THE_DOOR = {
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
     "asyncstate/runtime.py": "a template that was fetched into the cache directory",
-    "asyncstate/render/filters_system.py": "Salt's filters list what a template names",
+    "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/report/reference.py": "plugins that were loaded",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",

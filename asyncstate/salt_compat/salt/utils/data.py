@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.render.filters_collection import (
+from asyncstate.data.collection import (
     compare_dicts,
     compare_lists,
     encode_dict,
@@ -23,12 +23,12 @@ from asyncstate.render.filters_collection import (
     sorted_ignorecase,
     to_entries,
 )
-from asyncstate.render.filters_collection import exactly_n_true as exactly_n
-from asyncstate.render.filters_collection import exactly_one_true as exactly_one
-from asyncstate.render.filters_collection import random_sample as sample
-from asyncstate.render.filters_collection import random_shuffle as shuffle
-from asyncstate.render.filters_collection import substring_in_list as substr_in_list
-from asyncstate.render.filters_collection import traverse as traverse_dict_and_list
+from asyncstate.data.collection import exactly_n_true as exactly_n
+from asyncstate.data.collection import exactly_one_true as exactly_one
+from asyncstate.data.collection import random_sample as sample
+from asyncstate.data.collection import random_shuffle as shuffle
+from asyncstate.data.collection import substring_in_list as substr_in_list
+from asyncstate.data.collection import traverse as traverse_dict_and_list
 from asyncstate.salt_compat.namespace import nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltException
 from asyncstate.salt_compat.salt.utils.codec import decode, decode_dict, decode_list, decode_tuple, encode

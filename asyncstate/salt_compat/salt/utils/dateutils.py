@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from asyncstate.render.filters_date import strftime
+from asyncstate.data.date import strftime
 from asyncstate.salt_compat.namespace import nothing_else
 
 __all__ = ["date_cast", "strftime", "total_seconds"]

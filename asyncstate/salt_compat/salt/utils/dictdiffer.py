@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from asyncstate.render.filters_collection import is_iter
+from asyncstate.data.collection import is_iter
 from asyncstate.salt_compat.namespace import nothing_else
 
 

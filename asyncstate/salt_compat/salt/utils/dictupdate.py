@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from asyncstate.render.filters_collection import (
+from asyncstate.data.collection import (
     append_dict_key_value,
     extend_dict_key_value,
     set_dict_key_value,

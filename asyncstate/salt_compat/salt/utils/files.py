@@ -14,9 +14,9 @@ import urllib.parse
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from asyncstate.render.filters_system import is_bin_file as is_binary
-from asyncstate.render.filters_system import is_empty, list_files
-from asyncstate.render.filters_system import is_text_file as is_text
+from asyncstate.data.host import is_bin_file as is_binary
+from asyncstate.data.host import is_empty, list_files
+from asyncstate.data.host import is_text_file as is_text
 from asyncstate.salt_compat.namespace import nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandExecutionError
 from asyncstate.salt_compat.salt.utils.path import os_walk

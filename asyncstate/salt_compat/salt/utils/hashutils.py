@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 
-from asyncstate.render.filters_digest import (
+from asyncstate.data.digest import (
     base64_decode,
     base64_encode,
     hmac_compute,
     hmac_verify,
     random_hash,
 )
-from asyncstate.render.filters_digest import md5 as md5_digest
-from asyncstate.render.filters_digest import sha1 as sha1_digest
-from asyncstate.render.filters_digest import sha256 as sha256_digest
-from asyncstate.render.filters_digest import sha512 as sha512_digest
-from asyncstate.render.filters_system import file_hashsum as get_hash
+from asyncstate.data.digest import md5 as md5_digest
+from asyncstate.data.digest import sha1 as sha1_digest
+from asyncstate.data.digest import sha256 as sha256_digest
+from asyncstate.data.digest import sha512 as sha512_digest
+from asyncstate.data.host import file_hashsum as get_hash
 from asyncstate.salt_compat.namespace import nothing_else
 from asyncstate.salt_compat.salt.utils.stringutils import to_bytes
 

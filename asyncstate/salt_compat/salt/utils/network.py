@@ -5,8 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from asyncstate.dunders import current
-from asyncstate.render.filters_network import (
+from asyncstate.data.network import (
     filter_by_networks,
     gen_mac,
     ip_host,
@@ -20,9 +19,10 @@ from asyncstate.render.filters_network import (
     network_hosts,
     network_size,
 )
-from asyncstate.render.filters_network import is_ip as is_ip_filter
-from asyncstate.render.filters_network import is_ipv4 as is_ipv4_filter
-from asyncstate.render.filters_network import is_ipv6 as is_ipv6_filter
+from asyncstate.data.network import is_ip as is_ip_filter
+from asyncstate.data.network import is_ipv4 as is_ipv4_filter
+from asyncstate.data.network import is_ipv6 as is_ipv6_filter
+from asyncstate.dunders import current
 from asyncstate.salt_compat.namespace import nothing_else
 
 __all__ = [

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from asyncstate.render.filters_system import path_join as join
-from asyncstate.render.filters_system import which
+from asyncstate.data.host import path_join as join
+from asyncstate.data.host import which
 from asyncstate.salt_compat.namespace import nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandNotFoundError
 from asyncstate.salt_compat.salt.utils.stringutils import to_unicode

@@ -10,17 +10,17 @@ import shlex
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.render.filters_digest import random_str as random
-from asyncstate.render.filters_system import is_text_file
-from asyncstate.render.filters_text import (
+from asyncstate.data.digest import random_str as random
+from asyncstate.data.host import is_text_file
+from asyncstate.data.text import (
     check_whitelist_blacklist,
     contains_whitespace,
     human_to_bytes,
     is_hex,
     to_num,
 )
-from asyncstate.render.filters_text import to_camelcase as snake_to_camel_case
-from asyncstate.render.filters_text import to_snake_case as camel_to_snake_case
+from asyncstate.data.text import to_camelcase as snake_to_camel_case
+from asyncstate.data.text import to_snake_case as camel_to_snake_case
 from asyncstate.salt_compat.namespace import nothing_else
 
 if TYPE_CHECKING:

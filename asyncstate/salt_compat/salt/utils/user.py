@@ -6,7 +6,7 @@ import grp
 import os
 import pwd
 
-from asyncstate.render.filters_system import get_uid
+from asyncstate.data.host import get_uid
 from asyncstate.salt_compat.namespace import nothing_else
 
 __all__ = [

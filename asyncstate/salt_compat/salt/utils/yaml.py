@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 import yaml
 from yaml import YAMLError, parser, scanner
 
+from asyncstate.data.yaml.read import load_yaml
 from asyncstate.errors import RenderError
-from asyncstate.render.yaml import load_yaml
 from asyncstate.salt_compat.namespace import nothing_else
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Template filters that look at this host: files, programs, users."""
+"""What this host has: files, programs, users."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import os
 import posixpath
 import pwd
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Final
 
 _ALSO_SEARCHED: Final = ("/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin")
 _TEXT: Final = bytes(range(32, 127)) + b"\n\r\t\f\b"
@@ -135,17 +132,3 @@ def get_uid(user: str | None = None) -> int | None:
         return pwd.getpwnam(user).pw_uid
     except KeyError:
         return None
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {"path_join": path_join}
-
-CHANGING: Final[dict[str, Callable[..., Any]]] = {
-    "file_hashsum": file_hashsum,
-    "get_uid": get_uid,
-    "is_bin_file": is_bin_file,
-    "is_empty": is_empty,
-    "is_text_file": is_text_file,
-    "list_files": list_files,
-    "which": which,
-}
-"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

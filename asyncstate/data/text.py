@@ -1,4 +1,4 @@
-"""Template filters and tests on text: patterns, case, numbers, sizes."""
+"""Text: patterns, case, numbers, sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import fnmatch
 import re
 import shlex
 import uuid as uuids
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, Final
 
 _NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, so that `uuid` gives Salt's values
@@ -174,24 +174,3 @@ def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any 
     if refused and _listed(value, refused):
         return False
     return _listed(value, allowed) if allowed else True
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "check_whitelist_blacklist": check_whitelist_blacklist,
-    "contains_whitespace": contains_whitespace,
-    "human_to_bytes": human_to_bytes,
-    "is_hex": is_hex,
-    "quote": quote,
-    "regex_escape": regex_escape,
-    "regex_match": regex_match,
-    "regex_replace": regex_replace,
-    "regex_search": regex_search,
-    "skip": skip,
-    "str_to_num": to_num,
-    "to_bool": to_bool,
-    "to_bytes": to_bytes,
-    "to_camelcase": to_camelcase,
-    "to_num": to_num,
-    "to_snake_case": to_snake_case,
-    "uuid": uuid,
-}

@@ -1,14 +1,11 @@
-"""The ``strftime`` and ``date_format`` filters, which take a date in almost any spelling."""
+"""Dates in almost any spelling."""
 
 from __future__ import annotations
 
 import calendar
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Final
 
 _MONTHS: Final = {name: number for number, name in enumerate(calendar.month_abbr) if name for name in (name.lower(),)}
 _WEEKDAYS: Final = {name.lower(): number for number, name in enumerate(calendar.day_abbr)}
@@ -169,7 +166,3 @@ def _as_datetime(date: Any) -> dt.datetime:
         return dt.datetime.fromtimestamp(date)  # noqa: DTZ006 - the wall clock of this host, as in Salt
     except (TypeError, ValueError, OverflowError, OSError):
         raise ValueError(f"Unable to parse {date}") from None
-
-
-CHANGING: Final[dict[str, Callable[..., Any]]] = {"date_format": strftime, "strftime": strftime}
-"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

@@ -2,7 +2,7 @@
 
 PyYAML's own loaders build a node for every scalar and then walk the nodes recursively. Events are enough: a stack of
 the containers that are still open does the rest in a fraction of the time. What is too deep, or too much once aliases
-are followed, is refused where it stands (`asyncstate.render.limits`).
+are followed, is refused where it stands (`asyncstate.data.limits`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 from yaml.events import DocumentStartEvent, MappingEndEvent, SequenceEndEvent
 
-from asyncstate.render.limits import DEEPEST, TOO_DEEP, Meter, TooMuch
-from asyncstate.render.yaml_scalar import PREFIX, SCALARS, VALUE, VALUE_KEY, Indicator, read_plain
+from asyncstate.data.limits import DEEPEST, TOO_DEEP, Meter, TooMuch
+from asyncstate.data.yaml.scalar import PREFIX, SCALARS, VALUE, VALUE_KEY, Indicator, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

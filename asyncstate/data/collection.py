@@ -1,4 +1,4 @@
-"""Template filters on lists, sets and dicts."""
+"""Lists, sets and dicts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from asyncstate.data.yaml.scalar import read_plain
 from asyncstate.errors import InvocationError
-from asyncstate.render.yaml_scalar import read_plain
 
 _NULLS: Final = (None, "None", "null")
 
@@ -337,7 +337,7 @@ def encode_list(data: Iterable[Any]) -> Any:
 
 def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, dict[str, Any]]:
     """Read the table ``mysql`` prints: one dict a row, by the column ``key``."""
-    from asyncstate.render.filters_text import to_num  # noqa: PLC0415 - needed by one rarely used filter
+    from asyncstate.data.text import to_num  # noqa: PLC0415 - needed by one rarely used filter
 
     rows: dict[Any, dict[str, Any]] = {}
     headers: list[str] = []
@@ -383,45 +383,3 @@ def _generator(seed: Any) -> random.Random:
     if isinstance(seed, (str, bytes)):
         seed = hashlib.sha512(seed.encode() if isinstance(seed, str) else seed).hexdigest()
     return random.Random(seed)  # noqa: S311 - no secret is made of it
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "append_dict_key_value": append_dict_key_value,
-    "avg": avg,
-    "compare_dicts": compare_dicts,
-    "compare_lists": compare_lists,
-    "difference": difference,
-    "exactly_n_true": exactly_n_true,
-    "exactly_one_true": exactly_one_true,
-    "extend_dict_key_value": extend_dict_key_value,
-    "flatten": flatten,
-    "from_entries": from_entries,
-    "intersect": intersect,
-    "is_iter": is_iter,
-    "is_list": is_list,
-    "json_decode_dict": encode_dict,
-    "json_decode_list": encode_list,
-    "json_encode_dict": encode_dict,
-    "json_encode_list": encode_list,
-    "json_query": json_query,
-    "max": largest,
-    "method_call": method_call,
-    "min": smallest,
-    "mysql_to_dict": mysql_to_dict,
-    "sequence": sequence,
-    "set_dict_key_value": set_dict_key_value,
-    "sorted_ignorecase": sorted_ignorecase,
-    "substring_in_list": substring_in_list,
-    "symmetric_difference": symmetric_difference,
-    "to_entries": to_entries,
-    "traverse": traverse,
-    "union": union,
-    "unique": unique,
-    "update_dict_key_value": update_dict_key_value,
-}
-
-CHANGING: Final[dict[str, Callable[..., Any]]] = {
-    "random_sample": random_sample,
-    "random_shuffle": random_shuffle,
-}
-"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

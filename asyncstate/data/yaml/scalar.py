@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from asyncstate.render.limits import TOO_LONG, check_number
+from asyncstate.data.limits import TOO_LONG, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,10 +1,10 @@
-"""Template filters that quote one value for YAML."""
+"""One value, quoted for YAML."""
 
 from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from yaml import ScalarNode
 from yaml.emitter import Emitter
@@ -37,10 +37,3 @@ def yaml_encode(data: Any) -> str:
         raise TypeError(f"yaml_encode() only works with YAML scalar data; failed for {type(data)}")
     value = str(node.value)
     return yaml_dquote(value) if node.tag.endswith(":str") else value
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "yaml_dquote": yaml_dquote,
-    "yaml_encode": yaml_encode,
-    "yaml_squote": yaml_squote,
-}

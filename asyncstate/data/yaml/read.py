@@ -12,10 +12,10 @@ import yaml
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
+from asyncstate.data.excerpt import excerpt_around
+from asyncstate.data.yaml.compose import Composer, KeyLines
 from asyncstate.errors import RenderError
-from asyncstate.render.collector import rare_collections
-from asyncstate.render.excerpt import excerpt_around
-from asyncstate.render.yaml_compose import Composer, KeyLines
+from asyncstate.garbage_collector import rare_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ def dump_yaml(data: Any, *, flow: bool | None = None) -> str:
 
     Plain dicts are sorted by key, OrderedDicts are not; what YAML has no type for becomes ``NULL``.
     """
-    from asyncstate.render.yaml_dump import dump  # noqa: PLC0415 - reading is on the start-up path, writing is not
+    from asyncstate.data.yaml.write import dump  # noqa: PLC0415 - reading is on the start-up path, writing is not
 
     return dump(data, flow)
 

@@ -1,4 +1,4 @@
-"""Template filters on addresses and networks, and the two that reach out: ``dns_check`` and ``http_query``."""
+"""Addresses and networks, and the two functions that reach out: ``dns_check`` and ``http_query``."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def http_query(  # noqa: PLR0917 - Salt's argument order
 
     Takes the common part of ``salt.utils.http.query``'s arguments; the others are accepted and have no effect.
     """
-    from asyncstate.render.http import query  # noqa: PLC0415 - urllib is slow to import and rarely needed
+    from asyncstate.data.http import query  # noqa: PLC0415 - urllib is slow to import and rarely needed
 
     return query(
         url,
@@ -240,26 +240,3 @@ def http_query(  # noqa: PLR0917 - Salt's argument order
         wanted={"status": status, "headers": headers, "text": text},
         timeout=timeout,
     )
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "filter_by_networks": filter_by_networks,
-    "ip_host": ip_host,
-    "ipaddr": ipaddr,
-    "ipv4": ipv4,
-    "ipv6": ipv6,
-    "ipwrap": ipwrap,
-    "is_ip": is_ip,
-    "is_ipv4": is_ipv4,
-    "is_ipv6": is_ipv6,
-    "mac_str_to_bytes": mac_str_to_bytes,
-    "network_hosts": network_hosts,
-    "network_size": network_size,
-}
-
-CHANGING: Final[dict[str, Callable[..., Any]]] = {
-    "dns_check": dns_check,
-    "gen_mac": gen_mac,
-    "http_query": http_query,
-}
-"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

@@ -1,4 +1,4 @@
-"""Template filters for digests, base64 and random text."""
+"""Digests, base64 and random text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ import hashlib
 import hmac
 import os
 import secrets
-from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.render.filters_text import to_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from asyncstate.data.text import to_bytes
 
 
 def base64_encode(instr: str | bytes) -> str:
@@ -69,22 +65,3 @@ def random_hash(size: int = 9999999999, hash_type: str | None = None) -> str:
 def random_str(size: int = 32) -> str:
     """Return so many random base64 characters."""
     return base64.b64encode(os.urandom(size)).decode()[:size]
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "base64_decode": base64_decode,
-    "base64_encode": base64_encode,
-    "hmac": hmac_verify,
-    "hmac_compute": hmac_compute,
-    "md5": md5,
-    "sha1": sha1,
-    "sha256": sha256,
-    "sha512": sha512,
-}
-
-CHANGING: Final[dict[str, Callable[..., Any]]] = {
-    "rand_str": random_hash,
-    "random_hash": random_hash,
-    "random_str": random_str,
-}
-"""Filters whose result is not a function of their arguments: never computed while a template is compiled."""

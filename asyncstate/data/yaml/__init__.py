@@ -1,0 +1,1 @@
+"""YAML in Salt's dialect: reading, writing, and quoting one value."""
