@@ -20,7 +20,7 @@ from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 ENV_PREFIX = "ASYNCSTATE_"
 _ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})

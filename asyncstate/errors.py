@@ -63,7 +63,8 @@ class AsyncStateError(Exception):
     def __init__(self, message: object = "") -> None:
         text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
         super().__init__(text)
-        self.message = self.strerror = text
+        self.message: str = text
+        self.strerror: str = text
 
 
 class ConfigError(AsyncStateError):
@@ -83,7 +84,7 @@ class RenderError(AsyncStateError):
         super().__init__(message)
         self.buffer = buf
         self.file = file
-        self.line = line or 0
+        self.line: int = line or 0
         self.excerpt = excerpt
 
 
@@ -91,7 +92,7 @@ class CompileError(AsyncStateError):
     """A tree does not compile. ``issues`` lists every mistake that was found."""
 
     def __init__(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
-        self.issues = tuple(issues)
+        self.issues: tuple[Issue, ...] = tuple(issues)
         super().__init__("\n".join(str(issue) for issue in self.issues))
 
 
@@ -134,12 +135,15 @@ class CommandExecutionError(AsyncStateError):
 
     def __init__(self, message: object = "", info: object = None) -> None:
         super().__init__(message)
-        self.error = self.strerror_without_changes = self.message
+        self.error: str = self.message
+        self.strerror_without_changes: str = self.message
         self.info = info
         if not info:
             return
-        self.message = self.strerror = self.strerror_without_changes = _with_info(self.error, info)
-        self.args = (self.message,)
+        self.message: str = _with_info(self.error, info)
+        self.strerror: str = self.message
+        self.strerror_without_changes = self.message
+        self.args: tuple[object, ...] = (self.message,)
         if isinstance(info, Mapping) and "changes" in info:
             rest = {key: value for key, value in info.items() if key != "changes"}
             self.strerror_without_changes = _with_info(self.error, rest) if rest else self.error

@@ -62,15 +62,17 @@ class StateRuntime:
         states: Mapping[str, Callable[..., Any]] | None = None,
         secrets: Secrets | None = None,
     ) -> None:
-        self.secrets = Secrets() if secrets is None else secrets
+        self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values a decrypting renderer produced; whatever shows a run hides them."""
         self._runs: set[Run] = set()
-        self.settings = settings or Settings()
+        self.settings: Settings = settings or Settings()
         self.settings.validate()
         opts = self.settings.opts()
         self.file_client: FileClient = LocalFileClient.from_opts(opts)
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
-        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states, secrets=self.secrets)
+        self.host: PluginHost = PluginHost(
+            opts, file_client=self.file_client, extra_states=states, secrets=self.secrets
+        )
         self.host.render_template = self._render_template
         self.host.render_data = self._render_data
         self.host.refresh = self._refresh

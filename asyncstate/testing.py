@@ -65,12 +65,12 @@ class States:
     """
 
     def __init__(self, base: Path, **settings: Any) -> None:
-        self.root = base / "root"
+        self.root: Path = base / "root"
         self._tree = base / "salt"
         pillar = base / "pillar"
         for folder in (self.root, self._tree, pillar):
             folder.mkdir(parents=True, exist_ok=True)
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "file_roots": {"base": [str(self._tree)]},
             "pillar_roots": {"base": [str(pillar)]},
             "cachedir": str(base / "cache"),

@@ -36,8 +36,8 @@ class Console:
         self.log_format = "text"
         self.debug = False
         self.answers_with_data = False
-        self.answered = False
-        self.incomplete = False
+        self.answered: bool = False
+        self.incomplete: bool = False
         self._no_output = False
         self._answer: TextIO | None = None
         self._secrets: Secrets | None = None

@@ -36,7 +36,7 @@ class Command(click.Command):
     def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.examples = examples
-        self.params += general_options()
+        self.params.extend(general_options())
 
     def invoke(self, ctx: click.Context) -> Any:
         """Start the log, then run the command."""

@@ -59,7 +59,7 @@ class LogStream(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record and flush."""
         if self.formatter is None:
-            self.formatter = _formatter(self._as_json, self._colours, self._discreet)
+            self.setFormatter(_formatter(self._as_json, self._colours, self._discreet))
         try:
             line = self.format(record)
         except Exception as error:  # noqa: BLE001 - arguments that do not fit, or whose repr raises

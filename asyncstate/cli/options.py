@@ -97,7 +97,7 @@ def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-config_options = _all(
+config_options: Callable[[Any], Any] = _all(
     [
         option(
             "--config",
@@ -162,7 +162,7 @@ config_options = _all(
 )
 """Where the tree is: what every command needs that loads plugins or compiles."""
 
-tree_options = _all(
+tree_options: Callable[[Any], Any] = _all(
     [
         config_options,
         option(
@@ -183,7 +183,7 @@ tree_options = _all(
 )
 """What every command needs that compiles."""
 
-selection_options = _all(
+selection_options: Callable[[Any], Any] = _all(
     [
         option(
             "--exclude",
@@ -204,7 +204,7 @@ selection_options = _all(
 )
 """Which part of the tree."""
 
-test_option = option(
+test_option: Callable[[Any], Any] = option(
     "--test/--no-test",
     section="Run",
     default=None,
@@ -217,7 +217,7 @@ def _concurrency_option(text: str) -> Callable[[Any], Any]:
     return option("-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help=text)
 
 
-what_if_options = _all(
+what_if_options: Callable[[Any], Any] = _all(
     [
         option(
             "--test/--no-test",
@@ -230,7 +230,7 @@ what_if_options = _all(
 )
 """Options of apply that compiling commands take as well."""
 
-wait_option = option(
+wait_option: Callable[[Any], Any] = option(
     "--wait",
     section="Run",
     metavar="SECONDS",
@@ -239,7 +239,7 @@ wait_option = option(
     help="Wait so long for another run to end. Only one run at a time may change this machine; dry runs need not wait.",
 )
 
-mock_option = option(
+mock_option: Callable[[Any], Any] = option(
     "--mock",
     section="Run",
     is_flag=True,
@@ -247,7 +247,7 @@ mock_option = option(
     "works too.",
 )
 
-run_options = _all(
+run_options: Callable[[Any], Any] = _all(
     [
         test_option,
         wait_option,
@@ -281,7 +281,7 @@ run_options = _all(
 )
 """How to run."""
 
-display_options = _all(
+display_options: Callable[[Any], Any] = _all(
     [
         option(
             "--state-output",
@@ -301,7 +301,7 @@ display_options = _all(
     ]
 )
 
-report_options = _all(
+report_options: Callable[[Any], Any] = _all(
     [
         display_options,
         option(

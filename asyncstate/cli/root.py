@@ -28,7 +28,7 @@ LOCK_HELD = 75
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
 """Errors that are no bug, also where Python does not say of which file."""
 
-root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
+root: Root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
 
 

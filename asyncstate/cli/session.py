@@ -39,8 +39,8 @@ class Session:
         self.console = console
         self.settings = settings
         self.options = options
-        self.profile = self._make_profile()
-        self.progress = self._make_progress()
+        self.profile: Profile | None = self._make_profile()
+        self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
         sinks = (self.profile, self.progress, self._lines)
         self._observers: list[Callable[[Event], None]] = [sink.on_event for sink in sinks if sink is not None]

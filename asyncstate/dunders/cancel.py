@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class CancelToken:
@@ -26,8 +26,8 @@ class CancelToken:
     __slots__ = ("__weakref__", "_callbacks", "overdue", "parent", "reason")
 
     def __init__(self, parent: CancelToken | None = None) -> None:
-        self.reason = ""
-        self.parent = parent
+        self.reason: str = ""
+        self.parent: CancelToken | None = parent
         self.overdue: list[asyncio.Future[None]] = [] if parent is None else parent.overdue
         self._callbacks: dict[object, Callable[[], object]] = {}
 

@@ -90,7 +90,7 @@ class CallContext:
         self.lowstate = lowstate
         self.env = env
         self.sls = sls
-        self.test = bool(opts.get("test")) if test is None else test
+        self.test: bool = bool(opts.get("test")) if test is None else test
         self.instance_id = instance_id
         self.user = user
         self.cancel = cancel

@@ -103,7 +103,11 @@ class _TextDunder:
         """Return the text behind the proxy."""
         return str(getattr(current.get(), self._attribute))
 
-    __str__ = __repr__ = value
+    def __str__(self) -> str:
+        return self.value()
+
+    def __repr__(self) -> str:
+        return self.value()
 
     def __eq__(self, other: object) -> bool:
         return str(self) == str(other)
@@ -121,24 +125,24 @@ class _TextDunder:
         return getattr(str(self), name)
 
 
-__salt__ = _MappingDunder("salt")
-__states__ = _MappingDunder("states")
-__utils__ = _MappingDunder("utils")
-__opts__ = _MappingDunder("opts")
-__grains__ = _MappingDunder("grains")
-__pillar__ = _MappingDunder("pillar")
-__context__ = _ContextDunder("context")
-__low__ = _MappingDunder("low")
-__running__ = _MappingDunder("running")
-__lowstate__ = _MappingDunder("lowstate")
-__env__ = _TextDunder("env")
-__sls__ = _TextDunder("sls")
-__instance_id__ = _TextDunder("instance_id")
-__user__ = _TextDunder("user")
-__file_client__ = _MappingDunder("file_client")
-__serializers__ = _MappingDunder("serializers")
-__proxy__ = _MappingDunder("proxy")
-__orig_opts__ = _MappingDunder("base_opts")
+__salt__: _MappingDunder = _MappingDunder("salt")
+__states__: _MappingDunder = _MappingDunder("states")
+__utils__: _MappingDunder = _MappingDunder("utils")
+__opts__: _MappingDunder = _MappingDunder("opts")
+__grains__: _MappingDunder = _MappingDunder("grains")
+__pillar__: _MappingDunder = _MappingDunder("pillar")
+__context__: _ContextDunder = _ContextDunder("context")
+__low__: _MappingDunder = _MappingDunder("low")
+__running__: _MappingDunder = _MappingDunder("running")
+__lowstate__: _MappingDunder = _MappingDunder("lowstate")
+__env__: _TextDunder = _TextDunder("env")
+__sls__: _TextDunder = _TextDunder("sls")
+__instance_id__: _TextDunder = _TextDunder("instance_id")
+__user__: _TextDunder = _TextDunder("user")
+__file_client__: _MappingDunder = _MappingDunder("file_client")
+__serializers__: _MappingDunder = _MappingDunder("serializers")
+__proxy__: _MappingDunder = _MappingDunder("proxy")
+__orig_opts__: _MappingDunder = _MappingDunder("base_opts")
 
 _PROXIES = (_MappingDunder, _TextDunder)
 

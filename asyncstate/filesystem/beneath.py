@@ -34,7 +34,7 @@ class Beneath:
     __slots__ = ("_top", "path")
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path: str = path
         self._top = place.open_folder(path)
 
     def __enter__(self) -> Self:

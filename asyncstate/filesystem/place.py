@@ -95,13 +95,14 @@ class Place:
     __slots__ = ("fd", "name", "path")
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path: str = path
         bare = path.rstrip("/") or "/"
-        folder, self.name = os.path.split(bare)
-        if self.name in ("", ".", ".."):
-            folder, self.name = bare, "."
+        folder, name = os.path.split(bare)
+        if name in ("", ".", ".."):
+            folder, name = bare, "."
+        self.name: str = name
         try:
-            self.fd = open_folder(folder)
+            self.fd: int = open_folder(folder)
         except OSError as error:
             error.filename = path
             raise

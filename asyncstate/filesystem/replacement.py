@@ -43,13 +43,13 @@ class Replacement:
     __slots__ = ("_committed", "_place", "_temporary", "fd", "path")
 
     def __init__(self, path: str, mode: int = 0o600) -> None:
-        self.path = path
+        self.path: str = path
         self._committed = False
         self._place = place.parent(path)
         self._temporary = name_beside(self._place.name)
         note_temporary_in(self._place.fd, self._temporary)
         try:
-            self.fd = os.open(
+            self.fd: int = os.open(
                 self._temporary,
                 os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
                 mode,

@@ -23,7 +23,9 @@ class Condition:
     def __init__(self, grains: Mapping[str, Any]) -> None:
         if not grains:
             raise TypeError("name at least one grain, such as os_family=['Debian']")
-        self.wanted = {_ALIASES.get(name, name): _values(name, value) for name, value in grains.items()}
+        self.wanted: dict[str, tuple[Any, ...]] = {
+            _ALIASES.get(name, name): _values(name, value) for name, value in grains.items()
+        }
 
     def matches(self, grains: Mapping[str, Any]) -> bool:
         """Tell whether a machine with these grains is meant."""

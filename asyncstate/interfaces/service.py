@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from asyncstate.interfaces.base import Interface
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SYSTEMD = {"init": ["systemd"]}
 
@@ -13,7 +16,7 @@ class ServiceInterface(Interface):
     """Services of the system: running or not, started at boot or not. Names are the init system's own."""
 
     __modulename__ = "service"
-    __func_alias__ = {"reload_": "reload"}  # noqa: RUF012 - as in modules
+    __func_alias__: ClassVar[Mapping[str, str]] = {"reload_": "reload"}
 
     def start(self, name: str) -> bool:
         """Start a service; True if it was started."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from asyncstate.interfaces.base import Declared, Exports, Interface
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Function = Callable[..., Any]
 

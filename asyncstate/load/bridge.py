@@ -53,7 +53,7 @@ class ForgottenAwait(AsyncStateError, TypeError):
     """The result of a call made on the event loop was used without awaiting it."""
 
 
-class PendingCall(Coroutine[Any, Any, Any]):
+class _PendingCall(Coroutine[Any, Any, Any]):
     """What a call gives on the event loop: an awaitable, and nothing but that.
 
     Any use as a value raises ForgottenAwait, which names the file and line of the call. One that is never awaited did
@@ -241,7 +241,7 @@ def wrap(function: LoadedFunction, switch: Switch, label: str) -> Callable[..., 
             caller = sys._getframe(1)  # noqa: SLF001 - the cheap way to the line of the call
             place = (caller.f_code.co_filename, caller.f_lineno)
             start = on_loop if context is not None else functools.partial(_in_context, switch.fallback(), on_loop)
-            return PendingCall(start, (func, *args), kwargs, label, place)
+            return _PendingCall(start, (func, *args), kwargs, label, place)
         if context is None:
             return _blocking_outside(switch.fallback(), call, args, kwargs)
         if context.cancel is not None:

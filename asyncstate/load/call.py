@@ -30,7 +30,7 @@ class MissingParameters(ArgumentError):
 
     def __init__(self, function: str, missing: Sequence[str]) -> None:
         super().__init__("\n".join(f"Missing parameter {name} for state {function}" for name in missing))
-        self.missing = tuple(missing)
+        self.missing: tuple[str, ...] = tuple(missing)
         self.hint = ""
 
 
@@ -44,8 +44,8 @@ class UnknownKeywords(ArgumentError):
         else:
             text = f"{', '.join(names[:-1])} and {names[-1]} are invalid keyword arguments for '{function}'"
         super().__init__(text)
-        self.unknown = tuple(unknown)
-        self.hint = _nearest(unknown, known)
+        self.unknown: tuple[str, ...] = tuple(unknown)
+        self.hint: str = _nearest(unknown, known)
 
 
 class UnnamedArguments(ArgumentError):
@@ -54,7 +54,7 @@ class UnnamedArguments(ArgumentError):
     def __init__(self, function: str, unnamed: Sequence[Any]) -> None:
         shown = ", ".join(f"{type(key).__name__} {str(plain(key))[:100]!r}" for key in unnamed)
         super().__init__(f"The name of an argument of {function} must be a string, not {shown}")
-        self.unnamed = tuple(unnamed)
+        self.unnamed: tuple[Any, ...] = tuple(unnamed)
         self.hint = ""
 
 
@@ -85,12 +85,12 @@ class Signature:
         has_varargs: bool = False,
         has_kwargs: bool = False,
     ) -> None:
-        self.required = required
-        self.keywords = keywords
-        self.required_keywords = required_keywords
-        self.positional_defaults = positional_defaults
-        self.has_varargs = has_varargs
-        self.has_kwargs = has_kwargs
+        self.required: tuple[str, ...] = required
+        self.keywords: frozenset[str] = keywords
+        self.required_keywords: tuple[str, ...] = required_keywords
+        self.positional_defaults: tuple[tuple[str, Any], ...] = positional_defaults
+        self.has_varargs: bool = has_varargs
+        self.has_kwargs: bool = has_kwargs
 
     @classmethod
     def of(cls, func: Callable[..., Any]) -> Signature:

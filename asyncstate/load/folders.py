@@ -14,7 +14,7 @@ from asyncstate.load.salt_import import serve_package
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "asyncstate.loader"
 

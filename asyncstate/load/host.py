@@ -54,7 +54,7 @@ class PluginHost:
     ) -> None:
         self.opts = opts
         self.file_client = file_client
-        self.workers = workers or WorkerThreads()
+        self.workers: WorkerThreads = workers or WorkerThreads()
         self._switch = Switch(self.workers, self.context)
         self.loaders: dict[str, LazyLoader] = {
             kind: LazyLoader(
@@ -66,13 +66,13 @@ class PluginHost:
             )
             for kind in _DIRECTORY_OPTION
         }
-        self.salt = FunctionMap(self.loaders["modules"], self._switch, label="__salt__")
-        self.states = FunctionMap(self.loaders["states"], self._switch, label="__states__")
-        self.utils = FunctionMap(self.loaders["utils"], self._switch, label="__utils__")
-        self.grains_functions = FunctionMap(self.loaders["grains"], self._switch, label="grains")
+        self.salt: FunctionMap = FunctionMap(self.loaders["modules"], self._switch, label="__salt__")
+        self.states: FunctionMap = FunctionMap(self.loaders["states"], self._switch, label="__states__")
+        self.utils: FunctionMap = FunctionMap(self.loaders["utils"], self._switch, label="__utils__")
+        self.grains_functions: FunctionMap = FunctionMap(self.loaders["grains"], self._switch, label="grains")
         self._render_functions = FunctionMap(self.loaders["renderers"], self._switch, label="renderers")
-        self.renderers = SuffixMap(self._render_functions, "render")
-        self.shared = SharedContext(threading.RLock())
+        self.renderers: SuffixMap = SuffixMap(self._render_functions, "render")
+        self.shared: SharedContext = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
         self._base_lock = threading.Lock()
         self._base = CallContext(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 Kind = Literal["states", "modules", "grains", "utils", "renderers"]
 

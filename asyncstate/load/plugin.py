@@ -28,11 +28,11 @@ class LoadedModule:
     def __init__(
         self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False, unified: bool = False
     ) -> None:
-        self.name = name
-        self.file = file
-        self.namespace = namespace
-        self.bundled = bundled
-        self.unified = unified
+        self.name: str = name
+        self.file: str = file
+        self.namespace: ModuleType | None = namespace
+        self.bundled: bool = bundled
+        self.unified: bool = unified
         self.functions: dict[str, LoadedFunction] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -52,11 +52,11 @@ class LoadedFunction:
     __slots__ = ("_signature", "func", "hidden", "is_async", "module", "name")
 
     def __init__(self, name: str, func: Callable[..., Any], module: LoadedModule) -> None:
-        self.name = name
-        self.func = func
-        self.module = module
-        self.is_async = is_async(func)
-        self.hidden = bool(getattr(func, "__smi_stub__", False))
+        self.name: str = name
+        self.func: Callable[..., Any] = func
+        self.module: LoadedModule = module
+        self.is_async: bool = is_async(func)
+        self.hidden: bool = bool(getattr(func, "__smi_stub__", False))
         self._signature: Signature | None = None
 
     @property

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders import CallContext
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -43,7 +43,8 @@ class WorkerThreads:
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, name: str = "asyncstate") -> None:
-        self._patience = self.idle_seconds = idle_seconds
+        self._patience = idle_seconds
+        self.idle_seconds: float = idle_seconds
         self._name = name
         self.idle: list[_Worker] = []
         self._outlets: dict[asyncio.AbstractEventLoop, _Outlet] = {}

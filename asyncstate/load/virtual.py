@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from asyncstate.load.folders import PluginFile
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _TAG = {"modules": "module", "renderers": "render"}
 _MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|name__|_aliases__)")

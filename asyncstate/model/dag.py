@@ -35,7 +35,7 @@ class Dag:
     __slots__ = ("_after", "_before", "_sources", "size")
 
     def __init__(self, size: int = 0) -> None:
-        self.size = size
+        self.size: int = size
         self._after: list[list[int]] = [[] for _ in range(size)]
         self._before: list[list[int]] = [[] for _ in range(size)]
         self._sources: dict[int, tuple[str, ...]] = {}

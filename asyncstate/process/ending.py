@@ -90,7 +90,7 @@ class Reaper:
                 _wait_for_any(left, min(_LOOK, *(_until(fate.kill_at) for fate in doomed.values())))
 
 
-reaper = Reaper()
+reaper: Reaper = Reaper()
 """The reaper of this process."""
 
 _parts: WeakKeyDictionary[CancelToken, list[Lineage]] = WeakKeyDictionary()

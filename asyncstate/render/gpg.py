@@ -14,7 +14,7 @@ from asyncstate.process.child import run_child
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 _MESSAGE: Final = re.compile(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DOTALL)
 _PATIENCE: Final = 120

@@ -30,9 +30,10 @@ from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import CodeType
 
+    from jinja2.compiler import CodeGenerator
     from jinja2.runtime import Context
 
     from asyncstate.render.jinja_options import Options
@@ -47,9 +48,9 @@ class TemplateEnvironment(SandboxedEnvironment):
 
     asyncstate_options: Options
     budget: Budget
-    intercepted_binops = frozenset({"*", "**", "%", "+"})
-    code_generator_class = BoundedCodeGenerator
-    concat = staticmethod(joined)
+    intercepted_binops: frozenset[str] = frozenset({"*", "**", "%", "+"})
+    code_generator_class: type[CodeGenerator] = BoundedCodeGenerator
+    concat: staticmethod[[Iterable[str]], str] = staticmethod(joined)
 
     def call_binop(self, _context: Context, operator: str, left: Any, right: Any) -> Any:
         """Calculate, unless a small template makes a large value of it. Raises SecurityError."""

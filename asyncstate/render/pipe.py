@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
@@ -54,7 +54,7 @@ class Rendered:
     def __init__(
         self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None, text: str = ""
     ) -> None:
-        self.data = data
+        self.data: Any = data
         self._lines = lines
         self._source = source
         self._text = text

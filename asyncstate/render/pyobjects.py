@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from asyncstate.render.context import RenderContext
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 _IMPORT: Final = re.compile(r"\s*import\s+(?P<url>salt://\S+)\s*$")
 _FROM: Final = re.compile(r"\s*from\s+(?P<url>salt://\S+)\s+import\s+(?P<names>.*)$")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.parser import Parser
 
-logger = logging.getLogger(__name__)
+logger: logging.Logger = logging.getLogger(__name__)
 
 _PROFILE_LEVEL: Final = 15
 _FORMATS: Final = ("yaml", "json", "text")
@@ -178,7 +178,7 @@ class SerializerExtension(Extension):
     """The tags and filters of this module, for a Jinja environment."""
 
     identifier = "asyncstate.render.serializer.SerializerExtension"
-    tags = {*(f"{verb}_{form}" for verb in ("load", "import") for form in _FORMATS), "profile"}  # noqa: RUF012 - Jinja's way to declare tags
+    tags: set[str] = {*(f"{verb}_{form}" for verb in ("load", "import") for form in _FORMATS), "profile"}  # noqa: RUF012 - Jinja's way to declare tags
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)

@@ -19,7 +19,7 @@ class JsonLines:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.error = ""
+        self.error: str = ""
         self._closed = False
 
     def on_event(self, event: Event) -> None:

@@ -53,9 +53,9 @@ class Profile:
     def __init__(self) -> None:
         self._timings: dict[str, Timing] = {}
         self._last = ""
-        self.wall = 0.0
-        self.concurrency = 1
-        self.digest = ""
+        self.wall: float = 0.0
+        self.concurrency: int = 1
+        self.digest: str = ""
 
     def on_event(self, event: Event) -> None:
         """Note the time of an event."""

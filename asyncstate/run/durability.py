@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from asyncstate.load.host import PluginHost
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 UNSYNCED = "asyncstate.unsynced"
 """Where in ``__context__`` the file module notes new files, by device; of more than `FEW` it keeps no account."""

@@ -16,7 +16,7 @@ from asyncstate.process.lineage import Lineage, Process, living
 if TYPE_CHECKING:
     from asyncstate.remains import Dead
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _NAMED = 10
 """So many processes are named one by one."""

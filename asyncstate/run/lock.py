@@ -38,7 +38,7 @@ class RunLock:
     """
 
     def __init__(self, directory: str, *, wait: float = 0.0) -> None:
-        self.path = os.path.join(directory, "run.lock")
+        self.path: str = os.path.join(directory, "run.lock")
         self._directory = directory
         self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait

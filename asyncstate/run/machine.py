@@ -80,7 +80,7 @@ class Machine:
         self._called: set[str] = set()
         self._closed = False
         self.running: set[int] = set()
-        self.stopped = ""
+        self.stopped: str = ""
         apart = set(self._listeners)
         for node, count in enumerate(self._waiting):
             if not count and not self._started[node] and node not in apart:

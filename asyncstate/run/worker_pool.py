@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.announce import Announcer
     from asyncstate.run.chunk.loop_watch import LoopWatch
@@ -55,7 +56,7 @@ class WorkerPool:
         clock: Callable[[], float],
         watch: LoopWatch | None = None,
     ) -> None:
-        self.plan = machine.plan
+        self.plan: Plan = machine.plan
         self.check_ranks: dict[int, int] = {}
         self._machine = machine
         self._concurrency = options.concurrency

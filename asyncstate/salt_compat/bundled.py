@@ -29,7 +29,7 @@ class BundledModule(ModuleType):
 
     def __init__(self, address: str, module: ModuleType) -> None:
         super().__init__(address, module.__doc__)
-        self.__file__ = module.__file__
+        self.__file__: str | None = module.__file__
         self._module = module
         self.__all__ = [
             name for name, value in vars(module).items() if inspect.isfunction(value) and not name.startswith("_")

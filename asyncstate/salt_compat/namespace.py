@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+
+ModuleGetattr = Callable[[str], Any]
+"""The ``__getattr__`` of a module (PEP 562)."""
 
 _HOME: Final = f"{__package__}.salt"
 
@@ -68,7 +72,7 @@ def names_from(name: str, module: ModuleType, wanted: Iterable[str]) -> None:
             raise ImportError(absent(f"{name}.{attribute}"), name=name)
 
 
-def submodules(package: str, moved: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+def submodules(package: str, moved: Mapping[str, str] | None = None) -> ModuleGetattr:
     """Return the ``__getattr__`` of a package whose submodules are imported when they are first asked for.
 
     As in Salt, where something has always imported them, ``import salt`` is enough to use ``salt.utils.files``.
@@ -89,7 +93,7 @@ def submodules(package: str, moved: Mapping[str, str] | None = None) -> Callable
     return get
 
 
-def nothing_else(module: str) -> Callable[[str], Any]:
+def nothing_else(module: str) -> ModuleGetattr:
     """Return the ``__getattr__`` of a module that tells clearly what it has not."""
 
     def get(name: str) -> Any:

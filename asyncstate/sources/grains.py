@@ -20,7 +20,7 @@ from asyncstate.sources.pillar_merge import merge_recurse
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 SALT_VERSION = (3008, 3)
 """The Salt release whose behaviour this package follows: formulas ask for it."""

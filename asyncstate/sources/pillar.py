@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.topfile import Render, Rendered
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 FAILED = "Pillar failed to render with the following messages:"
 NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."

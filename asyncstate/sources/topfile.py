@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.matchers import Matcher
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 NO_STATES_TAG = "no_|-states_|-states_|-None"
 NO_MATCH = "No Top file or master_tops data matches found. Please see master log for details."

@@ -29,15 +29,17 @@ class PlanBuilder:
     def __init__(self, wiring: Wiring, serial: Sequence[int], order: SerialOrder) -> None:
         self._wiring = wiring
         kinds = wiring.kind
-        self.number = [-1] * len(wiring.chunk)
+        self.number: list[int] = [-1] * len(wiring.chunk)
         chunk_nodes = [node for node in serial if kinds[node] is NodeKind.CHUNK]
         for index, node in enumerate(chunk_nodes):
             self.number[node] = index
-        self.chunks = tuple(self._chunk(index, node, order) for index, node in enumerate(chunk_nodes))
-        self.rank = [0] * len(chunk_nodes)
-        self.nodes = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
+        self.chunks: tuple[LowChunk, ...] = tuple(
+            self._chunk(index, node, order) for index, node in enumerate(chunk_nodes)
+        )
+        self.rank: list[int] = [0] * len(chunk_nodes)
+        self.nodes: list[Node] = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
         self._add_others(serial)
-        self.dag = Dag(len(self.nodes))
+        self.dag: Dag = Dag(len(self.nodes))
         self._add_edges()
 
     def add_node(self, node: Node, rank: int = 0) -> int:

@@ -63,7 +63,7 @@ class SerialOrder:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self.cap = order_cap(wiring.drafts)
+        self.cap: int = order_cap(wiring.drafts)
         self.own: list[float] = [0.0] * len(wiring.drafts)
         self._raw: list[Any] = [draft.order for draft in wiring.drafts]
         self._settled = bytearray(len(wiring.drafts))

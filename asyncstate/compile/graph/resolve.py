@@ -149,7 +149,7 @@ class Resolver:
         self._sets: dict[tuple[int, str, str], int] = {}
         self._own_matches: dict[tuple[int, str, str], int] = {}
         self._hints = 0
-        self.index = TargetIndex(wiring.drafts, high.includes)
+        self.index: TargetIndex = TargetIndex(wiring.drafts, high.includes)
 
     def resolve(self) -> None:
         """Resolve every requisite of every draft, in compile order."""

@@ -52,9 +52,9 @@ class Wiring:
 
     def __init__(self, drafts: list[Draft]) -> None:
         size = len(drafts)
-        self.drafts = drafts
-        self.chunk = list(range(size))
-        self.kind = [NodeKind.CHUNK] * size
+        self.drafts: list[Draft] = drafts
+        self.chunk: list[int] = list(range(size))
+        self.kind: list[NodeKind] = [NodeKind.CHUNK] * size
         self.after: list[list[int]] = [[] for _ in range(size)]
         self.kinds: list[list[int]] = [[] for _ in range(size)]
         self.requisites: dict[int, dict[int, None]] = {}

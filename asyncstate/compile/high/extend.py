@@ -71,12 +71,12 @@ class Extension:
     def __init__(
         self, name: Any, states: dict[str, Any], env: str, sls: str, by: Any = None, *, void: bool = False
     ) -> None:
-        self.name = name
-        self.states = states
-        self.env = env
-        self.sls = sls
-        self.by = by
-        self.void = void
+        self.name: Any = name
+        self.states: dict[str, Any] = states
+        self.env: str = env
+        self.sls: str = sls
+        self.by: Any = by
+        self.void: bool = void
 
 
 def reconcile_extends(high: HighData, findings: Findings) -> None:

@@ -31,7 +31,7 @@ _GLOB = re.compile(r"[*?\[]")
 _LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
 _ANY_ENVIRONMENT = "_xenv"
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class HighData:
@@ -44,8 +44,8 @@ class HighData:
     __slots__ = ("data", "findings", "includes", "numbered")
 
     def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
-        self.data = data
-        self.findings = findings
+        self.data: dict[Any, Any] = data
+        self.findings: Findings = findings
         self.numbered: list[Any] = []
         self.includes: dict[str, list[str]] = {}
 

@@ -50,18 +50,18 @@ class Draft:
         order: Any,
         included_from: tuple[str, ...],
     ) -> None:
-        self.state = state
-        self.fun = fun
-        self.id = id_
-        self.name = name
-        self.sls = sls
-        self.env = env
-        self.args = args
-        self.order = order
-        self.included_from = included_from
-        self.fraction = 0.0
-        self.automatic = True
-        self.file = ""
+        self.state: str = state
+        self.fun: str = fun
+        self.id: str = id_
+        self.name: Any = name
+        self.sls: str = sls
+        self.env: str = env
+        self.args: dict[str, Any] = args
+        self.order: Any = order
+        self.included_from: tuple[str, ...] = included_from
+        self.fraction: float = 0.0
+        self.automatic: bool = True
+        self.file: str = ""
         self.lines: Lines | None = None
 
     @property

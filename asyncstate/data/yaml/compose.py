@@ -105,7 +105,7 @@ class Composer:
         self._anchor_marks: dict[str, Mark] = {}
         self._merges: dict[int, list[tuple[dict[Any, Any], Mark]]] = {}
         self._finishers: dict[int, Callable[[Any, Mark], Any]] = {}
-        self.lines = KeyLines()
+        self.lines: KeyLines = KeyLines()
 
     def single_document(self) -> Any:
         """Return the data of the only document; None if the stream is empty."""

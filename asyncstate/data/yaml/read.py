@@ -39,9 +39,9 @@ class Document:
     __slots__ = ("data", "lines", "repeated")
 
     def __init__(self, data: Any, lines: KeyLines, repeated: list[tuple[Any, int]]) -> None:
-        self.data = data
-        self.lines = lines
-        self.repeated = repeated
+        self.data: Any = data
+        self.lines: KeyLines = lines
+        self.repeated: list[tuple[Any, int]] = repeated
 
 
 def parse_document(

@@ -35,8 +35,8 @@ class Indicator:
     __slots__ = ("tag", "text")
 
     def __init__(self, tag: str, text: str) -> None:
-        self.tag = tag
-        self.text = text
+        self.tag: str = tag
+        self.text: str = text
 
 
 MERGE_KEY: Final = Indicator(MERGE, "<<")

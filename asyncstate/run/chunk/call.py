@@ -83,7 +83,7 @@ class Caller:
     ) -> None:
         self.host = host
         self.test = test
-        self.running = RunningView(rows)
+        self.running: RunningView = RunningView(rows)
         self.overdue: list[tuple[LowChunk, asyncio.Future[None]]] = []
         self._supervisor = supervisor
         self._mock = mock

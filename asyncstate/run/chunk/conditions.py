@@ -40,9 +40,9 @@ class Answer:
     __slots__ = ("comment", "skip", "warning")
 
     def __init__(self, comment: str, *, skip: bool, warning: str = "") -> None:
-        self.comment = comment
-        self.skip = skip
-        self.warning = warning
+        self.comment: str = comment
+        self.skip: bool = skip
+        self.warning: str = warning
 
 
 def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | None:

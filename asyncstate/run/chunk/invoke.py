@@ -54,7 +54,7 @@ class Invoker:
         self.test = test
         self._supervisor = supervisor
         self._caller = Caller(plan, host, supervisor, rows, test=test, mock=mock, watch=watch)
-        self.aggregation = Aggregation(self._caller)
+        self.aggregation: Aggregation = Aggregation(self._caller)
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
         self._init_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

@@ -34,7 +34,7 @@ class LoopWatch:
     """
 
     def __init__(self, *, interval: float = _INTERVAL, limit: float = LIMIT) -> None:
-        self.ticks = 0
+        self.ticks: int = 0
         self._interval = interval
         self._most = max(2, round(limit / interval))
         self._over = threading.Event()

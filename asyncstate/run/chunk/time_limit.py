@@ -30,10 +30,10 @@ class TimeLimit:
         self._late = late
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(self._loop)
-        self.expired = False
-        self.told = False
+        self.expired: bool = False
+        self.told: bool = False
         """Whether it did not end by being cancelled, but went on until it ended by itself."""
-        self.seconds = 0.0
+        self.seconds: float = 0.0
 
     async def __aenter__(self) -> Self:
         """Let the time begin."""

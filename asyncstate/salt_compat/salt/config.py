@@ -8,7 +8,7 @@ from typing import Any
 
 from asyncstate.config import Settings, load_settings
 from asyncstate.dunders import current
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def minion_config(path: str | None, **_how: Any) -> dict[str, Any]:
@@ -22,4 +22,4 @@ def minion_config(path: str | None, **_how: Any) -> dict[str, Any]:
     return dict(call.opts) if call is not None else Settings().opts()
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

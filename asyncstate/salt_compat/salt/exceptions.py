@@ -9,7 +9,7 @@ from asyncstate.errors import AsyncStateError as SaltException
 from asyncstate.errors import CommandExecutionError, LoaderError
 from asyncstate.errors import InvocationError as SaltInvocationError
 from asyncstate.errors import RenderError as SaltRenderError
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [
     "ArgumentValueError",
@@ -134,4 +134,4 @@ def get_error_message(error: BaseException) -> object:
     return error.args[0] if error.args else ""
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate.dunders import current
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def minion_mods(_opts: Any = None, *_args: Any, **_kwargs: Any) -> Any:
@@ -28,4 +28,4 @@ def grains(_opts: Any = None, *_args: Any, **_kwargs: Any) -> dict[str, Any]:
     return dict(current.get().grains)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS, RUNTIME_KEYWORDS
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 STATE_REQUISITE_KEYWORDS = REQUISITE_KEYWORDS
 STATE_REQUISITE_IN_KEYWORDS = frozenset(IN_SUFFIXED)
 STATE_RUNTIME_KEYWORDS = RUNTIME_KEYWORDS
 STATE_INTERNAL_KEYWORDS = INTERNAL_KEYWORDS
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

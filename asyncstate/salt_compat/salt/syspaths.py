@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 ROOT_DIR = "/"
 CONFIG_DIR = "/etc/salt"
@@ -15,4 +15,4 @@ LOGS_DIR = "/var/log/salt"
 PIDFILE_DIR = "/var/run"
 SHARE_DIR = "/usr/share/salt"
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

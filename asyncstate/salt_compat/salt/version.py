@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import total_ordering
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.sources.grains import SALT_VERSION
 
 
@@ -14,9 +14,10 @@ class SaltStackVersion:
 
     def __init__(self, *parts: int) -> None:
         self.info = parts
-        self.major = parts[0] if parts else 0
-        self.minor = parts[1] if len(parts) > 1 else 0
-        self.string = self.formatted_version = ".".join(map(str, parts))
+        self.major: int = parts[0] if parts else 0
+        self.minor: int = parts[1] if len(parts) > 1 else 0
+        self.string: str = ".".join(map(str, parts))
+        self.formatted_version: str = self.string
 
     @classmethod
     def parse(cls, text: str) -> SaltStackVersion:
@@ -53,8 +54,8 @@ def _version(value: object) -> SaltStackVersion:
     return SaltStackVersion.parse(str(value))
 
 
-__saltstack_version__ = SaltStackVersion(*SALT_VERSION)
+__saltstack_version__: SaltStackVersion = SaltStackVersion(*SALT_VERSION)
 __version__ = __saltstack_version__.string
-__version_info__ = __saltstack_version__.info
+__version_info__: tuple[int, ...] = __saltstack_version__.info
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

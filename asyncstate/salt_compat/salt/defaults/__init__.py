@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 
 DEFAULT_TARGET_DELIM = ":"
 
-__getattr__ = submodules(__name__)
+__getattr__: ModuleGetattr = submodules(__name__)

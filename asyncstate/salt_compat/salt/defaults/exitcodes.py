@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 EX_OK = 0
 EX_GENERIC = 1
@@ -18,4 +18,4 @@ EX_CANTCREAT = 73
 EX_TEMPFAIL = 75
 EX_NOPERM = 77
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

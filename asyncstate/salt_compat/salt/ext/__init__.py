@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 
-__getattr__ = submodules(__name__)
+__getattr__: ModuleGetattr = submodules(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 from asyncstate.salt_compat.salt.exceptions import SaltException, SaltRenderError
 
 
@@ -14,4 +14,4 @@ class SerializationError(SaltException):
     """Data cannot be written in the format."""
 
 
-__getattr__ = submodules(__name__)
+__getattr__: ModuleGetattr = submodules(__name__)

@@ -6,7 +6,7 @@ import configparser
 import io
 from typing import Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
 
 available = True
@@ -37,4 +37,4 @@ def serialize(obj: Any, **options: Any) -> str | None:
         raise SerializationError(error) from error
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

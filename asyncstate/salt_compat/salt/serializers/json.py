@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
 
 available = True
@@ -33,4 +33,4 @@ def serialize(obj: Any, **options: Any) -> str | None:
     return None
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
 from asyncstate.salt_compat.salt.utils.yaml import SafeOrderedDumper
 
@@ -35,4 +35,4 @@ def serialize(obj: Any, **options: Any) -> str:
     return text.removesuffix("\n...\n").removesuffix("\n")
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 
 _MOVED = {
     name or home.rpartition(".")[2]: home
@@ -39,4 +39,4 @@ _MOVED = {
     for name, _, home in [line.rpartition("=")]
 }
 
-__getattr__ = submodules(__name__, _MOVED)
+__getattr__: ModuleGetattr = submodules(__name__, _MOVED)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections import namedtuple
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.data import is_true
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
@@ -18,7 +17,14 @@ if TYPE_CHECKING:
 
 KWARG_REGEX = re.compile(r"^([^\d\W][\w.-]*)=(?!=)(.*)$")
 
-ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")  # noqa: PYI024 - Salt's callers unpack it
+
+class ArgSpec(NamedTuple):
+    """The arguments of a function: their names, the names of ``*args`` and ``**kwargs``, and the last defaults."""
+
+    args: list[str]
+    varargs: str | None
+    keywords: str | None
+    defaults: tuple[Any, ...] | None
 
 
 def clean_kwargs(**kwargs: Any) -> dict[str, Any]:
@@ -154,4 +160,4 @@ def parse_function(s: str) -> tuple[str | None, list[str] | None, dict[str, str]
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

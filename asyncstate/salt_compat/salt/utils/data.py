@@ -29,7 +29,7 @@ from asyncstate.data.collection import random_sample as sample
 from asyncstate.data.collection import random_shuffle as shuffle
 from asyncstate.data.collection import substring_in_list as substr_in_list
 from asyncstate.data.collection import traverse as traverse_dict_and_list
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltException
 from asyncstate.salt_compat.salt.utils.codec import decode, decode_dict, decode_list, decode_tuple, encode
 from asyncstate.salt_compat.salt.utils.dictdiffer import data_diff as recursive_diff
@@ -79,7 +79,7 @@ __all__ = [
     "traverse_dict_and_list",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class CaseInsensitiveDict(MutableMapping[Any, Any]):
@@ -318,4 +318,4 @@ def stringify(data: Iterable[Any]) -> list[str]:
     return [str(item) for item in data]
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

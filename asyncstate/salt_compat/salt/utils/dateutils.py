@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from asyncstate.data.date import strftime
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = ["date_cast", "strftime", "total_seconds"]
 
@@ -23,4 +23,4 @@ def total_seconds(td: dt.timedelta) -> float:
     return td.total_seconds()
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -8,15 +8,16 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from asyncstate.data.collection import is_iter
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 class DictDiffer:
     """The keys that were added, removed, changed and left alone between a past dict and the current one."""
 
     def __init__(self, current_dict: Mapping[Any, Any], past_dict: Mapping[Any, Any]) -> None:
-        self.current_dict, self.past_dict = current_dict, past_dict
-        self.intersect = current_dict.keys() & past_dict.keys()
+        self.current_dict: Mapping[Any, Any] = current_dict
+        self.past_dict: Mapping[Any, Any] = past_dict
+        self.intersect: set[Any] = current_dict.keys() & past_dict.keys()
 
     def added(self) -> set[Any]:
         """Return the keys of the current dict alone."""
@@ -148,4 +149,4 @@ def _pair(before: Any, after: Any) -> dict[str, Any]:
     return {"old": before, "new": after} if before or after else {}
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

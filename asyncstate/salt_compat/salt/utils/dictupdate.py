@@ -14,7 +14,7 @@ from asyncstate.data.collection import (
     set_dict_key_value,
     update_dict_key_value,
 )
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [
     "append_dict_key_value",
@@ -30,7 +30,7 @@ __all__ = [
     "update_dict_key_value",
 ]
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False, strict: bool = False) -> Any:
@@ -106,4 +106,4 @@ def ensure_dict_key(in_dict: Any, keys: str, delimiter: str = ":", ordered_dict:
     return in_dict
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, NoReturn
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt import exceptions
 
 if TYPE_CHECKING:
@@ -19,4 +19,4 @@ def raise_error(name: str | None = None, args: Iterable[object] | None = None, m
     raise kind(*(args if args is not None else (message,)))
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

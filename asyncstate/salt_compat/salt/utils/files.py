@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from asyncstate.data.host import is_bin_file as is_binary
 from asyncstate.data.host import is_empty, list_files
 from asyncstate.data.host import is_text_file as is_text
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandExecutionError
 from asyncstate.salt_compat.salt.utils.path import os_walk
 
@@ -271,4 +271,4 @@ def is_fcntl_available(check_sunos: bool = False) -> bool:  # noqa: ARG001 - for
     return True
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,4 +45,4 @@ def parse_function(function_arguments: Iterable[Any]) -> dict[str, Any]:
     return {"args": args, "kwargs": kwargs}
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -16,7 +16,7 @@ from asyncstate.data.digest import sha1 as sha1_digest
 from asyncstate.data.digest import sha256 as sha256_digest
 from asyncstate.data.digest import sha512 as sha512_digest
 from asyncstate.data.host import file_hashsum as get_hash
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.utils.stringutils import to_bytes
 
 __all__ = [
@@ -53,4 +53,4 @@ def base64_decodestring(instr: str | bytes) -> str | bytes:
         return decoded
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

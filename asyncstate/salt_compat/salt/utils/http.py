@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate.dunders import current
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def query(url: str, *args: Any, **kwargs: Any) -> Any:
@@ -14,4 +14,4 @@ def query(url: str, *args: Any, **kwargs: Any) -> Any:
     return current.get().salt["http.query"](url, *args, **kwargs)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

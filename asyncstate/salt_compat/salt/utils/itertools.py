@@ -6,7 +6,7 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,4 +31,4 @@ def fnmatch_multiple(candidates: Iterable[Any], pattern: str) -> Any:
         return None
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

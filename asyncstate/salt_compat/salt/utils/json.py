@@ -6,7 +6,7 @@ import json
 from json import JSONEncoder
 from typing import IO, Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = ["JSONEncoder", "dump", "dumps", "find_json", "load", "loads"]
 
@@ -45,4 +45,4 @@ def find_json(s: str) -> Any:
     raise ValueError("no JSON in the text")
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

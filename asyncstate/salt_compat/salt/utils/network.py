@@ -23,7 +23,7 @@ from asyncstate.data.network import is_ip as is_ip_filter
 from asyncstate.data.network import is_ipv4 as is_ipv4_filter
 from asyncstate.data.network import is_ipv6 as is_ipv6_filter
 from asyncstate.dunders import current
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [
     "filter_by_networks",
@@ -94,4 +94,4 @@ def _ask(function: str, *args: Any, **kwargs: Any) -> Any:
     return current.get().salt[f"network.{function}"](*args, **kwargs)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

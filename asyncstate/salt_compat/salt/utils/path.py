@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from os import readlink
+from os.path import islink
 from typing import Any
 
 from asyncstate.data.host import path_join as join
 from asyncstate.data.host import which
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandNotFoundError
 from asyncstate.salt_compat.salt.utils.stringutils import to_unicode
 
 __all__ = ["check_or_die", "expand", "islink", "join", "os_walk", "readlink", "which", "which_bin"]
-
-islink = os.path.islink
-readlink = os.readlink
 
 
 def which_bin(exes: str | Iterable[str] | None) -> str | None:
@@ -45,4 +44,4 @@ def expand(path: str) -> str:
     return os.path.realpath(os.path.expandvars(os.path.expanduser(path)))
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __context__
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.utils.data import is_true
 from asyncstate.salt_compat.salt.utils.versions import compare
 
@@ -75,4 +75,4 @@ def check_bundled() -> bool:
     return False
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

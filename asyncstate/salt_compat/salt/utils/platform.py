@@ -6,7 +6,7 @@ import platform
 import sys
 
 from asyncstate.dunders import current
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def _answers(name: str) -> bool:
@@ -83,4 +83,4 @@ def _distribution() -> str:
     return str(call.grains.get("os", "")) if call is not None else ""
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

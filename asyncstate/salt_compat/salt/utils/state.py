@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.tag import state_tag
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandExecutionError
 
 if TYPE_CHECKING:
@@ -71,4 +71,4 @@ def get_sls_opts(opts: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
     return chosen
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

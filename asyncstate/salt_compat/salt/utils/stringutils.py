@@ -21,7 +21,7 @@ from asyncstate.data.text import (
 )
 from asyncstate.data.text import to_camelcase as snake_to_camel_case
 from asyncstate.data.text import to_snake_case as camel_to_snake_case
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -211,4 +211,4 @@ def _diff(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwar
     )
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

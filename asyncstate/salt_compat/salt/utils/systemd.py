@@ -9,11 +9,11 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from asyncstate.process.child import run_child
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.path import which
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _Context = MutableMapping[str, Any] | None
 
@@ -79,4 +79,4 @@ def has_scope(context: _Context = None) -> bool:
     return release is not None and release >= 205 and status(context)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -99,4 +99,4 @@ def redact_http_basic_auth(output: str) -> str:
     return re.sub(r"(https?)://.*@", r"\1://<redacted>@", output, flags=re.IGNORECASE)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -7,7 +7,7 @@ import os
 import pwd
 
 from asyncstate.data.host import get_uid
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [
     "get_default_group",
@@ -78,4 +78,4 @@ def _group_name(number: int) -> str:
         return str(number)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -8,13 +8,13 @@ import warnings
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.version import SaltStackVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _PARTS = re.compile(r"(\d+|[a-z]+|\.)")
 _OPERATORS = {"<": {-1}, "<=": {-1, 0}, "==": {0}, ">=": {0, 1}, ">": {1}, "!=": {-1, 1}}
@@ -25,7 +25,7 @@ class LooseVersion:
     """A version of any form: numbers compare as numbers; where there are letters, all parts compare as text."""
 
     def __init__(self, vstring: str | None = None) -> None:
-        self.vstring = ""
+        self.vstring: str = ""
         self.version: list[int | str] = []
         if vstring:
             self.parse(vstring)
@@ -130,4 +130,4 @@ def _named(version: Any) -> str:
     return str(version)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -10,7 +10,7 @@ from yaml import YAMLError, parser, scanner
 
 from asyncstate.data.yaml.read import load_yaml
 from asyncstate.errors import RenderError
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [
     "IndentedSafeOrderedDumper",
@@ -114,4 +114,4 @@ def safe_dump(data: Any, stream: IO[Any] | None = None, **kwargs: Any) -> Any:
     return dump(data, stream, Dumper=SafeOrderedDumper, **kwargs)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -6,7 +6,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +17,9 @@ PY3 = True
 PY34 = True
 MAXSIZE = sys.maxsize
 
-string_types = (str,)
-integer_types = (int,)
-class_types = (type,)
+string_types: tuple[type[str]] = (str,)
+integer_types: tuple[type[int]] = (int,)
+class_types: tuple[type[type]] = (type,)
 text_type = str
 binary_type = bytes
 
@@ -27,7 +27,7 @@ StringIO = io.StringIO
 BytesIO = io.BytesIO
 
 unichr = chr
-int2byte = b"%c".__mod__
+int2byte: Callable[[int], bytes] = b"%c".__mod__
 next = next  # noqa: A001, PLW0127 - six has the built-in under its name
 callable = callable  # noqa: A001, PLW0127
 
@@ -120,4 +120,4 @@ def python_2_unicode_compatible(cls: type) -> type:
     return cls
 
 
-__getattr__ = submodules(__name__)
+__getattr__: ModuleGetattr = submodules(__name__)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.load.plugin import REQUIREMENTS
 from asyncstate.process.child import run_child
-from asyncstate.salt_compat.namespace import submodules
+from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.args import clean_kwargs
 from asyncstate.salt_compat.salt.utils.versions import version_cmp
@@ -19,7 +19,7 @@ from asyncstate.salt_compat.salt.utils.versions import version_cmp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 
 class depends:  # noqa: N801 - a decorator
@@ -138,4 +138,4 @@ def ignores_kwargs(*kwarg_names: str) -> Callable[[Callable[..., Any]], Callable
     return decorate
 
 
-__getattr__ = submodules(__name__)
+__getattr__: ModuleGetattr = submodules(__name__)

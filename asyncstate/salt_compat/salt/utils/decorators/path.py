@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import CommandNotFoundError
 from asyncstate.salt_compat.salt.utils import path
 
@@ -37,4 +37,4 @@ def _needing(find: Callable[[], str | None], complaint: str) -> Callable[[Callab
     return decorate
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -7,7 +7,7 @@ import re
 import socket
 from typing import Any
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 _MAC = re.compile(r"[0-9a-f]{1,2}([-:.])(?:[0-9a-f]{1,2}\1){4}[0-9a-f]{1,2}\Z", re.IGNORECASE)
 
@@ -52,4 +52,4 @@ def _is_address(addr: Any, family: int, bits: int) -> bool:
         return False
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from asyncstate.salt_compat.namespace import nothing_else
+from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def is_writeable(path: str, check_parent: bool = False) -> bool:
@@ -24,4 +24,4 @@ def is_executable(path: str) -> bool:
     return os.access(path, os.X_OK)
 
 
-__getattr__ = nothing_else(__name__)
+__getattr__: ModuleGetattr = nothing_else(__name__)
