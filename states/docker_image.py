@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError
 
 from . import _docker_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 
 def __virtual__() -> bool | tuple[bool, str]:
@@ -43,23 +41,22 @@ def present(
           docker_image.present:
             - tag: '1.27'
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     if "sls" in kwargs:
-        return {**row, "comment": "Images cannot be built by states ('sls') here; use 'build' with a Dockerfile."}
+        return failed(name, "Images cannot be built by states ('sls') here; use 'build' with a Dockerfile.")
     if build and load:
-        return {**row, "comment": "Only one of 'build', 'load', or 'sls' is permitted."}
+        return failed(name, "Only one of 'build', 'load', or 'sls' is permitted.")
     if (build or load) and not tag:
-        return {**row, "comment": "The 'tag' argument is required if any one of 'build', 'load', or 'sls' is used."}
+        return failed(name, "The 'tag' argument is required if any one of 'build', 'load', or 'sls' is used.")
     image = f"{name}:{tag}" if tag else str(name)
     action = "built" if build else "loaded" if load else "pulled"
     try:
         before = __salt__["docker.resolve_image_id"](image)
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
+        return failed(name, str(error))
     if before and not force:
-        return {**row, "result": True, "comment": f"Image {image} already present"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Image {image} will be {action}"}
+        return unchanged(name, f"Image {image} already present")
+    if is_dry_run():
+        return would_change(name, f"Image {image} will be {action}")
     try:
         if build:
             told = __salt__["docker.build"](path=build, repository=name, tag=str(tag), dockerfile=dockerfile)
@@ -70,15 +67,12 @@ def present(
             told = __salt__["docker.pull"](image, **options)
         after = __salt__["docker.resolve_image_id"](image)
     except AsyncStateError as error:
-        return {**row, "comment": _trouble(action, build or load or "", image, error)}
+        return failed(name, _trouble(action, build or load or "", image, error))
     if not after:
-        return {
-            **row,
-            "comment": f"Failed to inspect image '{image}' after it was {action}: there is none of this name",
-        }
+        return failed(name, f"Failed to inspect image '{image}' after it was {action}: there is none of this name")
     if before == after:
-        return {**row, "result": True, "comment": f"Image '{name}' was {action}, but there were no changes"}
-    return {**row, "result": True, "changes": told, "comment": f"Image '{image}' was {action}"}
+        return unchanged(name, f"Image '{name}' was {action}, but there were no changes")
+    return changed(name, f"Image '{image}' was {action}", told)
 
 
 def absent(name: str | None = None, images: list[str] | None = None, force: bool = False) -> Row:
@@ -89,9 +83,8 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
         nginx:1.26:
           docker_image.absent: []
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     if not name and not images:
-        return {**row, "comment": "One of 'name' and 'images' must be provided"}
+        return failed(name, "One of 'name' and 'images' must be provided")
     targets = [str(each) for each in images] if images is not None else [str(name)]
     try:
         found = [__salt__["docker.resolve_tag"](target) for target in targets]
@@ -99,26 +92,26 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
         if not tags:
             single = f"Image {name} is not present"
             comment = single if len(targets) == 1 else "All specified images are not present"
-            return {**row, "result": True, "comment": comment}
-        if __opts__["test"]:
+            return unchanged(name, comment)
+        if is_dry_run():
             several = f"The following images will be removed: {', '.join(tags)}"
             comment = f"Image {tags[0]} will be removed" if len(tags) == 1 else several
-            return {**row, "result": None, "comment": comment}
+            return would_change(name, comment)
         removed = __salt__["docker.rmi"](*tags, force=force)
-        failed = [tag for tag in tags if __salt__["docker.resolve_tag"](tag) is not False]
+        left = [tag for tag in tags if __salt__["docker.resolve_tag"](tag) is not False]
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
-    if not failed:
+        return failed(name, str(error))
+    if not left:
         several = f"The following images were removed: {', '.join(tags)}"
         comment = f"Image {tags[0]} was removed" if len(tags) == 1 else several
-        return {**row, "result": True, "changes": removed, "comment": comment}
-    if len(failed) < len(tags):
-        comment = f"The following image(s) failed to be removed: {', '.join(failed)}"
-        return {**row, "changes": removed, "comment": comment}
+        return changed(name, comment, removed)
+    if len(left) < len(tags):
+        comment = f"The following image(s) failed to be removed: {', '.join(left)}"
+        return failed(name, comment, removed)
     comment = "None of the specified images were removed"
     if removed.get("Errors"):
         comment += f". The following errors were encountered: {'; '.join(removed['Errors'])}"
-    return {**row, "comment": comment}
+    return failed(name, comment)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

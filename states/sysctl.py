@@ -6,30 +6,26 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _DEFAULT_FILES = ("/etc/sysctl.conf", "/etc/sysctl.d/99-salt.conf")
 
 
 def present(name: str, value: Any, config: str | None = None) -> Row:
     """Make sure that a kernel setting has this value, now and, by the file ``config``, after the next start."""
-    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
-    if __opts__["test"]:
-        result, comment = _foretold(name, value, config or __salt__["sysctl.default_config"]())
-        return {**row, "result": result, "comment": comment}
+    if is_dry_run():
+        return _dry_run(name, value, config or __salt__["sysctl.default_config"]())
     try:
         done = __salt__["sysctl.persist"](name, value, config)
     except CommandExecutionError as error:
-        return {**row, "result": False, "comment": f"Failed to set {name} to {value}: {error}"}
+        return failed(name, f"Failed to set {name} to {value}: {error}")
     if done == "Updated":
-        return {**row, "changes": {name: value}, "comment": f"Updated sysctl value {name} = {value}"}
-    return {**row, "comment": f"Sysctl value {name} = {value} is already set"}
+        return changed(name, f"Updated sysctl value {name} = {value}", {name: value})
+    return unchanged(name, f"Sysctl value {name} = {value} is already set")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -43,29 +39,33 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": [f"path:{os.path.dirname(config)}"] if config else [], "writes": writes}
 
 
-def _foretold(name: str, value: Any, config: str) -> tuple[bool | None, str]:
+def _dry_run(name: str, value: Any, config: str) -> Row:
+    """Compare the setting with the running kernel and with the file, and say what of the two would change."""
     filesystem.require_readable(config)
     configured = __salt__["sysctl.show"](config_file=config)
     if configured is None:
-        return None, (
+        return would_change(
+            name,
             f"Sysctl option {name} might be changed, we failed to check config file at {config}. The file is either"
-            " unreadable, or missing."
+            " unreadable, or missing.",
         )
     wanted = str(value).split()
     current = str(__salt__["sysctl.get"](name)).split()
     if not current and name in configured:
-        return None, (
+        return would_change(
+            name,
             f"Sysctl value {name} is present in configuration file but is not present in the running config. The value"
-            f" {name} is set to be changed to {value}"
+            f" {name} is set to be changed to {value}",
         )
     if not current or (name in configured and configured[name].split() != wanted):
-        return None, f"Sysctl option {name} would be changed to {value}"
+        return would_change(name, f"Sysctl option {name} would be changed to {value}")
     if current != wanted:
         verb = "would be" if name in configured else "set to be"
-        return None, f"Sysctl option {name} {verb} changed to {value}"
+        return would_change(name, f"Sysctl option {name} {verb} changed to {value}")
     if name in configured:
-        return True, f"Sysctl value {name} = {value} is already set"
-    return None, (
+        return unchanged(name, f"Sysctl value {name} = {value} is already set")
+    return would_change(
+        name,
         f"Sysctl value is currently set on the running system but not in a config file. Sysctl option {name} set to be"
-        f" changed to {value} in config file."
+        f" changed to {value} in config file.",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed
 
 from .. import _package_sources as package_sources  # noqa: TID252 - as `states` for type checkers
 from ._aggregation import mod_aggregate, mod_aggregate_split
@@ -16,8 +16,6 @@ from ._holds import held, unheld
 from ._install import downloaded, installed
 from ._newest import latest, uptodate
 from ._removal import purged, removed
-from ._rows import Row
-from ._rows import make_row as _row
 from ._rows import plan_refresh as _plan_refresh
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def mod_watch(name: str, **kwargs: Any) -> Row:
     sfun = kwargs.pop("sfun", None)
     if sfun in _WATCHING:
         return _WATCHING[sfun](name, **kwargs)
-    return _row(name, f"pkg.{sfun} does not work with the watch requisite")
+    return failed(name, f"pkg.{sfun} does not work with the watch requisite")
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from ._rows import Row, is_dry_run, make_row
 
 _VERSIONED_LOCK = re.compile(r"^(.+)-(\d+):(.*)\.\*")
 _NO_LOCKS = (
@@ -20,16 +18,16 @@ _NO_LOCKS = (
 def held(name: str, version: Any = None, pkgs: Any = None, replace: bool = False, **kwargs: Any) -> Row:
     """The package, or those of the list ``pkgs``, are kept at their version; with ``replace`` no others are."""
     if isinstance(pkgs, list) and not pkgs and not replace:
-        return make_row(name, "No packages to be held provided", result=True)
+        return unchanged(name, "No packages to be held provided")
     try:
         wanted = _wanted(name, version, pkgs)
         locks = _locks()
     except (CommandExecutionError, InvocationError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     if "pkg.hold" not in __salt__:
-        return make_row(name, "`hold` function is not implemented for the package manager.")
+        return failed(name, "`hold` function is not implemented for the package manager.")
     by_version = "pkg.list_locks" in __salt__
-    row = make_row(name, "", result=True)
+    row = unchanged(name)
     comments = []
     for package, number in wanted.items():
         current = str(locks.get(package, {}).get("version", "")).lstrip("= ") or None
@@ -50,14 +48,14 @@ def held(name: str, version: Any = None, pkgs: Any = None, replace: bool = False
 def unheld(name: str, version: Any = None, pkgs: Any = None, all: bool = False, **kwargs: Any) -> Row:
     """The package, or those of the list ``pkgs``, or ``all``, may be upgraded."""
     if isinstance(pkgs, list) and not pkgs and not all:
-        return make_row(name, "No packages to be unheld provided", result=True)
+        return unchanged(name, "No packages to be unheld provided")
     try:
         wanted = _wanted(name, version, pkgs)
         locks = _locks()
     except (CommandExecutionError, InvocationError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     by_version = "pkg.list_locks" in __salt__
-    row = make_row(name, "", result=True)
+    row = unchanged(name)
     comments: list[str] = []
     for package, lock in locks.items():
         current = str(lock.get("version", "")).lstrip("= ") if by_version else ""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._rows import (
-    Row,
     Versions,
     failure,
-    is_dry_run,
     listed,
-    make_row,
     refresh_wanted,
     resolve_capabilities,
     with_version,
@@ -51,9 +48,9 @@ def installed(
     The lists of packages are refreshed once in a run, or whenever ``refresh`` is True, never when it is False.
     """
     if isinstance(pkgs, list) and not pkgs:
-        return make_row(name, "No packages to install provided", result=True)
+        return unchanged(name, "No packages to install provided")
     if pkg_verify:
-        return make_row(name, "pkg.verify not implemented")
+        return failed(name, "pkg.verify not implemented")
     if not pkgs and not sources:
         pkgs = [{name: version}] if version else [name]
     kwargs["saltenv"] = str(__env__)
@@ -74,9 +71,9 @@ def installed(
     if not isinstance(found, Targets):
         return _with_hold(found, name, pkgs, sources, kwargs)
     if found.unpurge and "lowpkg.unpurge" not in __salt__:
-        return make_row(name, "lowpkg.unpurge not implemented")
+        return failed(name, "lowpkg.unpurge not implemented")
     if is_dry_run():
-        return _foretold(name, found, sources, reinstall=reinstall)
+        return _dry_run(name, found, sources, reinstall=reinstall)
     chosen = {**found.install, **found.reinstall}
     order: dict[str, Any] = {
         "pkgs": [{package: wanted} for package, wanted in chosen.items()] if not sources else None,
@@ -102,7 +99,7 @@ def installed(
         except CommandExecutionError as error:
             return failure(name, error, "installing")
         except InvocationError as error:
-            return make_row(name, str(error))
+            return failed(name, str(error))
     return _outcome(name, found, changes, sources, ignore_epoch=ignore_epoch, reinstall=reinstall, **kwargs)
 
 
@@ -116,9 +113,9 @@ def downloaded(
 ) -> Row:
     """The files of packages are in the package manager's cache, ready to be installed."""
     if "pkg.list_downloaded" not in __salt__:
-        return make_row(name, "The pkg.downloaded state is not available on this platform")
+        return failed(name, "The pkg.downloaded state is not available on this platform")
     if isinstance(pkgs, list) and not pkgs:
-        return make_row(name, "No packages to download provided", result=True)
+        return unchanged(name, "No packages to download provided")
     pkgs = pkgs or ([{name: version}] if version else [name])
     kwargs.pop("downloadonly", None)
     pkgs, _ = resolve_capabilities(pkgs, refresh=False, **kwargs)
@@ -126,12 +123,12 @@ def downloaded(
         wanted: Versions = __salt__["pkg_resource.pack_pkgs"](pkgs, kwargs.pop("normalize", True))
         cached = __salt__["pkg.list_downloaded"](**kwargs)
     except (CommandExecutionError, InvocationError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     if not wanted:
-        return make_row(name, "Invalidly formatted pkgs parameter. See minion log.")
+        return failed(name, "Invalidly formatted pkgs parameter. See minion log.")
     unknown = "" if kwargs.pop("skip_suggestions", False) else preflight(wanted, fromrepo, **kwargs)
     if unknown:
-        return make_row(name, unknown)
+        return failed(name, unknown)
     targets = {
         package: number
         for package, number in wanted.items()
@@ -140,10 +137,10 @@ def downloaded(
     if not targets:
         versioned = any(wanted.values())
         suffix = " (matching specified versions)" if versioned else ""
-        return make_row(name, f"All specified packages{suffix} are already downloaded", result=True)
+        return unchanged(name, f"All specified packages{suffix} are already downloaded")
     if is_dry_run():
         comment = f"The following packages would be downloaded: {listed(targets)}"
-        return make_row(name, comment, result=None)
+        return would_change(name, comment)
     try:
         changes = __salt__["pkg.install"](
             name=name, pkgs=pkgs, downloadonly=True, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs
@@ -151,14 +148,14 @@ def downloaded(
     except CommandExecutionError as error:
         return failure(name, error, "downloading")
     now = {package: list(files) for package, files in __salt__["pkg.list_downloaded"](**kwargs).items()}
-    _, failed = verify_install(targets, now, ignore_epoch=ignore_epoch)
-    if failed:
-        missing = listed(with_version(package, targets) for package in failed)
-        return make_row(name, f"The following packages failed to download: {missing}", changes=changes)
-    return make_row(name, f"Packages downloaded: {listed(targets)}", result=True, changes=changes)
+    _, left = verify_install(targets, now, ignore_epoch=ignore_epoch)
+    if left:
+        missing = listed(with_version(package, targets) for package in left)
+        return failed(name, f"The following packages failed to download: {missing}", changes)
+    return changed(name, f"Packages downloaded: {listed(targets)}", changes)
 
 
-def _foretold(name: str, found: Targets, sources: Any, *, reinstall: bool) -> Row:
+def _dry_run(name: str, found: Targets, sources: Any, *, reinstall: bool) -> Row:
     comments = []
     changes: dict[str, Any] = {}
     if found.install:
@@ -169,19 +166,19 @@ def _foretold(name: str, found: Targets, sources: Any, *, reinstall: bool) -> Ro
                 else predicted(found.install, found.current, refresh=found.refresh)
             )
         except CommandExecutionError as error:
-            return make_row(name, error.strerror)
+            return failed(name, error.strerror)
         comments.append(f"The following packages would be installed/updated: {listed(found.install)}")
     if found.unpurge:
-        changed = listed(found.unpurge)
+        unpurged = listed(found.unpurge)
         comments.append(
-            f"The following packages would have their selection status changed from 'purge' to 'install': {changed}"
+            f"The following packages would have their selection status changed from 'purge' to 'install': {unpurged}"
         )
         changes.update({package: {"new": "installed", "old": ""} for package in found.unpurge})
     if reinstall and found.reinstall:
         names = [package if sources else with_version(package, found.reinstall) for package in found.reinstall]
         comments.append(f"The following packages would be reinstalled: {listed(names)}")
         changes.update({each: {"new": "installed", "old": ""} for each in names})
-    return make_row(name, "\n".join(comments), result=None, changes=changes)
+    return would_change(name, "\n".join(comments), changes)
 
 
 def _outcome(
@@ -202,7 +199,7 @@ def _outcome(
         try:
             holds = list(_set_hold(kwargs["hold"], name=name, pkgs=found.desired).values())
         except (CommandExecutionError, InvocationError) as error:
-            return make_row(name, str(error), changes=changes)
+            return failed(name, str(error), changes)
     if found.unpurge:
         changes["purge_desired"] = __salt__["lowpkg.unpurge"](*found.unpurge)
     if sources:
@@ -210,20 +207,20 @@ def _outcome(
     else:
         now = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
         fitting, _ = verify_install(found.desired, now, ignore_epoch=ignore_epoch)
-    failed = [package for package in found.install if package not in fitting]
+    missing = [package for package in found.install if package not in fitting]
     modified = [package for package in fitting if package in found.install]
-    unchanged = [package for package in fitting if package not in {*found.install, *found.reinstall}]
+    kept = [package for package in fitting if package not in {*found.install, *found.reinstall}]
 
     def named(packages: Iterable[str]) -> str:
         return listed(package if sources else with_version(package, found.desired) for package in packages)
 
-    if failed:
-        comments.append(f"The following packages failed to install/update: {named(failed)}")
+    if missing:
+        comments.append(f"The following packages failed to install/update: {named(missing)}")
     if modified:
         comments.append(_installed_comment(modified, named))
     comments += _merge_holds([row for row in holds if row["changes"]], changes)
-    if unchanged:
-        comments.append(_unchanged_comment(unchanged, named))
+    if kept:
+        comments.append(_unchanged_comment(kept, named))
     comments += [row["comment"] for row in holds if not row["changes"]]
     for package in found.reinstall if reinstall else ():
         done = package in again
@@ -232,8 +229,8 @@ def _outcome(
             f"Package {shown} was reinstalled." if done else f"Reinstall was not successful for package {shown}."
         )
     held = all(row["result"] for row in holds)
-    done = not failed and held and (not reinstall or again == set(found.reinstall))
-    return make_row(name, "\n".join(comments), result=done, changes=changes)
+    done = not missing and held and (not reinstall or again == set(found.reinstall))
+    return make_row(name, "\n".join(comments), changes, result=done)
 
 
 def _installed_comment(packages: list[str], named: Callable[[Iterable[str]], str]) -> str:
@@ -257,7 +254,7 @@ def _with_hold(row: Row, name: str, pkgs: Any, sources: Any, kwargs: dict[str, A
     try:
         rows = _set_hold(kwargs["hold"], name=name, pkgs=pkgs, sources=sources)
     except (CommandExecutionError, InvocationError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     for each in sorted(rows.values(), key=lambda each: 2 if not each["result"] else 1 if not each["changes"] else 0):
         row["comment"] += f".\n{each['comment']}"
         if row["result"] is True or each["result"] is False:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import Row, is_dry_run, listed, make_row, refresh_wanted, resolve_capabilities
+from ._rows import listed, refresh_wanted, resolve_capabilities
 from ._targets import predicted
 
 _MANY = 10
@@ -25,17 +25,17 @@ def latest(
 ) -> Row:
     """The package, or those of the list ``pkgs``, are installed in the newest version there is."""
     if kwargs.get("sources"):
-        return make_row(name, 'The "sources" parameter is not supported.')
+        return failed(name, 'The "sources" parameter is not supported.')
     if isinstance(pkgs, list) and not pkgs:
-        return make_row(name, "No packages to install provided", result=True)
+        return unchanged(name, "No packages to install provided")
     kwargs["saltenv"] = str(__env__)
     try:
         packed = __salt__["pkg_resource.pack_pkgs"](pkgs or [name])
         desired = list(packed) if pkgs else [name]
     except (InvocationError, CommandExecutionError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     if not desired:
-        return make_row(name, 'Invalidly formatted "pkgs" parameter. See minion log.')
+        return failed(name, 'Invalidly formatted "pkgs" parameter. See minion log.')
     desired, refreshing = resolve_capabilities(desired, refresh=refresh_wanted(refresh), **kwargs)
     try:
         offered = _by_name(
@@ -43,33 +43,33 @@ def latest(
         )
     except CommandExecutionError as error:
         checking = "checking the newest available version of package(s)"
-        return make_row(name, f"An error was encountered while {checking}: {error}")
+        return failed(name, f"An error was encountered while {checking}: {error}")
     current = _by_name(__salt__["pkg.version"](*desired, **kwargs), desired)
     unknown = [package for package in desired if not offered.get(package) and not current.get(package)]
     if unknown:
-        return make_row(name, " ".join(f"No information found for '{package}'." for package in unknown))
+        return failed(name, " ".join(f"No information found for '{package}'." for package in unknown))
     targets = {package: offered[package] for package in desired if offered.get(package)}
     if not targets:
-        return make_row(name, _all_up_to_date(desired), result=True)
+        return unchanged(name, _all_up_to_date(desired))
     fresh = sorted(package for package in desired if package not in targets) if pkgs else []
     if is_dry_run():
-        return _foretold(name, targets, fresh, current)
+        return _dry_run(name, targets, fresh, current)
     try:
         changes = __salt__["pkg.install"](
             name=None, refresh=False, fromrepo=fromrepo, skip_verify=skip_verify, pkgs=list(targets), **kwargs
         )
     except CommandExecutionError as error:
         done = error.info.get("changes") if isinstance(error.info, Mapping) else None
-        return make_row(name, f"An error was encountered while installing package(s): {error}", changes=done)
+        return failed(name, f"An error was encountered while installing package(s): {error}", done)
     return _outcome(name, targets, fresh, changes)
 
 
 def uptodate(name: str, refresh: Any = False, pkgs: Any = None, **kwargs: Any) -> Row:
     """All packages, or those of the list ``pkgs``, are upgraded. ``dist_upgrade`` lets others come and go for it."""
     if "pkg.list_upgrades" not in __salt__:
-        return make_row(name, "State pkg.uptodate is not available")
+        return failed(name, "State pkg.uptodate is not available")
     if not isinstance(refresh, bool):
-        return make_row(name, "refresh must be either True or False")
+        return failed(name, "refresh must be either True or False")
     pkgs, refresh = resolve_capabilities(pkgs, refresh=refresh, **kwargs)
     try:
         upgrades = __salt__["pkg.list_upgrades"](refresh=refresh, **kwargs)
@@ -81,22 +81,22 @@ def uptodate(name: str, refresh: Any = False, pkgs: Any = None, **kwargs: Any) -
             for package, version in upgrades.items()
         }
     except (CommandExecutionError, InvocationError) as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     if not expected:
-        return make_row(name, "System is already up-to-date", result=True)
+        return unchanged(name, "System is already up-to-date")
     if is_dry_run():
-        return make_row(name, "System update will be performed", result=None, changes=expected)
+        return would_change(name, "System update will be performed", expected)
     try:
         changes = __salt__["pkg.upgrade"](refresh=refresh, pkgs=pkgs, **kwargs)
     except CommandExecutionError as error:
         if isinstance(error.info, Mapping):
-            return make_row(name, error.strerror_without_changes, changes=error.info.get("changes"))
-        return make_row(name, f"An error was encountered while updating packages: {error}")
+            return failed(name, error.strerror_without_changes, error.info.get("changes"))
+        return failed(name, f"An error was encountered while updating packages: {error}")
     missing = [package for package in expected if package not in changes] if isinstance(pkgs, list) else []
     if missing:
         comment = f"The following package(s) failed to update: {listed(missing)}"
-        return make_row(name, comment, changes=changes)
-    return make_row(name, "Upgrade ran successfully", result=True, changes=changes)
+        return failed(name, comment, changes)
+    return changed(name, "Upgrade ran successfully", changes)
 
 
 def _by_name(versions: Any, names: list[str]) -> dict[str, str]:
@@ -111,7 +111,7 @@ def _all_up_to_date(desired: list[str]) -> str:
     return f"Package {desired[0]} is already up-to-date"
 
 
-def _foretold(name: str, targets: dict[str, str], fresh: list[str], current: Mapping[str, str]) -> Row:
+def _dry_run(name: str, targets: dict[str, str], fresh: list[str], current: Mapping[str, str]) -> Row:
     comments = ["The following packages would be installed/upgraded: " + listed(sorted(targets))]
     if len(fresh) > _MANY:
         comments.append(f"{len(fresh)} packages are already up-to-date")
@@ -119,11 +119,11 @@ def _foretold(name: str, targets: dict[str, str], fresh: list[str], current: Map
         shown = listed(f"{package} ({current[package]})" for package in fresh)
         comments.append(f"The following packages are already up-to-date: {shown}")
     installed = {package: [version] for package, version in current.items() if version}
-    return make_row(name, "\n".join(comments), result=None, changes=predicted(dict(targets), installed))
+    return would_change(name, "\n".join(comments), predicted(dict(targets), installed))
 
 
 def _outcome(name: str, targets: dict[str, str], fresh: list[str], changes: dict[str, Any]) -> Row:
-    failed = [
+    stale = [
         package
         for package, version in targets.items()
         if version not in (changes.get(package, {}).get("new") or "").split(",")
@@ -137,14 +137,14 @@ def _outcome(name: str, targets: dict[str, str], fresh: list[str], changes: dict
     if not changes:
         comments.append(_nothing_done(targets))
     else:
-        done = sorted(package for package in targets if package not in failed)
-        if failed:
-            comments.append(f"The following packages failed to update: {listed(sorted(failed))}")
+        done = sorted(package for package in targets if package not in stale)
+        if stale:
+            comments.append(f"The following packages failed to update: {listed(sorted(stale))}")
         if done:
             comments.append(f"The following packages were successfully installed/upgraded: {listed(done)}")
     if unchanged:
         comments.append(unchanged)
-    return make_row(name, " ".join(comments), result=not failed, changes=changes)
+    return make_row(name, " ".join(comments), changes, result=not stale)
 
 
 def _nothing_done(targets: dict[str, str]) -> str:

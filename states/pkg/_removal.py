@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import Row, Versions, failure, is_dry_run, listed, make_row
+from ._rows import Versions, failure, listed
 from ._versions import fulfils
 
 
@@ -54,27 +54,27 @@ def _uninstalled(
         wanted: Versions | None
         wanted, _ = __salt__["pkg_resource.parse_targets"](name, pkgs, normalize=normalize, version=version)
         if not wanted:
-            return make_row(name, "Invalidly formatted pkgs parameter. See minion log.")
+            return failed(name, "Invalidly formatted pkgs parameter. See minion log.")
         targets, versioned = _to_remove(wanted, ignore_epoch=ignore_epoch, **kwargs)
         if action == "remove" and not targets:
             suffix = " (matching specified versions)" if versioned else ""
-            return make_row(name, f"All specified packages{suffix} are already absent", result=True)
+            return unchanged(name, f"All specified packages{suffix} are already absent")
         if action == "purge":
             leftover = __salt__["pkg.list_pkgs"](versions_as_list=True, removed=True, **kwargs)
             targets += [package for package in wanted if package in leftover and package not in targets]
         targets.sort()
         if not targets:
-            return make_row(name, "None of the targeted packages are installed or partially installed", result=True)
+            return unchanged(name, "None of the targeted packages are installed or partially installed")
         if is_dry_run():
             changes = {package: {"new": f"{action}d", "old": ""} for package in targets}
             comment = f"The following packages will be {action}d: {listed(targets)}."
-            return make_row(name, comment, result=None, changes=changes)
+            return would_change(name, comment, changes)
         changes = __salt__[f"pkg.{action}"](name, pkgs=targets, split_arch=False, **kwargs)
         return _outcome(action, name, wanted, targets, changes, **kwargs)
     except CommandExecutionError as error:
         return failure(name, error, "removing" if action == "remove" else "purging")
     except InvocationError as error:
-        return make_row(name, f"An error was encountered while parsing targets: {error}")
+        return failed(name, f"An error was encountered while parsing targets: {error}")
 
 
 def _to_remove(wanted: Versions, *, ignore_epoch: bool | None, **kwargs: Any) -> tuple[list[str], bool]:
@@ -99,9 +99,9 @@ def _outcome(
     left = dict(__salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs))
     if action == "purge":
         left.update(__salt__["pkg.list_pkgs"](versions_as_list=True, removed=True, **kwargs))
-    failed = sorted(package for package in targets if package in left)
-    if failed:
-        return make_row(name, f"The following packages failed to {action}: {listed(failed)}.", changes=changes)
+    unremoved = sorted(package for package in targets if package in left)
+    if unremoved:
+        return failed(name, f"The following packages failed to {action}: {listed(unremoved)}.", changes)
     absent = sorted(package for package in wanted if package not in targets)
     if absent:
         comment = (
@@ -110,4 +110,4 @@ def _outcome(
         )
     else:
         comment = f"All targeted packages were {action}d."
-    return make_row(name, comment, result=True, changes=changes)
+    return changed(name, comment, changes)

@@ -1,36 +1,25 @@
-"""Rows of package states, and the arguments most of them share."""
+"""The arguments that most package states share, and how their comments name packages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __context__, __opts__, __salt__
+from asyncstate.dunders import Row, __context__, __salt__, failed
 
 if TYPE_CHECKING:
     from asyncstate.errors import CommandExecutionError
 
-Row = dict[str, Any]
 Versions = dict[str, str | None]
 
 _REFRESH_PENDING = "pkg.refresh"
 
 
-def make_row(name: str, comment: str, *, result: bool | None = False, changes: Mapping[str, Any] | None = None) -> Row:
-    """Return a row, a failed one unless ``result`` is given."""
-    return {"name": name, "changes": dict(changes or {}), "result": result, "comment": comment}
-
-
 def failure(name: str, error: CommandExecutionError, doing: str) -> Row:
     """Return the row of a package manager that failed, with what it changed all the same."""
     if isinstance(error.info, Mapping):
-        return make_row(name, error.strerror_without_changes, changes=error.info.get("changes"))
-    return make_row(name, f"An error was encountered while {doing} package(s): {error}")
-
-
-def is_dry_run() -> bool:
-    """Tell whether this call must change nothing."""
-    return bool(__opts__["test"])
+        return failed(name, error.strerror_without_changes, error.info.get("changes"))
+    return failed(name, f"An error was encountered while {doing} package(s): {error}")
 
 
 def plan_refresh() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import Row, Versions, listed, make_row
+from ._rows import Versions, listed
 from ._versions import current_versions, fulfils
 
 if TYPE_CHECKING:
@@ -41,26 +41,26 @@ def find_targets(
 ) -> Targets | Row:
     """Compare what is wanted with what is installed; a row if that already decides the state."""
     if pkgs and sources:
-        return make_row(name, 'Only one of "pkgs" and "sources" is permitted.')
+        return failed(name, 'Only one of "pkgs" and "sources" is permitted.')
     try:
         current = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
         desired = _desired(pkgs, sources, normalize=normalize)
         if not desired:
             what = "pkgs" if pkgs else "sources"
-            return make_row(name, f"Invalidly formatted '{what}' parameter. See minion log.")
+            return failed(name, f"Invalidly formatted '{what}' parameter. See minion log.")
         purging = __salt__["pkg.list_pkgs"](purge_desired=True, **kwargs)
         if not sources and not skip_suggestions:
             unknown = _not_on_offer(desired, current, fromrepo, ignore_epoch, **kwargs)
             if unknown:
-                return make_row(name, unknown)
+                return failed(name, unknown)
         latest = [] if sources else [package for package, version in desired.items() if version == "latest"]
         if latest:
             desired = {**desired, **_newest(latest, current, refresh=refresh, **kwargs)}
             refresh = False
     except InvocationError as error:
-        return make_row(name, str(error))
+        return failed(name, str(error))
     except CommandExecutionError as error:
-        return make_row(name, error.strerror)
+        return failed(name, error.strerror)
     provided = {}
     if kwargs.get("resolve_capabilities") and "pkg.list_provides" in __salt__:
         provided = __salt__["pkg.list_provides"](**kwargs)
@@ -89,10 +89,10 @@ def find_targets(
         except (CommandExecutionError, InvocationError) as error:
             problems.append(str(error))
     if problems:
-        return make_row(name, " ".join(problems))
+        return failed(name, " ".join(problems))
     if not (targets or unpurge or again):
         suffix = " and are at the desired version" if versioned and not sources else ""
-        return make_row(name, f"All specified packages are already installed{suffix}", result=True)
+        return unchanged(name, f"All specified packages are already installed{suffix}")
     return Targets(desired, targets, unpurge, again, current, refresh)
 
 
