@@ -1,16 +1,18 @@
-"""What the states of PostgreSQL have in common: their arguments for the server, their rows, their footprint."""
+"""What the states of PostgreSQL have in common: their arguments for the server, their frame, their footprint."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-Row = dict[str, Any]
+P = ParamSpec("P")
 
 
 def connection(
@@ -32,25 +34,51 @@ def connection(
     }
 
 
-def change(row: Row, foretold: str, work: Callable[[], object], done: str, changes: Any, failed: str) -> Row:
-    """Do ``work``, or foretell it in a dry run, and return the row; a failure is told in the server's words."""
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": foretold}
+def fails_if_not_answered(state: Callable[P, Row]) -> Callable[P, Row]:
+    """Make a state whose server cannot be asked fail, in the words of the error."""
+
+    @functools.wraps(state)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> Row:
+        try:
+            return state(*args, **kwargs)
+        except AsyncStateError as error:
+            return failed(inspect.signature(state).bind(*args, **kwargs).arguments["name"], str(error))
+
+    return asked
+
+
+def change(
+    name: str, work: Callable[[], object], changes: Mapping[str, Any], *, would: str, done: str, problem: str
+) -> Row:
+    """Do ``work``, in a dry run only say what it ``would`` do, and return the row; a failure adds the server's words.
+
+    ``work`` returns something false, or raises, where it failed.
+    """
+    if is_dry_run():
+        return would_change(name, would)
     try:
         succeeded = work()
     except AsyncStateError as error:
-        return {**row, "result": False, "comment": f"{failed}\n{error}"}
-    if not succeeded:
-        return {**row, "result": False, "comment": failed}
-    return {**row, "comment": done, "changes": changes}
+        return failed(name, f"{problem}\n{error}")
+    return changed(name, done, changes) if succeeded else failed(name, problem)
 
 
-def checked(row: Row, check: Callable[[], Row]) -> Row:
-    """Return what ``check`` returns; a row that says so if the server cannot be asked."""
-    try:
-        return check()
-    except AsyncStateError as error:
-        return {**row, "result": False, "comment": str(error)}
+def absent(
+    name: str, what: str, exists: Callable[[], bool], remove: Callable[[], object], *, database: str = ""
+) -> Row:
+    """Make sure that there is no ``what``, which may be a part of a ``database``, and return the row."""
+    if not exists():
+        place = f" in database {database}" if database else ""
+        return unchanged(name, f"{what} is not present{place}, so it cannot be removed")
+    origin = f" from database {database}" if database else ""
+    return change(
+        name,
+        remove,
+        {name: "Absent"},
+        would=f"{what} is set to be removed{origin}",
+        done=f"{what} has been removed{origin}",
+        problem=f"{what} failed to be removed",
+    )
 
 
 def footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged, would_change
 
 from . import _postgres
-
-if TYPE_CHECKING:
-    from ._postgres import Row
 
 _ATTRIBUTES = {
     "createdb": "can create databases",
@@ -21,6 +18,7 @@ _ATTRIBUTES = {
 }
 
 
+@_postgres.fails_if_not_answered
 def present(
     kind: str,
     name: str,
@@ -32,53 +30,39 @@ def present(
 ) -> Row:
     """Return the row of ``present`` for a ``user`` or a ``group``; ``wanted`` are the options of ``user_create``."""
     what = f"{kind.capitalize()} {name}"
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"{what} is already present"}
-
-    def check() -> Row:
-        role = __salt__["postgres.role_get"](name, return_password=not refresh_password, **connection)
-        options = dict(wanted)
-        mode, update = "create", {}
-        if role is None:
-            if options["rolepassword"] is None:
-                options["rolepassword"] = default_password
-        else:
-            mode, update = "update", _differences(name, role, options, connection, refresh=bool(refresh_password))
-            if not update:
-                return row
-            if "password" not in update:
-                options["rolepassword"] = None
-        if __opts__["test"] and update:
-            row["changes"] = {name: update}
-        return _postgres.change(
-            row,
-            f"{what} is set to be {mode}d",
-            lambda: __salt__[f"postgres.{kind}_{mode}"](name, **options, **connection),
-            f"The {kind} {name} has been {mode}d",
-            {name: update or "Present"},
-            f"Failed to {mode} {kind} {name}",
-        )
-
-    return _postgres.checked(row, check)
+    role = __salt__["postgres.role_get"](name, return_password=not refresh_password, **connection)
+    options = dict(wanted)
+    mode, update = "create", {}
+    if role is None:
+        if options["rolepassword"] is None:
+            options["rolepassword"] = default_password
+    else:
+        mode, update = "update", _differences(name, role, options, connection, refresh=bool(refresh_password))
+        if not update:
+            return unchanged(name, f"{what} is already present")
+        if is_dry_run():
+            return would_change(name, f"{what} is set to be updated", {name: update})
+        if "password" not in update:
+            options["rolepassword"] = None
+    return _postgres.change(
+        name,
+        lambda: __salt__[f"postgres.{kind}_{mode}"](name, **options, **connection),
+        {name: update or "Present"},
+        would=f"{what} is set to be created",
+        done=f"The {kind} {name} has been {mode}d",
+        problem=f"Failed to {mode} {kind} {name}",
+    )
 
 
+@_postgres.fails_if_not_answered
 def absent(kind: str, name: str, connection: dict[str, Any]) -> Row:
     """Return the row of ``absent`` for a ``user`` or a ``group``."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
-    what = f"{kind.capitalize()} {name}"
-
-    def check() -> Row:
-        if not __salt__["postgres.user_exists"](name, **connection):
-            return {**row, "comment": f"{what} is not present, so it cannot be removed"}
-        return _postgres.change(
-            row,
-            f"{what} is set to be removed",
-            lambda: __salt__[f"postgres.{kind}_remove"](name, **connection),
-            f"{what} has been removed",
-            {name: "Absent"},
-            f"{what} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _postgres.absent(
+        name,
+        f"{kind.capitalize()} {name}",
+        lambda: __salt__["postgres.user_exists"](name, **connection),
+        lambda: __salt__[f"postgres.{kind}_remove"](name, **connection),
+    )
 
 
 def _differences(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed, unchanged
 
 from . import _postgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._postgres import Row
 
-
+@_postgres.fails_if_not_answered
 def present(
     version: Any,
     name: str,
@@ -35,8 +34,6 @@ def present(
             - port: 5433
             - encoding: UTF8
     """
-    comment = f"Cluster {version}/{name} is already present"
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": comment}
     wanted = {
         "port": port,
         "locale": locale,
@@ -46,44 +43,30 @@ def present(
         "data_checksums": data_checksums,
         "wal_segsize": wal_segsize,
     }
-
-    def check() -> Row:
-        found = __salt__["postgres.cluster_list"](verbose=True).get(f"{version}/{name}")
-        if found is None:
-            return _postgres.change(
-                row,
-                f"Cluster {version}/{name} is set to be created",
-                lambda: __salt__["postgres.cluster_create"](version=version, name=name, **wanted),
-                f"The cluster {version}/{name} has been created",
-                {f"{version}/{name}": "Present"},
-                f"Failed to create cluster {version}/{name}",
-            )
-        if (port and int(port) != found["port"]) or (datadir and datadir != found["datadir"]):
-            comment = f"Cluster {version}/{name} has wrong parameters which couldn't be changed on fly."
-            return {**row, "result": False, "comment": comment}
-        return row
-
-    return _postgres.checked(row, check)
+    found = __salt__["postgres.cluster_list"](verbose=True).get(f"{version}/{name}")
+    if found is None:
+        return _postgres.change(
+            name,
+            lambda: __salt__["postgres.cluster_create"](version=version, name=name, **wanted),
+            {f"{version}/{name}": "Present"},
+            would=f"Cluster {version}/{name} is set to be created",
+            done=f"The cluster {version}/{name} has been created",
+            problem=f"Failed to create cluster {version}/{name}",
+        )
+    if (port and int(port) != found["port"]) or (datadir and datadir != found["datadir"]):
+        return failed(name, f"Cluster {version}/{name} has wrong parameters which couldn't be changed on fly.")
+    return unchanged(name, f"Cluster {version}/{name} is already present")
 
 
+@_postgres.fails_if_not_answered
 def absent(version: Any, name: str) -> Row:
     """Make sure that a cluster, and with it all its data, does not exist; it is stopped first."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
-
-    def check() -> Row:
-        if not __salt__["postgres.cluster_exists"](version, name):
-            comment = f"Cluster {version}/{name} is not present, so it cannot be removed"
-            return {**row, "comment": comment}
-        return _postgres.change(
-            row,
-            f"Cluster {version}/{name} is set to be removed",
-            lambda: __salt__["postgres.cluster_remove"](version, name, stop=True),
-            f"Cluster {version}/{name} has been removed",
-            {name: "Absent"},
-            f"Cluster {version}/{name} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _postgres.absent(
+        name,
+        f"Cluster {version}/{name}",
+        lambda: __salt__["postgres.cluster_exists"](version, name),
+        lambda: __salt__["postgres.cluster_remove"](version, name, stop=True),
+    )
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

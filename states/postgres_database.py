@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed, unchanged
 
 from . import _postgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._postgres import Row
 
-
+@_postgres.fails_if_not_answered
 def present(
     name: str,
     tablespace: str | None = None,
@@ -44,7 +43,6 @@ def present(
             - template: template0
     """
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Database {name} is already present"}
 
     def create() -> bool:
         fixed = {"encoding": encoding, "lc_collate": lc_collate, "lc_ctype": lc_ctype, "template": template}
@@ -54,30 +52,33 @@ def present(
         wanted = {"tablespace": tablespace, "owner": owner, "owner_recurse": owner_recurse}
         return bool(__salt__["postgres.db_alter"](name, **wanted, **connection))
 
-    def check() -> Row:
-        found = __salt__["postgres.db_list"](**connection).get(name)
-        if found is None:
-            foretold, done = f"Database {name} is set to be created", f"The database {name} has been created"
-            return _postgres.change(row, foretold, create, done, {name: "Present"}, f"Failed to create database {name}")
-        fixed = [("Collate", lc_collate), ("Ctype", lc_ctype)]
-        other_encoding = encoding and found["Encoding"].lower() != encoding.lower()
-        if other_encoding or any(value and found[key] != value for key, value in fixed):
-            comment = f"Database {name} has wrong parameters which couldn't be changed on fly."
-            return {**row, "result": False, "comment": comment}
-        if not any(value and found[key] != value for key, value in (("Owner", owner), ("Tablespace", tablespace))):
-            return row
+    found = __salt__["postgres.db_list"](**connection).get(name)
+    if found is None:
         return _postgres.change(
-            row,
-            f"Database {name} exists, but parameters need to be changed",
-            alter,
-            f"Parameters for database {name} have been changed",
-            {name: "Parameters changed"},
-            f"Failed to change parameters for database {name}",
+            name,
+            create,
+            {name: "Present"},
+            would=f"Database {name} is set to be created",
+            done=f"The database {name} has been created",
+            problem=f"Failed to create database {name}",
         )
+    fixed = [("Collate", lc_collate), ("Ctype", lc_ctype)]
+    other_encoding = encoding and found["Encoding"].lower() != encoding.lower()
+    if other_encoding or any(value and found[key] != value for key, value in fixed):
+        return failed(name, f"Database {name} has wrong parameters which couldn't be changed on fly.")
+    if not any(value and found[key] != value for key, value in (("Owner", owner), ("Tablespace", tablespace))):
+        return unchanged(name, f"Database {name} is already present")
+    return _postgres.change(
+        name,
+        alter,
+        {name: "Parameters changed"},
+        would=f"Database {name} exists, but parameters need to be changed",
+        done=f"Parameters for database {name} have been changed",
+        problem=f"Failed to change parameters for database {name}",
+    )
 
-    return _postgres.checked(row, check)
 
-
+@_postgres.fails_if_not_answered
 def absent(
     name: str,
     user: str | None = None,
@@ -89,21 +90,12 @@ def absent(
 ) -> Row:
     """Make sure that a database does not exist; sessions that use it are ended."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
-
-    def check() -> Row:
-        if not __salt__["postgres.db_exists"](name, **connection):
-            return {**row, "comment": f"Database {name} is not present, so it cannot be removed"}
-        return _postgres.change(
-            row,
-            f"Database {name} is set to be removed",
-            lambda: __salt__["postgres.db_remove"](name, **connection),
-            f"Database {name} has been removed",
-            {name: "Absent"},
-            f"Database {name} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _postgres.absent(
+        name,
+        f"Database {name}",
+        lambda: __salt__["postgres.db_exists"](name, **connection),
+        lambda: __salt__["postgres.db_remove"](name, **connection),
+    )
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

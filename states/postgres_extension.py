@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, unchanged
 
 from . import _postgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from ._postgres import Row
 
 # What the execution module says of an extension: (verb, participle) of what is to be done.
 _WORK = {
@@ -21,6 +19,7 @@ _WORK = {
 }
 
 
+@_postgres.fails_if_not_answered
 def present(
     name: str,
     if_not_exists: bool | None = None,
@@ -46,27 +45,23 @@ def present(
             - schema: public
     """
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Extension {name} is already present"}
     place = {"schema": schema, "ext_version": None if ext_version is None else str(ext_version)}
     birth = {"if_not_exists": if_not_exists, "from_version": from_version}
-
-    def check() -> Row:
-        state = __salt__["postgres.create_metadata"](name, **place, **connection)
-        verb, participle = next((_WORK[each] for each in state if each in _WORK), ("", ""))
-        if not verb:
-            return row
-        return _postgres.change(
-            row,
-            f"Extension {name} is set to be {participle}",
-            lambda: __salt__["postgres.create_extension"](name, **place, **birth, **connection),
-            f"The extension {name} has been {participle}",
-            {name: participle.capitalize()},
-            f"Failed to {verb} extension {name}",
-        )
-
-    return _postgres.checked(row, check)
+    metadata = __salt__["postgres.create_metadata"](name, **place, **connection)
+    verb, participle = next((_WORK[each] for each in metadata if each in _WORK), ("", ""))
+    if not verb:
+        return unchanged(name, f"Extension {name} is already present")
+    return _postgres.change(
+        name,
+        lambda: __salt__["postgres.create_extension"](name, **place, **birth, **connection),
+        {name: participle.capitalize()},
+        would=f"Extension {name} is set to be {participle}",
+        done=f"The extension {name} has been {participle}",
+        problem=f"Failed to {verb} extension {name}",
+    )
 
 
+@_postgres.fails_if_not_answered
 def absent(
     name: str,
     if_exists: bool | None = None,
@@ -81,22 +76,13 @@ def absent(
 ) -> Row:
     """Make sure that a database does not have an extension; what needs it goes too, unless ``cascade`` is False."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     how = {"if_exists": if_exists, "restrict": restrict, "cascade": cascade}
-
-    def check() -> Row:
-        if not __salt__["postgres.is_installed_extension"](name, **connection):
-            return {**row, "comment": f"Extension {name} is not present, so it cannot be removed"}
-        return _postgres.change(
-            row,
-            f"Extension {name} is set to be removed",
-            lambda: __salt__["postgres.drop_extension"](name, **how, **connection),
-            f"Extension {name} has been removed",
-            {name: "Absent"},
-            f"Extension {name} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _postgres.absent(
+        name,
+        f"Extension {name}",
+        lambda: __salt__["postgres.is_installed_extension"](name, **connection),
+        lambda: __salt__["postgres.drop_extension"](name, **how, **connection),
+    )
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

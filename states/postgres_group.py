@@ -9,6 +9,8 @@ from . import _postgres, _postgres_role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from asyncstate.dunders import Row
+
 
 def present(
     name: str,
@@ -28,7 +30,7 @@ def present(
     db_host: str | None = None,
     db_port: int | str | None = None,
     db_user: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Make sure that a group exists, with these attributes; the arguments are those of ``postgres_user.present``.
 
     Example::
@@ -60,7 +62,7 @@ def absent(
     db_host: str | None = None,
     db_port: int | str | None = None,
     db_user: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Make sure that a group does not exist."""
     return _postgres_role.absent(
         "group", name, _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, unchanged
 
 from . import _postgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._postgres import Row
 
-
+@_postgres.fails_if_not_answered
 def present(
     name: str,
     object_name: str,
@@ -43,27 +42,22 @@ def present(
             - maintenance_db: shop
     """
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    comment = "The requested privilege(s) are already set"
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": comment}
     words = _joined(privileges)
     what = {"privileges": words, "grant_option": grant_option, "prepend": prepend}
-    shown = f"The privilege(s): {_shown(object_name, object_type, words)}"
-
-    def check() -> Row:
-        if __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
-            return row
-        return _postgres.change(
-            row,
-            f"{shown} are set to be granted to {name}",
-            lambda: __salt__["postgres.privileges_grant"](name, object_name, object_type, **what, **connection),
-            f"{shown} have been granted to {name}",
-            {name: "Present"},
-            f"Failed to grant privilege(s): {_shown(object_name, object_type, words)} to {name}",
-        )
-
-    return _postgres.checked(row, check)
+    shown = object_name if object_type == "group" else words
+    if __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
+        return unchanged(name, "The requested privilege(s) are already set")
+    return _postgres.change(
+        name,
+        lambda: __salt__["postgres.privileges_grant"](name, object_name, object_type, **what, **connection),
+        {name: "Present"},
+        would=f"The privilege(s): {shown} are set to be granted to {name}",
+        done=f"The privilege(s): {shown} have been granted to {name}",
+        problem=f"Failed to grant privilege(s): {shown} to {name}",
+    )
 
 
+@_postgres.fails_if_not_answered
 def absent(
     name: str,
     object_name: str,
@@ -79,25 +73,19 @@ def absent(
 ) -> Row:
     """Revoke privileges on an object from the role ``name`` if it has them all, or end its membership in a group."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    comment = "The requested privilege(s) are not set so cannot be revoked"
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": comment}
     words = _joined(privileges)
     what = {"privileges": words, "prepend": prepend}
-    shown = f"The privilege(s): {_shown(object_name, object_type, words)}"
-
-    def check() -> Row:
-        if not __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
-            return row
-        return _postgres.change(
-            row,
-            f"{shown} are set to be revoked from {name}",
-            lambda: __salt__["postgres.privileges_revoke"](name, object_name, object_type, **what, **connection),
-            f"{shown} have been revoked from {name}",
-            {name: "Absent"},
-            f"Failed to revoke privilege(s): {_shown(object_name, object_type, words)} from {name}",
-        )
-
-    return _postgres.checked(row, check)
+    shown = object_name if object_type == "group" else words
+    if not __salt__["postgres.has_privileges"](name, object_name, object_type, **what, **connection):
+        return unchanged(name, "The requested privilege(s) are not set so cannot be revoked")
+    return _postgres.change(
+        name,
+        lambda: __salt__["postgres.privileges_revoke"](name, object_name, object_type, **what, **connection),
+        {name: "Absent"},
+        would=f"The privilege(s): {shown} are set to be revoked from {name}",
+        done=f"The privilege(s): {shown} have been revoked from {name}",
+        problem=f"Failed to revoke privilege(s): {shown} from {name}",
+    )
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -109,7 +97,3 @@ def _joined(privileges: Any) -> str | None:
     if not privileges:
         return None
     return privileges if isinstance(privileges, str) else ",".join(map(str, privileges))
-
-
-def _shown(object_name: str, object_type: str, privileges: str | None) -> str | None:
-    return object_name if object_type == "group" else privileges

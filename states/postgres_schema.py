@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, unchanged
 
 from . import _postgres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from ._postgres import Row
 
 
 def present(
@@ -34,22 +32,7 @@ def present(
             - owner: ada
     """
     connection = _connection(user, db_user, db_password, db_host, db_port)
-    comment = f"Schema {name} already exists in database {dbname}"
-    row: Row = {"dbname": dbname, "name": name, "changes": {}, "result": True, "comment": comment}
-
-    def check() -> Row:
-        if __salt__["postgres.schema_get"](dbname, name, **connection) is not None:
-            return row
-        return _postgres.change(
-            row,
-            f"Schema {name} is set to be created in database {dbname}.",
-            lambda: __salt__["postgres.schema_create"](dbname, name, owner=owner, **connection),
-            f"Schema {name} has been created in database {dbname}",
-            {name: "Present"},
-            f"Failed to create schema {name} in database {dbname}",
-        )
-
-    return _postgres.checked(row, check)
+    return _present(name, dbname, owner, connection) | {"dbname": dbname}
 
 
 def absent(
@@ -63,27 +46,37 @@ def absent(
 ) -> Row:
     """Make sure that a database does not have a schema. One that is not empty is left, and the state fails."""
     connection = _connection(user, db_user, db_password, db_host, db_port)
-    row: Row = {"name": name, "dbname": dbname, "changes": {}, "result": True, "comment": ""}
-
-    def check() -> Row:
-        if not __salt__["postgres.schema_exists"](dbname, name, **connection):
-            comment = f"Schema {name} is not present in database {dbname}, so it cannot be removed"
-            return {**row, "comment": comment}
-        return _postgres.change(
-            row,
-            f"Schema {name} is set to be removed from database {dbname}",
-            lambda: __salt__["postgres.schema_remove"](dbname, name, **connection),
-            f"Schema {name} has been removed from database {dbname}",
-            {name: "Absent"},
-            f"Schema {name} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _absent(name, dbname, connection) | {"dbname": dbname}
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Keep the states of PostgreSQL in their order."""
     return _postgres.footprint(low)
+
+
+@_postgres.fails_if_not_answered
+def _present(name: str, dbname: str, owner: str | None, connection: dict[str, Any]) -> Row:
+    if __salt__["postgres.schema_get"](dbname, name, **connection) is not None:
+        return unchanged(name, f"Schema {name} already exists in database {dbname}")
+    return _postgres.change(
+        name,
+        lambda: __salt__["postgres.schema_create"](dbname, name, owner=owner, **connection),
+        {name: "Present"},
+        would=f"Schema {name} is set to be created in database {dbname}.",
+        done=f"Schema {name} has been created in database {dbname}",
+        problem=f"Failed to create schema {name} in database {dbname}",
+    )
+
+
+@_postgres.fails_if_not_answered
+def _absent(name: str, dbname: str, connection: dict[str, Any]) -> Row:
+    return _postgres.absent(
+        name,
+        f"Schema {name}",
+        lambda: __salt__["postgres.schema_exists"](dbname, name, **connection),
+        lambda: __salt__["postgres.schema_remove"](dbname, name, **connection),
+        database=dbname,
+    )
 
 
 def _connection(

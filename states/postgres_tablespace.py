@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError
 
 from . import _postgres
@@ -13,9 +13,8 @@ from . import _postgres
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._postgres import Row
 
-
+@_postgres.fails_if_not_answered
 def present(
     name: str,
     directory: str,
@@ -39,24 +38,20 @@ def present(
             - options: {random_page_cost: 1.1}
     """
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Tablespace {name} is already present"}
-
-    def check() -> Row:
-        found = __salt__["postgres.tablespace_list"](**connection).get(name)
-        if found is not None:
-            return _aligned(row, found, directory, options or {}, owner, connection)
-        return _postgres.change(
-            row,
-            f"Tablespace {name} is set to be created",
-            lambda: __salt__["postgres.tablespace_create"](name, directory, options, owner, **connection),
-            f"The tablespace {name} has been created",
-            {name: "Present"},
-            f"Failed to create tablespace {name}",
-        )
-
-    return _postgres.checked(row, check)
+    found = __salt__["postgres.tablespace_list"](**connection).get(name)
+    if found is not None:
+        return _aligned(name, found, directory, options or {}, owner, connection)
+    return _postgres.change(
+        name,
+        lambda: __salt__["postgres.tablespace_create"](name, directory, options, owner, **connection),
+        {name: "Present"},
+        would=f"Tablespace {name} is set to be created",
+        done=f"The tablespace {name} has been created",
+        problem=f"Failed to create tablespace {name}",
+    )
 
 
+@_postgres.fails_if_not_answered
 def absent(
     name: str,
     user: str | None = None,
@@ -68,21 +63,12 @@ def absent(
 ) -> Row:
     """Make sure that a tablespace does not exist. One that is not empty is left, and the state fails."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
-
-    def check() -> Row:
-        if not __salt__["postgres.tablespace_exists"](name, **connection):
-            return {**row, "comment": f"Tablespace {name} is not present, so it cannot be removed"}
-        return _postgres.change(
-            row,
-            f"Tablespace {name} is set to be removed",
-            lambda: __salt__["postgres.tablespace_remove"](name, **connection),
-            f"Tablespace {name} has been removed",
-            {name: "Absent"},
-            f"Tablespace {name} failed to be removed",
-        )
-
-    return _postgres.checked(row, check)
+    return _postgres.absent(
+        name,
+        f"Tablespace {name}",
+        lambda: __salt__["postgres.tablespace_exists"](name, **connection),
+        lambda: __salt__["postgres.tablespace_remove"](name, **connection),
+    )
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -94,35 +80,30 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _aligned(
-    row: Row,
+    name: str,
     found: dict[str, str],
     directory: str,
     options: dict[str, Any],
     owner: str | None,
     connection: dict[str, Any],
 ) -> Row:
-    name = row["name"]
+    """Give a tablespace that exists its options and its owner, and return the row."""
     if found["Location"] != directory:
-        comment = (
+        return failed(
+            name,
             f"Tablespace {name} is not at the right location. This is unfixable without dropping and recreating the"
-            " tablespace."
+            " tablespace.",
         )
-        return {**row, "result": False, "comment": comment}
     current = found["Opts"].strip("{}").split(",")
     other = {key: value for key, value in options.items() if f"{key}={value}" not in current}
     new_owner = owner if owner and found["Owner"] != owner else None
     if not other and not new_owner:
-        return row
-    if __opts__["test"]:
-        what = "options to be altered" if other else "owner to be altered"
-        return {**row, "result": None, "comment": f"Tablespace {name} {what}"}
+        return unchanged(name, f"Tablespace {name} is already present")
+    if is_dry_run():
+        return would_change(name, f"Tablespace {name} {'options' if other else 'owner'} to be altered")
     try:
         __salt__["postgres.tablespace_alter"](name, new_owner=new_owner, set_option=other, **connection)
     except AsyncStateError as error:
-        return {**row, "result": False, "comment": f"Failed to alter tablespace {name}\n{error}"}
+        return failed(name, f"Failed to alter tablespace {name}\n{error}")
     changes = ({"owner": new_owner} if new_owner else {}) | ({"options": other} if other else {})
-    return {
-        **row,
-        "changes": {name: changes},
-        "comment": f"Tablespace {name} {'opts' if other else 'owner'} changed",
-    }
+    return changed(name, f"Tablespace {name} {'opts' if other else 'owner'} changed", {name: changes})

@@ -9,6 +9,8 @@ from . import _postgres, _postgres_role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from asyncstate.dunders import Row
+
 
 def present(
     name: str,
@@ -30,7 +32,7 @@ def present(
     db_host: str | None = None,
     db_port: int | str | None = None,
     db_user: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Make sure that a role exists, with these attributes; those not given are left as they are.
 
     ``password`` may be plain or a verifier; ``encrypted`` says how it is stored: ``md5`` (the default, also True),
@@ -74,7 +76,7 @@ def absent(
     db_host: str | None = None,
     db_port: int | str | None = None,
     db_user: str | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """Make sure that a role does not exist."""
     return _postgres_role.absent(
         "user", name, _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
