@@ -1,31 +1,32 @@
-"""The one door to the file system for everything that takes a path.
+"""Safe access to the file system for everything that takes a path.
 
-We run as root on machines where others have accounts. Whoever may change a folder can put a symbolic link, a hard
-link, a pipe or another folder in the place of what a state names, also between our look at it and our act. So no path
-is looked at and then used: each function here reaches a *descriptor* without being led astray, and acts on that.
+We run as root on machines where others have accounts. A user who can change a folder can replace what a state names by
+a symbolic link, a hard link, a pipe or another folder, even between our check and our use of it (TOCTOU). So no path is
+checked and then used: each function here opens a *descriptor* by the rule below and works on that.
 
 The rule, for root:
 
-- A folder is **trusted** when only root can change what is in it: it belongs to root, its group and others may not
-  write to it (a group without members may), and so it is with every folder above. In a sticky folder of root's
-  (``/tmp``) what root owns is as good as in a trusted one. Symbolic links in trusted places are followed, as ever.
-- From the first folder on that somebody else can change, **no symbolic link is followed**, be it root's own: its
-  folder's owner could have moved it there. One exception: a link of a user, in folders nobody but he can change, that
-  leads to what belongs to that very user. It gives him nothing he has not got. That is decided by the descriptor
-  reached, after the fact.
-- A **hard link** in such a folder, to a file whose owner does not own the folder, is neither read nor given another
-  owner or mode.
-- What is to be read must be a **regular file**: a pipe would block, a device might never end. What is read as a whole
-  has at most `READ_LIMIT` bytes.
+- A folder is **trusted** if only root can change its content: it belongs to root, neither its group (unless the group
+  has no members) nor others may write to it, and the same is true of every folder above. In a sticky folder of root
+  (``/tmp``), an entry that root owns counts as trusted too. Symbolic links in trusted folders are followed.
+- From the first untrusted folder on, **no symbolic link is followed**, not even one that belongs to root, because the
+  owner of the folder could have moved it there. One exception: a link of a user, in folders that only this user can
+  change, to a target of the same user. It gives the user no new rights. The owner of the target is read from the
+  descriptor, after the target has been opened.
+- A **hard link** in an untrusted folder is refused if the file does not belong to the owner of the folder: it is not
+  read, and its owner and mode are not changed.
+- Only a **regular file** is read: a pipe would block, and a device might never end. A file that is read as a whole may
+  have `READ_LIMIT` bytes at most.
 
-A process that is not root has no more rights than its user: for it paths mean what they mean to the kernel. Pipes and
-devices are refused all the same.
+A process that is not root has only the rights of its user, so the kernel's own rules apply. It refuses pipes and
+devices too.
 
-`PathRefused` says which part of the path is in the way, whose it is and what to do. It is no OSError: code that takes a
-missing file for granted does not swallow it.
+`PathRefused` names the part of the path that is the reason, its owner and the next step. It is not an OSError, so that
+code which expects a missing file does not hide it.
 
-Descriptors are reached with ``openat2(RESOLVE_NO_SYMLINKS)``, one call for a path without links. Where there is a link,
-or no openat2 (before Linux 5.6, or forbidden in a container), the path is walked part by part with ``O_NOFOLLOW``.
+Descriptors are opened with ``openat2(RESOLVE_NO_SYMLINKS)``, in one call if the path has no link. If it has one, or the
+system has no openat2 (before Linux 5.6, or forbidden in a container), the path is walked part by part with
+``O_NOFOLLOW``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who can change what we run or believe: plugins, configuration."""
+"""Finds who can change a file that we run or trust: plugins and configuration."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from . import place, steps, trust
 
 
 def who_can_change(path: str) -> str:
-    """Return who, root apart, can change what ``path`` leads to, or put something else there: ``user bob``.
+    """Return who besides root can change or replace the file at ``path``, for example ``user bob``; "" for nobody.
 
-    "" for nobody, and always in a process that is not root: it runs with the rights of its user alone. Where only root
-    can change every folder on the way and the thing itself, the answer stays true for as long as root lets it.
-    OSError if there is nothing at ``path``.
+    In a process that is not root it is always "", because that process has the rights of its user only. Raises OSError
+    if nothing exists at ``path``.
     """
     if not trust.is_root():
         return ""
@@ -22,10 +21,10 @@ def who_can_change(path: str) -> str:
 
 
 def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the paths in a folder of code that others can change, each with who can: ``("/srv/x.py", "user bob")``.
+    """Return what others than root can change in a folder of code, with who can: ``("/srv/x.py", "user bob")``.
 
-    Looked at are the folder, its subfolders, and the files with one of ``suffixes``. Of a folder that can be changed
-    the content is not listed. Empty if there is no such folder, and in a process that is not root.
+    That is the folder, its subfolders, and files with one of ``suffixes``; the content of a folder that others can
+    change is not listed. Empty if the folder does not exist, and in a process that is not root.
     """
     if not trust.is_root() or not os.path.isdir(folder):
         return []
@@ -50,4 +49,4 @@ def _changer_of_entry(path: str) -> str:
             return ""
         return who_can_change(path)
     except OSError:
-        return ""  # gone, or a link to nothing: there is nothing to run
+        return ""  # removed meanwhile, or a dangling link: nothing to run

@@ -1,4 +1,4 @@
-"""Making files below a directory that is held open, and nowhere else: what an archive says may be anything."""
+"""Makes files below a directory that is open, and nowhere else: the names in an archive may be hostile."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _CHUNK = 1 << 20
 
 
 class Beneath:
-    """A directory things are made in, by names relative to it: ``with Beneath(path) as top: top.mkdir("a/b")``.
+    """A directory to make entries in, by relative names: ``with Beneath(path) as top: top.mkdir("a/b")``.
 
-    Links below it are followed as long as they stay below it; PathRefused for one that leads out. Where the kernel has
-    no openat2 none is followed. What stands at a name already is replaced, a directory apart.
+    A link below it is followed if it stays below it; one that leads outside raises PathRefused. If the kernel has no
+    openat2, no link is followed. An existing entry is replaced, unless it is a directory.
     """
 
     __slots__ = ("_top", "path")
@@ -46,11 +46,11 @@ class Beneath:
         os.close(self._top)
 
     def mkdir(self, name: str) -> None:
-        """Make a directory, and those above it that are missing."""
+        """Make a directory, and its missing parents."""
         os.close(self._folder([part for part in name.split("/") if part not in ("", ".")]))
 
     def write(self, name: str, stream: IO[bytes], mode: int | None, modified: float | None = None) -> None:
-        """Make a file that holds what ``stream`` gives. Without ``mode`` the umask says which it gets."""
+        """Make a file with the content of ``stream``. Without ``mode`` the umask decides its mode."""
         with self._at(name) as (folder, last):
             self._clear(name, last, folder)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,14 +76,14 @@ class Beneath:
             self._note(name, "created")
 
     def link(self, source: str, name: str) -> None:
-        """Give what stands at ``source`` another name."""
+        """Make ``name`` a hard link to ``source``."""
         with self._at(source) as (one, first), self._at(name) as (other, last):
             self._clear(name, last, other)
             os.link(first, last, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
             self._note(name, "created")
 
     def give(self, name: str, access: Access) -> None:
-        """Set owner and mode of what stands at ``name``, of a link itself."""
+        """Set owner and mode of ``name``. Of a symbolic link, the owner of the link itself."""
         with self._at(name) as (folder, last):
             descriptor = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
@@ -93,7 +93,7 @@ class Beneath:
                 os.close(descriptor)
 
     def is_plain_directory(self, name: str) -> bool:
-        """Tell whether ``name`` is a directory itself, with no link on the way."""
+        """Whether ``name`` is a directory, and not a link to one."""
         with suppress(OSError, PathRefused), self._at(name) as (folder, last):
             return stat.S_ISDIR(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
         return False
@@ -113,7 +113,7 @@ class Beneath:
             os.close(folder)
 
     def _folder(self, parts: list[str]) -> int:
-        """Open a directory, made if it is missing."""
+        """Open a directory, and make it first if it does not exist."""
         if not parts:
             return os.dup(self._top)
         with suppress(FileNotFoundError):

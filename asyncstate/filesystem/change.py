@@ -1,4 +1,4 @@
-"""Changing names, owners, modes and times. Named after ``os``."""
+"""Changes names, owners, modes and times. The functions are named after those of ``os``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_EMPTY_PATH = 0x1000
 
 
 class Access(NamedTuple):
-    """Owner, group and permission bits a file is to have; -1 keeps what is there."""
+    """The owner, group and permission bits that a file should get; -1 leaves one as it is."""
 
     uid: int = -1
     gid: int = -1
@@ -31,9 +31,9 @@ def _libc() -> ctypes.CDLL:
 
 
 def give_descriptor(descriptor: int, access: Access) -> None:
-    """Set owner and mode of what an ``O_PATH`` descriptor holds. A link gets an owner only: it has no mode.
+    """Set owner and mode through an ``O_PATH`` descriptor. A symbolic link has no mode, so it only gets the owner.
 
-    The owner first, because changing it clears set-user-ID bits.
+    The owner is set first, because that clears set-user-ID bits.
     """
     if access.uid != -1 or access.gid != -1:
         done = _libc().fchownat(
@@ -47,7 +47,7 @@ def give_descriptor(descriptor: int, access: Access) -> None:
 
 
 def give(path: str, access: Access, *, follow: bool = True) -> None:
-    """Set owner and mode of what is there; of a link itself, its owner only, unless ``follow``."""
+    """Set owner and mode of ``path``. Without ``follow``, set the owner of a symbolic link itself."""
     if access != KEEP:
         with place.pinned(path, follow=follow) as descriptor:
             try:
@@ -59,7 +59,7 @@ def give(path: str, access: Access, *, follow: bool = True) -> None:
 
 
 def set_times(path: str, times: tuple[float, float] | None) -> None:
-    """Set access and modification time of what ``path`` leads to (seconds since the epoch), to now for None."""
+    """Set access and modification time, in seconds since the epoch; None means now. Links are followed."""
     with place.pinned(path) as descriptor:
         os.utime(f"/proc/self/fd/{descriptor}", times)
     note(path, "changed")
@@ -73,7 +73,7 @@ def mkdir(path: str, mode: int = 0o777) -> None:
 
 
 def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
-    """Make a directory and those above it that are missing, all with ``mode``."""
+    """Make a directory and its missing parents, all with ``mode``."""
     missing = []
     folder = path.rstrip("/") or "/"
     while not query.is_directory(folder):
@@ -104,7 +104,7 @@ def rmdir(path: str) -> None:
 
 
 def rename(source: str, target: str) -> None:
-    """Rename within a file system; what stands at ``target`` is replaced. Links at both ends are just names."""
+    """Rename within a file system and replace ``target`` if it exists. Links are renamed themselves."""
     with place.parent(source) as here, place.parent(target) as there:
         is_new = not there.is_taken()
         os.rename(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd)
@@ -112,7 +112,7 @@ def rename(source: str, target: str) -> None:
 
 
 def link(source: str, target: str) -> None:
-    """Give the file ``source`` a second name."""
+    """Make ``target`` a hard link to ``source``."""
     with place.parent(source) as here, place.parent(target) as there:
         os.link(here.name, there.name, src_dir_fd=here.fd, dst_dir_fd=there.fd, follow_symlinks=False)
     note(target, "created")

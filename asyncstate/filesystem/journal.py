@@ -1,7 +1,7 @@
-"""What a call has done so far: a state that is refused or fails half-way must not lose it.
+"""Records the changes that a call has made, so that a state which fails half-way can report them.
 
-Every change that goes through this package is noted in the context of the call under way; the engine puts it into a
-failed row that names no changes. Outside of a call nobody asks.
+Every change made through this package is noted in the context of the current call. If the state fails and its row
+names no changes, the engine puts these into it. Outside of a call nothing is noted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 
 
 def note(path: str, deed: Deed) -> None:
-    """Note what was done to ``path``. What was made and removed again has not been there."""
+    """Note a change of ``path``. A file that the call made and removed again leaves no note."""
     call = current.get(None)
     if call is None:
         return
@@ -34,21 +34,21 @@ def note(path: str, deed: Deed) -> None:
 
 
 def note_renamed(source: str, target: str, *, new: bool) -> None:
-    """Note that ``source`` is ``target`` now, ``new`` if nothing stood there."""
+    """Note that ``source`` was renamed to ``target``; ``new`` if ``target`` did not exist."""
     note(source, "removed")
     note(target, "created" if new else "changed")
 
 
 def changes_so_far() -> dict[str, list[str]]:
-    """Return what the call under way has done: paths by what was done to them, in the order it was done.
+    """Return the changes of the current call: lists of paths, in order, under the kind of change.
 
-    The keys are "created", "changed", "removed" and "removed in part", for a directory; those without paths are not
-    there. Files of the cache directory are nobody's, and those that are gone by other ways were temporary.
+    The keys are "created", "changed", "removed" and "removed in part" (a directory); a key without paths is left out.
+    So are files of the cache directory, and temporary files that no longer exist.
     """
     call = current.get(None)
     if call is None or not call.done:
         return {}
-    deeds = list(call.done.items())  # a call that was cut off may still be at work
+    deeds = list(call.done.items())  # a copy: a thread of a call that was cut off may still add to it
     cache = os.path.join(str(call.base_opts.get("cachedir") or "\0"), "")
     found: dict[str, list[str]] = {
         deed: [

@@ -1,4 +1,4 @@
-"""``openat2(2)``: the kernel resolves a whole path and follows no link in it."""
+"""``openat2(2)``: the kernel resolves a whole path without following links."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cache
 from typing import Any
 
 _NUMBER = 437
-"""The same on every architecture but alpha and mips."""
+"""The number of the system call on every architecture except alpha and mips."""
 _OTHER_NUMBERS = ("alpha", "mips")
 _AT_FDCWD = -100
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
 _TRIES = 100
-"""So often a look-up may be disturbed by renamed directories before it is an error."""
+"""Attempts at a lookup that concurrent renames of directories disturb (EAGAIN)."""
 _MISSING = {errno.ENOSYS, errno.EPERM, errno.E2BIG, errno.EINVAL}
-"""What a kernel, or the filter of a container, says that has no such call."""
+"""The errors of a kernel that lacks the call, or of a container that forbids it."""
 
 
 class _How(ctypes.Structure):
@@ -30,13 +30,13 @@ _SIZE = ctypes.sizeof(_How)
 
 @cache
 def _how(flags: int, resolve: int) -> Any:
-    """Return the argument as the call takes it; the kernel only reads it, so all threads share it."""
+    """Return the argument of the call. The kernel only reads it, so all threads can share it."""
     return ctypes.byref(_How(flags | os.O_CLOEXEC, 0, resolve))
 
 
 @cache
 def is_available() -> bool:
-    """Tell whether the call can be used here."""
+    """Whether the call can be used on this system."""
     if os.uname().sysname != "Linux" or os.uname().machine.startswith(_OTHER_NUMBERS):
         return False
     try:
@@ -54,15 +54,15 @@ def _syscall() -> ctypes._FuncPointer:
 
 
 def open_without_links(path: str, flags: int) -> int:
-    """Open an absolute path; OSError, with ELOOP if any part of it is a symbolic link.
+    """Open an absolute path. Raises OSError, with ELOOP if a part of the path is a symbolic link.
 
-    With ``O_PATH | O_NOFOLLOW`` the last part may be one: it is opened itself.
+    With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then the link itself is opened.
     """
     return _open(_AT_FDCWD, path, _how(flags, _RESOLVE_NO_SYMLINKS))
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:
-    """Open a relative path; OSError, with EXDEV if it would leave ``folder``, be it by a link or by ``..``."""
+    """Open a relative path. Raises OSError, with EXDEV if a link or ``..`` would leave ``folder``."""
     for _ in range(_TRIES):
         try:
             return _open(folder, path, _how(flags, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS))

@@ -1,4 +1,4 @@
-"""From a path to descriptors: of what it names (`pinned`), or of the folder that is in (`parent`)."""
+"""Opens descriptors for a path: of what it names (`pinned`), or of the folder that contains it (`parent`)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _THING = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def absolute(path: str) -> str:
-    """Return ``path`` from ``/`` on; nothing of it is resolved."""
+    """Return ``path`` as an absolute path, without resolving links or ``..``."""
     return path if path.startswith("/") else os.path.join(os.getcwd(), path)
 
 
 def descriptor_of(path: str, *, follow: bool = True) -> int:
-    """Return an ``O_PATH`` descriptor of what ``path`` names, of a link itself unless ``follow``; the caller closes it.
+    """Return an ``O_PATH`` descriptor of ``path``, or of a link itself without ``follow``. The caller closes it.
 
-    OSError as from ``open``, PathRefused where the rule of this package forbids to go there.
+    Raises OSError as ``open`` does, and PathRefused if the rule of this package forbids the path.
     """
     return _reached(path, follow=follow)[0]
 
 
 def status_of(path: str, *, follow: bool = True) -> os.stat_result:
-    """Return the stat of what `descriptor_of` reaches."""
+    """Return the stat of the file that `descriptor_of` would open."""
     if not trust.is_root():
         return os.stat(path, follow_symlinks=follow)
     descriptor, found = _reached(path, follow=follow)
@@ -66,7 +66,7 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
 
 
 def open_folder(path: str) -> int:
-    """Return an ``O_PATH`` descriptor of a folder. OSError if there is none, PathRefused as `descriptor_of`."""
+    """Return an ``O_PATH`` descriptor of a folder. Raises OSError if it does not exist; PathRefused as above."""
     if not trust.is_root():
         return os.open(path or ".", _FOLDER)
     path = absolute(path)
@@ -87,9 +87,9 @@ def open_folder(path: str) -> int:
 
 
 class Place:
-    """A name in a folder held open: ``with parent(path) as place: os.mkdir(place.name, dir_fd=place.fd)``.
+    """A name in an open folder: ``with parent(path) as place: os.mkdir(place.name, dir_fd=place.fd)``.
 
-    Whatever happens to the path meanwhile, ``fd`` (``O_PATH``) stays that folder. ``path`` is for messages.
+    ``fd`` (``O_PATH``) stays the same folder even if the path is changed meanwhile. ``path`` is for messages.
     """
 
     __slots__ = ("fd", "name", "path")
@@ -118,11 +118,11 @@ class Place:
             error.filename = self.path
 
     def lstat(self) -> os.stat_result:
-        """Return the stat of what is there, of a link itself."""
+        """Return the stat of the entry; of a link itself."""
         return os.stat(self.name, dir_fd=self.fd, follow_symlinks=False)
 
     def is_taken(self) -> bool:
-        """Tell whether there is anything."""
+        """Whether the entry exists."""
         try:
             self.lstat()
         except FileNotFoundError:
@@ -130,21 +130,21 @@ class Place:
         return True
 
     def open(self, flags: int, mode: int = 0o600) -> int:
-        """Open what is there, never through a link and never waiting for the other end of a pipe."""
+        """Open the entry without following a link, and without waiting for the other end of a pipe."""
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         return os.open(self.name, flags, mode, dir_fd=self.fd)
 
 
 def parent(path: str) -> Place:
-    """Open the folder ``path`` is in; a slash at its end counts for nothing. Errors are those of `open_folder`."""
+    """Open the folder that contains ``path``; a trailing slash is ignored. Raises as `open_folder` does."""
     return Place(path)
 
 
 @contextmanager
 def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator[int]:
-    """Yield an ``O_PATH`` descriptor of what ``path`` names: the same thing, whatever is put in its place meanwhile.
+    """Yield an ``O_PATH`` descriptor of ``path``: it stays the same file even if the path is replaced meanwhile.
 
-    ``/proc/self/fd/N`` is a path to it. With ``changing``, a hard link that a user can have planted is refused.
+    ``/proc/self/fd/N`` is a path to it. With ``changing``, a hard link that a user could have planted is refused.
     """
     descriptor = descriptor_of(path, follow=follow)
     try:
@@ -156,9 +156,9 @@ def pinned(path: str, *, follow: bool = True, changing: bool = True) -> Iterator
 
 
 def reopened(pinned: int, path: str, flags: int) -> int:
-    """Open what an ``O_PATH`` descriptor holds, reached by ``path``; the caller closes it.
+    """Open the file of the ``O_PATH`` descriptor ``pinned`` for reading or writing; the caller closes it.
 
-    Without ``/proc``, as in a bare chroot, by its name again: PathRefused if that is something else by now.
+    Without ``/proc``, as in a bare chroot, it is opened by ``path`` again; PathRefused if that is another file now.
     """
     try:
         return os.open(f"/proc/self/fd/{pinned}", flags | os.O_CLOEXEC)
@@ -177,13 +177,13 @@ def reopened(pinned: int, path: str, flags: int) -> int:
 
 
 def require_changeable(path: str, *, follow: bool = True) -> None:
-    """Raise PathRefused where setting owner, mode or times would: for dry runs. Nothing if there is nothing."""
+    """Raise PathRefused if setting owner, mode or times of ``path`` would. For dry runs; it may be missing."""
     with suppress(OSError), pinned(path, follow=follow):
         pass
 
 
 def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -> None:
-    """Refuse what was reached by ``path`` if it is a hard link somebody else than its owner can have made."""
+    """Raise PathRefused if ``path`` is a hard link that a user other than the owner of the file could have made."""
     if found.st_nlink <= 1 or not stat.S_ISREG(found.st_mode) or not trust.is_root():
         return
     reached = steps.walk(absolute(path), follow=follow)
@@ -205,9 +205,9 @@ def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -
 
 
 def resolved(path: str) -> str:
-    """Return the path with links at its end followed, by the rule of this package: what an edit of it would write.
+    """Follow links in the last part of ``path``, by the rule of this package: the file that an edit would write.
 
-    The parts before the last stay as they are written. PathRefused for a link that others can have planted.
+    The other parts stay as they are. Raises PathRefused for a link that others could have planted.
     """
     if not trust.is_root():
         for _ in range(steps.LINKS):
