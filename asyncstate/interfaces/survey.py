@@ -12,10 +12,12 @@ from asyncstate.errors import LoaderError
 from asyncstate.interfaces.base import Interface, functions_of, interface_of
 from asyncstate.interfaces.conditions import grain as grain_of
 from asyncstate.interfaces.examine import Finding, Status, declined_by, examine
-from asyncstate.load.folders import PluginFile, bundled_folder, entry_point_folders, scan
+from asyncstate.load.entry_points import entry_point_folders
+from asyncstate.load.folders import PluginFile, bundled_folder, scan
 from asyncstate.load.host import plugin_folders
-from asyncstate.load.imports import import_plugin, plugin_lock
+from asyncstate.load.imports import import_plugin
 from asyncstate.load.loader import exported_functions
+from asyncstate.load.lock import plugin_lock
 from asyncstate.load.virtual import claims_of, returned_names
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from asyncstate.errors import ConfigError, LoaderError
 from asyncstate.filesystem import writable_below
 from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle
 from asyncstate.load.loader import LazyLoader, PluginFolder
-from asyncstate.load.serializers import Serializers
 from asyncstate.load.threads import WorkerThreads
+from asyncstate.salt_compat.serializers import Serializers
 
 if TYPE_CHECKING:
     import asyncio

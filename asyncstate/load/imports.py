@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import builtins
 import importlib
 import importlib.util
 import itertools
-import os
 import sys
-import threading
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -19,19 +15,29 @@ from importlib.machinery import (
     ModuleSpec,
     SourceFileLoader,
 )
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import INJECTED
 from asyncstate.errors import LoaderError, meant_for_program
+from asyncstate.load import neighbours
+from asyncstate.load.folders import INTERFACES
+from asyncstate.load.lock import plugin_lock
+from asyncstate.load.neighbours import Statement
+from asyncstate.load.origins import EXTERNAL, Origin, is_current, newest, origins, version
+from asyncstate.load.packages import give_builtins
 from asyncstate.load.plugin_log import PluginLogger
 from asyncstate.load.reasons import told
-from asyncstate.load.salt_import import EXTERNAL, PLUGIN_BUILTINS, serve_package
+from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import CodeType, ModuleType
+    from collections.abc import Mapping, Sequence
+    from types import CodeType
 
-    from asyncstate.load.folders import PluginFile, PluginFolder
+    from asyncstate.load.folders import PluginFile
+
+
+_generations = itertools.count(1)
 
 
 class ImportRefused(LoaderError):
@@ -70,8 +76,8 @@ def _import_packaged(name: str) -> ModuleType:
 
 def import_external(plugin: PluginFile, kind: str) -> ModuleType:
     """Import a file that is no part of an installed package. Raises what importing it raises."""
-    base = f"{EXTERNAL}{kind}.{plugin.name}_{_version(plugin, kind)}"
-    before = name = _newest.get(base, base)
+    base = f"{EXTERNAL}{kind}.{plugin.name}_{version(plugin, kind)}"
+    before = name = newest.get(base, base)
     module = sys.modules.get(name)
     if module is not None:
         if is_current(name):
@@ -89,86 +95,20 @@ def import_external(plugin: PluginFile, kind: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     origins[name] = Origin(plugin, kind, base, {})
-    _newest[base] = name
+    newest[base] = name
     try:
         spec.loader.exec_module(module)
     except BaseException:
         sys.modules.pop(name, None)
         origins.pop(name, None)
-        _newest[base] = before
+        newest[base] = before
         raise
     return module
 
 
-class Origin(NamedTuple):
-    """Where an imported plugin comes from. ``needs`` are the neighbours it has imported, by module name."""
-
-    plugin: PluginFile
-    kind: str
-    base: str
-    needs: dict[str, None]
-
-
-origins: dict[str, Origin] = {}
-"""Every plugin imported from a file of its own, by the name of its module."""
-_newest: dict[str, str] = {}
-_generations = itertools.count(1)
-
-
-def is_current(name: str) -> bool:
-    """Tell whether nothing that a plugin imported from its neighbours has changed since."""
-    seen = {name}
-    waiting = [*origins[name].needs] if name in origins else []
-    while waiting:
-        needed = waiting.pop()
-        if needed in seen:
-            continue
-        seen.add(needed)
-        origin = origins.get(needed)
-        if origin is None or _newest.get(origin.base, needed) != needed:
-            return False
-        try:
-            version = _version(origin.plugin, origin.kind)
-        except OSError:
-            return False
-        if not origin.base.endswith(version):
-            return False
-        waiting.extend(origin.needs)
-    return True
-
-
-def neighbours_of(folder: PluginFolder, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the folders, each with its kind, whose files the plugins of ``kind`` in ``folder`` may import by name."""
-    if folder.neighbours is not None:
-        return folder.neighbours
-    beside = os.path.dirname(folder.path)
-    others = (("utils", os.path.join(beside, "_utils")), ("interfaces", os.path.join(beside, "_interfaces")))
-    return ((kind, folder.path), *(other for other in others if other[0] != kind))
-
-
-def _version(plugin: PluginFile, kind: str) -> str:
-    """Digest of the file's place, its neighbours' folders, and the time and size of everything it consists of.
-
-    So two runtimes share what they import from the same folders, and what they import from others they do not.
-    """
-    digest = hashlib.sha256(os.path.realpath(plugin.path).encode())
-    for folder in neighbours_of(plugin.folder, kind):
-        digest.update("\0".join(folder).encode() + b"\0")
-    for path in _sources(plugin):
-        status = os.stat(path)
-        digest.update(f"{path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())
-    return digest.hexdigest()[:12]
-
-
-def _sources(plugin: PluginFile) -> list[str]:
-    if not plugin.is_package:
-        return [plugin.path]
-    return sorted(
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(plugin.path)
-        for name in names
-        if name.endswith(".py")
-    )
+def serve_package(package: str) -> None:
+    """Let what is imported from an installed package of plugins, from now on, find ``salt``."""
+    give_builtins(package, PLUGIN_BUILTINS)
 
 
 class _PluginLoader(SourceFileLoader):
@@ -210,51 +150,102 @@ def _install_finder() -> None:
         sys.meta_path.insert(0, _SubmoduleFinder)
 
 
-class _Chain:
-    """A load under way: the thread that began it, and the threads its ``__virtual__`` calls are carried to."""
+def _import(
+    name: str,
+    globals: Mapping[str, object] | None = None,
+    locals: Mapping[str, object] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> Any:
+    """Import as Python does, but for ``salt``, and for what the plugin's neighbours offer.
 
-    __slots__ = ("awaits",)
-
-    def __init__(self) -> None:
-        self.awaits: list[str] = []
-
-    def leads_to(self, other: _Chain) -> bool:
-        """Tell whether this chain waits, through whatever others, for a plugin that ``other`` is loading."""
-        if self is other:
-            return True
-        return any((holder := _holders.get(key)) is not None and holder.leads_to(other) for key in self.awaits)
-
-
-_condition = threading.Condition()
-_holders: dict[str, _Chain] = {}
-_chain: ContextVar[_Chain | None] = ContextVar("asyncstate_load_chain", default=None)
-
-
-@contextmanager
-def plugin_lock(key: str) -> Iterator[bool]:
-    """Hold the lock of one plugin file while it is imported and asked for its names.
-
-    Yields False, without waiting, where waiting could never end: this load came here from that very plugin, or the
-    plugin is loaded by a thread that itself waits for one that this load holds.
+    Raises ModuleNotFoundError or ImportError that names a way out.
     """
-    me = _chain.get() or _Chain()
-    with _condition:
-        while (holder := _holders.get(key)) is not None and not holder.leads_to(me):
-            me.awaits.append(key)
-            try:
-                _condition.wait()
-            finally:
-                me.awaits.remove(key)
-        if holder is None:
-            _holders[key] = me
-    if holder is not None:
-        yield False
-        return
-    token = _chain.set(me)
+    if level:
+        return _import_relative(name, globals, locals, fromlist, level)
+    first = name.partition(".")[0]
+    if first == SALT:
+        return _interface_of_tree(name, globals, fromlist) or import_salt(name, globals, locals, fromlist)
+    if first != INTERFACES:
+        try:
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        except ModuleNotFoundError as error:
+            if error.name != first:
+                raise
+            absent = error
+    else:
+        absent = ModuleNotFoundError(f"only plugins of a tree can import {name}", name=name)
+    importing = neighbours.importer(globals)
+    if importing is not None:
+        found = _import_neighbour(Statement(importing, name, tuple(fromlist or ()), globals))
+        if found is not None:
+            return found
+    raise absent
+
+
+def _interface_of_tree(name: str, globals: Mapping[str, object] | None, fromlist: Sequence[str] | None) -> Any:
+    """Return what ``from salt.interfaces.queue import …`` means where the tree has such an interface, else None."""
+    if not fromlist or not name.startswith("salt.interfaces."):
+        return None
+    importing = neighbours.importer(globals)
+    if importing is None:
+        return None
+    module = name.removeprefix("salt.interfaces.").removesuffix("_module")
+    statement = Statement(importing, module, tuple(fromlist), globals)
+    found = neighbours.interface(statement)
+    return None if found is None else _imported(statement, *found)
+
+
+def _import_neighbour(statement: Statement) -> ModuleType | None:
+    """Do what the statement says, if a neighbour has that name; None if none has."""
+    first, _, rest = statement.name.partition(".")
+    if first == INTERFACES:
+        return _import_interfaces(statement._replace(name=rest))
+    found = neighbours.neighbour(statement)
+    return None if found is None else _imported(statement, *found)
+
+
+def _import_interfaces(statement: Statement) -> ModuleType:
+    """Import ``_interfaces.name``. The package itself has nothing but the files in its folders."""
+    if statement.name and statement.names:
+        return _imported(statement, *neighbours.required_interface(statement))
+    package = ModuleType(INTERFACES)
+    for each in [statement.name] if statement.name else statement.names:
+        one = statement._replace(name=each, names=())
+        setattr(package, each.partition(".")[0], _imported(one, *neighbours.required_interface(one)))
+    return package
+
+
+def _imported(statement: Statement, plugin: PluginFile, kind: str) -> ModuleType:
+    with plugin_lock(plugin.source):
+        # Without the lock this thread is importing that very file already: it gets what there is of it, as in Python.
+        module = import_external(plugin, kind)
+    statement.origin.needs[module.__name__] = None
+    rest = statement.name.partition(".")[2]
+    name = f"{module.__name__}.{rest}" if rest else module.__name__
+    if statement.names:
+        found: ModuleType = builtins.__import__(name, statement.namespace, None, statement.names, 0)
+        return found
+    if rest:
+        importlib.import_module(name)
+    return module
+
+
+def _import_relative(
+    name: str,
+    globals: Mapping[str, object] | None,
+    locals: Mapping[str, object] | None,
+    fromlist: Sequence[str] | None,
+    level: int,
+) -> Any:
     try:
-        yield True
-    finally:
-        _chain.reset(token)
-        with _condition:
-            del _holders[key]
-            _condition.notify_all()
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    except ImportError as error:
+        if error.name is None or not EXTERNAL.startswith(error.name):
+            raise
+        missing = error
+    raise ImportError(neighbours.relative_import_advice(name), name=name) from missing
+
+
+PLUGIN_BUILTINS: dict[str, Any] = builtins_with(_import)
+"""The builtins of a plugin: it can import ``salt``, and what its neighbours offer."""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
-from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, entry_point_folders, scan
-from asyncstate.load.imports import import_plugin, plugin_lock
+from asyncstate.load.entry_points import entry_point_folders
+from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
+from asyncstate.load.imports import import_plugin
+from asyncstate.load.lock import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
 from asyncstate.load.virtual import Verdict, claims_of, evaluate
 from asyncstate.nearest import near_miss, nearest

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.load.salt_import import EXTERNAL
+from asyncstate.load.origins import EXTERNAL
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import RenderError, RunCancelled
-from asyncstate.load.salt_import import PLUGIN_BUILTINS
+from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
@@ -27,7 +27,7 @@ def render(text: str, context: RenderContext) -> Any:
     namespace: dict[str, Any] = {
         "__name__": _MODULE_NAME,
         "__file__": path,
-        "__builtins__": PLUGIN_BUILTINS,
+        "__builtins__": PROGRAM_BUILTINS,
         **given,
     }
     try:

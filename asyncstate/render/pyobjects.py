@@ -16,10 +16,10 @@ from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError, RunCancelled
-from asyncstate.load.salt_import import PLUGIN_BUILTINS
 from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
+from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -168,7 +168,7 @@ class _Programs:
 
     def run(self, text: str, path: str, *, imported: bool = False) -> dict[str, Any]:
         """Return the names a program has defined. The states of an ``imported`` one are forgotten."""
-        namespace = {**self._given, "__name__": _MODULE_NAME, "__file__": path, "__builtins__": PLUGIN_BUILTINS}
+        namespace = {**self._given, "__name__": _MODULE_NAME, "__file__": path, "__builtins__": PROGRAM_BUILTINS}
         lines = text.split("\n")
         for at, line in enumerate(lines):
             found = _IMPORT.match(line) or _FROM.match(line)
@@ -214,7 +214,7 @@ class _Programs:
         One that is not available here may be used all the same, as in YAML: the rows of its states will tell.
         """
         module = _INNER_CAPITAL.sub("_", name).lower()
-        if name in PLUGIN_BUILTINS or "".join(part.capitalize() for part in module.split("_")) != name:
+        if name in PROGRAM_BUILTINS or "".join(part.capitalize() for part in module.split("_")) != name:
             return None
         known = self._context.states
         return _StateModule(self._declared, module, known if getattr(known, module, None) is not None else None)

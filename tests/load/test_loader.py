@@ -8,8 +8,8 @@ import pytest
 from plugin_trees import PluginTree, rewrite
 
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load import folders
-from asyncstate.load.imports import plugin_lock
+from asyncstate.load import entry_points
+from asyncstate.load.lock import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
 
 SALT_TABLE = {
@@ -488,7 +488,7 @@ def test_entry_points_come_after_configured_directories_and_before_bundled(tree,
     )
     PluginTree(site).add("offered-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: offered\nVersion: 1\n")
     monkeypatch.syspath_prepend(str(site))
-    folders._entry_points.cache_clear()
+    entry_points._entry_points.cache_clear()
     try:
         tree.add("_states/mine.py", "def f(name): return 'root'\n")
         host = tree.host()
@@ -499,7 +499,7 @@ def test_entry_points_come_after_configured_directories_and_before_bundled(tree,
         assert host.loaders["states"].get("test.f").func("x") == "not bundled"
         assert not host.loaders["states"].has("test.nop")
     finally:
-        folders._entry_points.cache_clear()
+        entry_points._entry_points.cache_clear()
 
 
 def test_async_functions_are_recognised_through_what_wraps_them():

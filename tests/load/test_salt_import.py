@@ -10,7 +10,7 @@ import pytest
 from plugin_trees import PluginTree, write
 
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
-from asyncstate.load import folders, salt_import
+from asyncstate.load import folders, packages
 from asyncstate.salt_compat import real_salt
 
 WITHOUT = "install salt beside asyncstate"
@@ -340,7 +340,7 @@ def test_an_installed_plugin_package_can_import_it_and_its_neighbours_cannot(tre
     finally:
         for name in [name for name in sys.modules if name.startswith("plugpack")]:
             del sys.modules[name]
-        salt_import._finder.packages.discard("plugpack")
+        packages._finder.packages.pop("plugpack", None)
 
 
 class TestWhereSaltIsInstalled:

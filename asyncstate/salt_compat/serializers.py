@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from asyncstate.salt_compat.namespace import provide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ class Serializers(Mapping[str, "Callable[..., Any]"]):
         form, _, function = name.partition(".")
         if form not in _FORMATS or function not in _FUNCTIONS:
             raise KeyError(name)
-        found: Callable[..., Any] = getattr(import_module(f"asyncstate.salt_compat.salt.serializers.{form}"), function)
+        found: Callable[..., Any] = getattr(provide(f"salt.serializers.{form}"), function)
         return found
 
     def __iter__(self) -> Iterator[str]:

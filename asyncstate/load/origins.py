@@ -1,0 +1,86 @@
+"""Where imported plugins come from, and whether what was imported is still what stands there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from asyncstate.load.folders import INTERFACES
+
+if TYPE_CHECKING:
+    from asyncstate.load.folders import PluginFile, PluginFolder
+
+EXTERNAL: Final = "asyncstate.ext."
+"""Prefix of the module names of plugins that are no part of an installed package; no such package exists."""
+
+
+class Origin(NamedTuple):
+    """Where an imported plugin comes from. ``needs`` are the neighbours it has imported, by module name."""
+
+    plugin: PluginFile
+    kind: str
+    base: str
+    needs: dict[str, None]
+
+
+origins: dict[str, Origin] = {}
+"""Every plugin imported from a file of its own, by the name of its module."""
+newest: dict[str, str] = {}
+"""The name of the module that was imported last for each version of a file (`Origin.base`)."""
+
+
+def is_current(name: str) -> bool:
+    """Tell whether nothing that a plugin imported from its neighbours has changed since."""
+    seen = {name}
+    waiting = [*origins[name].needs] if name in origins else []
+    while waiting:
+        needed = waiting.pop()
+        if needed in seen:
+            continue
+        seen.add(needed)
+        origin = origins.get(needed)
+        if origin is None or newest.get(origin.base, needed) != needed:
+            return False
+        try:
+            now = version(origin.plugin, origin.kind)
+        except OSError:
+            return False
+        if not origin.base.endswith(now):
+            return False
+        waiting.extend(origin.needs)
+    return True
+
+
+def neighbours_of(folder: PluginFolder, kind: str) -> tuple[tuple[str, str], ...]:
+    """Return the folders, each with its kind, whose files the plugins of ``kind`` in ``folder`` may import by name."""
+    if folder.neighbours is not None:
+        return folder.neighbours
+    beside = os.path.dirname(folder.path)
+    others = (("utils", os.path.join(beside, "_utils")), ("interfaces", os.path.join(beside, INTERFACES)))
+    return ((kind, folder.path), *(other for other in others if other[0] != kind))
+
+
+def version(plugin: PluginFile, kind: str) -> str:
+    """Digest of the file's place, its neighbours' folders, and the time and size of everything it consists of.
+
+    So two runtimes share what they import from the same folders, and what they import from others they do not.
+    """
+    digest = hashlib.sha256(os.path.realpath(plugin.path).encode())
+    for folder in neighbours_of(plugin.folder, kind):
+        digest.update("\0".join(folder).encode() + b"\0")
+    for path in _sources(plugin):
+        status = os.stat(path)
+        digest.update(f"{path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())
+    return digest.hexdigest()[:12]
+
+
+def _sources(plugin: PluginFile) -> list[str]:
+    if not plugin.is_package:
+        return [plugin.path]
+    return sorted(
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(plugin.path)
+        for name in names
+        if name.endswith(".py")
+    )
