@@ -260,7 +260,7 @@ async def test_a_task_of_a_pending_call_can_be_shown(tree):
 
 async def test_a_call_that_is_never_awaited_is_reported(tree):
     async with tree.attached() as host:
-        warned = r"__salt__\['mod.plain'\] from .*test_load_bridge.py:\d+> was never awaited"
+        warned = r"__salt__\['mod.plain'\] from .*test_bridge.py:\d+> was never awaited"
         with pytest.warns(RuntimeWarning, match=warned):
             host.salt["mod.plain"]()
 
