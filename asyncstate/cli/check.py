@@ -77,8 +77,8 @@ def _facts(plan: Plan) -> dict[str, Any]:
 
 
 def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
-    from asyncstate.report.graph import graph_edges
-    from asyncstate.report.lint import unknown_lines
+    from asyncstate.analyse.graph import graph_edges
+    from asyncstate.analyse.lint import unknown_lines
     from asyncstate.report.terminal import count
 
     facts = _facts(plan)

@@ -12,7 +12,7 @@ from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
-from asyncstate.report.reference import TITLES, Function, call_lines, platforms
+from asyncstate.reference.function import TITLES, Function, call_lines, platforms
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
     the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is run.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.report.explain import explain_lines, explanation
-    from asyncstate.report.shared import SharedNames
+    from asyncstate.analyse.explain import explain_lines, explanation
+    from asyncstate.analyse.shared import SharedNames
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -71,7 +71,7 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
 
 def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
     """Read a recorded run. Raises UsageError if it is none; says so if it was one of another tree."""
-    from asyncstate.report.waits import recorded
+    from asyncstate.analyse.waits import recorded
 
     try:
         profile = recorded(events)

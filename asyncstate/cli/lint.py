@@ -18,12 +18,12 @@ from asyncstate.redact.redactor import MASK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from asyncstate.analyse.lint import Finding
+    from asyncstate.analyse.patch import ByHand
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
-    from asyncstate.report.lint import Finding
-    from asyncstate.report.requisite_patch import ByHand
     from asyncstate.runtime import StateRuntime
 
 _ORDERS = frozenset({"footprint-order", "definition-order"})
@@ -104,7 +104,7 @@ def command(
         _list_rules(console)
         return 0
     settings, selection = select(console, sls, options)
-    from asyncstate.report.lint import lint, lint_data, lint_lines, one_for_each_place
+    from asyncstate.analyse.lint import lint, lint_data, lint_lines, one_for_each_place
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -199,7 +199,7 @@ class _Trial:
 
 
 def _fix(console: Console, trial: _Trial, plan: Plan, findings: list[Finding]) -> None:
-    from asyncstate.report.requisite_patch import requisite_patch
+    from asyncstate.analyse.patch import requisite_patch
 
     nameable = [finding for finding in findings if finding.missing < 0 or MASK not in plan.chunks[finding.missing].id]
     diff, left = requisite_patch(plan, nameable, _text_of, trial.objection)

@@ -53,7 +53,7 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
     """Return the states with this ID or name. Raises UsageError that names the nearest."""
     import click
 
-    from asyncstate.report.explain import chunks_called
+    from asyncstate.analyse.explain import chunks_called
 
     found = chunks_called(plan, wanted)
     if found:

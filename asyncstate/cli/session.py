@@ -216,7 +216,7 @@ class Session:
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
         if self.options.get("explain"):
-            from asyncstate.report.waits import run_lines
+            from asyncstate.analyse.waits import run_lines
 
             show(["", *run_lines(self.profile, palette)])
         if self.options.get("profile"):
@@ -246,7 +246,7 @@ class Session:
     def _announce_unknown(self, plan: Plan) -> None:
         """Say how many states run free, where people read it and more than one state can run at once."""
         if self.console.out == "human" and self.console.log_level not in {"error", "critical", "quiet"}:
-            from asyncstate.report.lint import unknown_lines
+            from asyncstate.analyse.lint import unknown_lines
 
             self.console.say(*unknown_lines(plan))
 

@@ -156,7 +156,7 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     file, service …, dotted ones groups that one call does the work of, and several targets taken as one.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.report.graph import FORMATS
+    from asyncstate.analyse.graph import FORMATS
 
     plan, _ = _plan(console, settings, selection)
     text = FORMATS[form](plan)
@@ -187,7 +187,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     requisite or order stands between them.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.report.aggregate import aggregation, aggregation_lines
+    from asyncstate.analyse.aggregate import aggregation, aggregation_lines
 
     plan, _ = _plan(console, settings, selection)
     if console.out == "human":
@@ -218,7 +218,7 @@ def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
     ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.report.impact import impact, impact_lines
+    from asyncstate.analyse.impact import impact, impact_lines
 
     plan, found = _plan(console, settings, selection, wanted)
     if console.out == "human":

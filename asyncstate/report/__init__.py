@@ -1,1 +1,5 @@
-"""What people and programs see of a run: reads events and reports only."""
+"""What people and programs see of a run: made from its events and the final RunReport only.
+
+Read in this order: ``terminal`` (colours, safe text), ``summary``, ``human`` (with ``nested`` and ``compress``), then
+the other forms: ``progress``, ``jsonl``, ``junit``, ``profile``, ``html``. ``issues`` shows what is wrong with a tree.
+"""

@@ -125,7 +125,7 @@ PAST_THE_DOOR = {
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
     "asyncstate/runtime.py": "a template that was fetched into the cache directory",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
-    "asyncstate/report/reference.py": "plugins that were loaded",
+    "asyncstate/reference/function.py": "plugins that were loaded",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",

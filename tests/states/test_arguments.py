@@ -10,7 +10,7 @@ import yaml
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError
-from asyncstate.report.reference import Function, bundled_modules
+from asyncstate.reference.function import Function, bundled_modules
 
 ODD = (5, [1], {"a": 1}, None, True, "odd", ["a"], 1.5, [{"a": [1]}], -1, "", {"a": {"b": []}})
 _ELSEWHERE = {"docker_container", "docker_image", "docker_network", "event", "git", "http", "pip", "pkg", "pkgrepo"}

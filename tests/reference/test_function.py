@@ -8,7 +8,7 @@ import re
 import pytest
 import yaml
 
-from asyncstate.report.reference import Function, Provider, bundled_modules, markdown, page, platforms
+from asyncstate.reference.function import Function, Provider, bundled_modules, markdown, page, platforms
 
 
 def managed(name: str, mode: int, *extra: str, group: str | None = None, **kwargs: object) -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.analyse.graph import FORMATS, graph_edges, to_dot, to_json, to_mermaid, to_svg
+from asyncstate.analyse.svg import layers
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
-from asyncstate.report.graph import FORMATS, graph_edges, to_dot, to_json, to_mermaid, to_svg
-from asyncstate.report.svg import layers
 
 
 def chunk(index, id_):

@@ -3,8 +3,8 @@
 import pytest
 from trees import FakeStates, plan
 
-from asyncstate.report.explain import explain_lines
-from asyncstate.report.shared import SharedNames
+from asyncstate.analyse.explain import explain_lines
+from asyncstate.analyse.shared import SharedNames
 
 
 def touches(low):

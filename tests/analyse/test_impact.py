@@ -1,7 +1,7 @@
 import pytest
 from trees import FakeStates, chunk_of, plan
 
-from asyncstate.report.impact import IF_CHANGED, IF_FAILED, effects, impact, impact_lines
+from asyncstate.analyse.impact import IF_CHANGED, IF_FAILED, effects, impact, impact_lines
 
 STATES = FakeStates("test.mod_watch", footprints={"file": lambda low: {"writes": [f"path:{low['name']}"]}})
 

@@ -8,10 +8,10 @@ import pytest
 from fake_host import FakeHost, row, run_virtual
 from trees import FakeStates, chunk_of, plan
 
+from asyncstate.analyse.explain import explain_lines, explanation
+from asyncstate.analyse.waits import recorded, run_lines, wait_lines, waits
 from asyncstate.model.event import encode_event
-from asyncstate.report.explain import explain_lines, explanation
 from asyncstate.report.profile import Profile
-from asyncstate.report.waits import recorded, run_lines, wait_lines, waits
 from asyncstate.run.engine import Engine, RunOptions
 
 FUNCTIONS = ("t.wait", "t.change", "t.fail", "t.held", "t.mod_watch", "t.mod_aggregate")

@@ -3,9 +3,9 @@ import subprocess
 import pytest
 from trees import FakeStates, compiler, plan
 
+from asyncstate.analyse.lint import lint
+from asyncstate.analyse.patch import requisite_patch
 from asyncstate.errors import CompileError
-from asyncstate.report.lint import lint
-from asyncstate.report.requisite_patch import requisite_patch
 
 STATES = FakeStates("test.mod_watch", footprints={"file": lambda low: {"writes": [f"path:{low['name']}"]}})
 HEAD = "d:\n  file.directory:\n    - name: /x\n"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.analyse.lint import FOOTPRINT, chunks_behind
+from asyncstate.analyse.waits import wait_lines, waits
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.lint import FOOTPRINT, chunks_behind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line
-from asyncstate.report.waits import wait_lines, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from asyncstate.analyse.shared import SharedNames
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.report.profile import Profile
-    from asyncstate.report.shared import SharedNames
 
 _RULES = {
     "require": "none of these may have failed",
@@ -51,7 +51,7 @@ def explanation(
 ) -> dict[str, Any]:
     """Return everything that decides about one state; names are ``function: name`` as in the human report.
 
-    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.report.waits.waits`. ``shared``
+    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.analyse.waits.waits`. ``shared``
     tells what it is that two states both touch.
     """
     chunk = plan.chunks[index]

@@ -3,8 +3,8 @@ from hypothesis import given
 from strategies import high_data
 from trees import FakeStates, compiler, plan
 
+from asyncstate.analyse.lint import lint, lint_data, lint_lines, one_for_each_place, unknown_lines
 from asyncstate.model.rules import RULES
-from asyncstate.report.lint import lint, lint_data, lint_lines, one_for_each_place, unknown_lines
 
 
 def _path(low):

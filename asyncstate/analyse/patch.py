@@ -16,9 +16,9 @@ from asyncstate.render.jinja_blocks import lines_in_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from asyncstate.analyse.lint import Finding
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.report.lint import Finding
 
 _HEADER = re.compile(r"^(?P<indent> *)(?P<name>[\w.]+)(?P<rest>: *\[\] *|:|) *(?P<comment>#.*)?$")
 _ITEM = re.compile(r"^(?P<indent> *)- ")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.analyse.svg import Drawing, draw
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.svg import Drawing, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 import pytest
 from trees import FakeStates, plan
 
-from asyncstate.report.aggregate import NONE, aggregation, aggregation_lines
+from asyncstate.analyse.aggregate import NONE, aggregation, aggregation_lines
 
 STATES = FakeStates("pkg.mod_aggregate", "test.mod_watch")
 TREE = """

@@ -1,0 +1,1 @@
+"""The documentation of plugins, read from their source: for ``asyncstate doc`` and for the pages of the site."""
