@@ -14,24 +14,19 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.config import Settings
 from asyncstate.errors import AsyncStateError, CompileError, FunctionNotFound, Issue
-from asyncstate.load.host import PluginHost
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
-from asyncstate.render.pipe import RenderContext, render_sls, render_text
-from asyncstate.sources import grains as grains_source
-from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
-from asyncstate.sources.matchers import Matcher
-from asyncstate.sources.pillar import compile_pillar
+from asyncstate.services import RuntimeServices
+from asyncstate.sources.fileclient import OtherTexts, SlsFile
 from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.real_paths import RealPaths
 
@@ -41,9 +36,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.load.host import PluginHost
     from asyncstate.model.event import Event
     from asyncstate.model.result import RunReport
-    from asyncstate.render.pipe import Rendered
     from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
@@ -67,15 +62,9 @@ class StateRuntime:
         self._runs: set[Run] = set()
         self.settings: Settings = settings or Settings()
         self.settings.validate()
-        opts = self.settings.opts()
-        self.file_client: FileClient = LocalFileClient.from_opts(opts)
-        self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
-        self.host: PluginHost = PluginHost(
-            opts, file_client=self.file_client, extra_states=states, secrets=self.secrets
-        )
-        self.host.render_template = self._render_template
-        self.host.render_data = self._render_data
-        self.host.refresh = self._refresh
+        self._services = RuntimeServices(self.settings, states=states, secrets=self.secrets)
+        self.host: PluginHost = self._services.host
+        self.file_client: FileClient = self._services.file_client
 
     # life
 
@@ -133,23 +122,7 @@ class StateRuntime:
 
     def _open(self) -> None:
         self.host.require_root_alone()
-        self._refresh(grains=True, pillar=True)
-
-    def _refresh(self, *, grains: bool, pillar: bool) -> None:
-        opts = self.host.opts
-        if grains:
-            custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
-            self.host.set_grains(grains_source.gather(self.settings.opts(), custom, self.settings.grains_override))
-        if pillar:
-            self.host.set_pillar(
-                compile_pillar(
-                    opts,
-                    self.host.grains,
-                    self._pillar_client,
-                    lambda file, extra: self._render(file, extra, self._pillar_client),
-                    self.settings.pillar,
-                )
-            )
+        self._services.refresh(grains=True, pillar=True)
 
     def register_state(self, name: str, func: Callable[..., Any]) -> None:
         """Offer a function of the host application, plain or async, as the state ``module.function``."""
@@ -245,98 +218,21 @@ class StateRuntime:
             return self._compiler().top_matches()
 
     def _compiler(self, client: FileClient | None = None) -> Compiler:
-        client = client or self.file_client
+        client, services = client or self.file_client, self._services
         opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar
         rendered: set[str] = set()
         templates_pillar = independent(pillar)  # what a template does to it, other templates see, but no plugin
         return Compiler(
             opts=opts,
             file_client=client,
-            render=lambda file, extra: self._render(file, extra, client, rendered, templates_pillar),
+            render=lambda file, extra: services.render_sls(file, extra, client, rendered, templates_pillar),
             states=self.host.loaders["states"],
             functions=self.host.loaders["states"],
-            matcher=Matcher(opts, grains, pillar),
+            matcher=services.matcher(),
             pillar=pillar,
             grains=grains,
             real_path=RealPaths(),
         )
-
-    # rendering
-
-    def _render(
-        self,
-        file: SlsFile,
-        extra: dict[str, Any],
-        client: FileClient,
-        rendered: set[str] | None = None,
-        pillar: dict[str, Any] | None = None,
-    ) -> Rendered:
-        with self.host.enter(env=file.saltenv, sls=file.sls) as context:
-            render_context = self._render_context(client, context.env, file, extra, rendered)
-            return render_sls(file, render_context if pillar is None else replace(render_context, pillar=pillar))
-
-    def _render_context(
-        self,
-        client: FileClient,
-        saltenv: str,
-        file: SlsFile | None,
-        extra: Mapping[str, Any],
-        rendered: set[str] | None = None,
-    ) -> RenderContext:
-        return RenderContext(
-            salt=self.host.salt,
-            grains=self.host.grains,
-            pillar=extra.get("pillar", self.host.pillar),
-            opts=self.host.opts,
-            fileclient=client,
-            sls=file.sls if file is not None else "",
-            saltenv=saltenv,
-            file=file,
-            extra=extra,
-            renderers=self.host.renderers,
-            secrets=self.secrets,
-            rendered_sls=rendered if rendered is not None else set(),
-            ordered=client is self._pillar_client,
-            states=self.host.states,
-        )
-
-    def _render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
-        """Render a text, or the file at a path, for a managed file or a command. Raises RenderError."""
-        text, path = (source, "") if isinstance(source, str) else (source.read_text(encoding="utf-8"), str(source))
-        return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
-
-    def _render_data(
-        self,
-        source_text: str,
-        *,
-        default_renderer: str = "jinja|yaml",
-        context: Mapping[str, Any],
-        saltenv: str,
-        path: str = "",
-    ) -> Any:
-        """Render and parse text, as ``slsutil.renderer`` does. Raises RenderError."""
-        pipe = None if source_text.startswith("#!") else default_renderer
-        render_context = replace(self._plugin_context(context, saltenv, path, source_text), ordered=True)
-        return render_text(source_text, render_context, pipe, template_env="jinja_sls_env")
-
-    def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:
-        """Return the context of a text that a plugin renders.
-
-        One that may change the pillar gets its own, so that nobody sees the change, whatever runs beside it. To copy it
-        for every text would cost more than to render.
-        """
-        file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
-        context = self._render_context(self.file_client, saltenv, file, variables)
-        if "pillar" in text and " do " in text and context.pillar is self.host.pillar:
-            return replace(context, pillar=independent(context.pillar))
-        return context
-
-    def _relative(self, path: str, saltenv: str) -> str:
-        """Return a path as seen from the root it lies under, where templates it imports are looked for."""
-        for root in self.file_client.roots(saltenv):
-            if path.startswith(f"{root}/"):
-                return path[len(root) + 1 :]
-        return path.lstrip("/")
 
     # running
 

@@ -352,10 +352,7 @@ def _has_hash(path: str, source_hash: str | None) -> bool:
 
 
 def _render(source: str | Path, template: str, variables: dict[str, Any], saltenv: str) -> str:
-    rendered: str = dunders.current.get().loaders.render_template(
-        source, renderer=template, context=variables, saltenv=saltenv
-    )
-    return rendered
+    return dunders.runtime_services().render_template(source, template, variables, saltenv)
 
 
 def _read(path: str) -> str:

@@ -24,5 +24,5 @@ def import_json(path: str) -> Any:
 
 
 def _rendered(template: str) -> Any:
-    loaders = dunders.current.get().loaders
-    return json.loads(loaders.render_data(template, default_renderer="jinja", context={}, saltenv="base"))
+    services = dunders.runtime_services()
+    return json.loads(services.render_data(template, default_renderer="jinja", context={}, saltenv="base"))

@@ -117,7 +117,6 @@ def _with(merge: Any, value: Any, *, merge_lists: bool) -> Any:
     return _merging.update(_merging.fresh(value), _merging.fresh(merge), merge_lists=merge_lists)
 
 
-def _match(kind: str, tgt: Any, minion_id: Any = None, **options: Any) -> bool:
+def _match(kind: str, tgt: Any, minion_id: Any = None, delimiter: str | None = None) -> bool:
     minion = None if minion_id is None else str(minion_id)
-    result: bool = dunders.current.get().loaders.match(kind, tgt, minion_id=minion, **options)
-    return result
+    return dunders.runtime_services().match(kind, tgt, minion_id=minion, delimiter=delimiter)

@@ -39,19 +39,19 @@ def list_extmods() -> dict[str, list[str]]:
 
 def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
     """Look at the plugins anew."""
-    dunders.current.get().loaders.reload()
+    dunders.runtime_services().reload()
     return True
 
 
 def refresh_grains(**kwargs: Any) -> bool:
     """Gather the grains anew."""
-    dunders.current.get().loaders.refresh(grains=True, pillar=False)
+    dunders.runtime_services().refresh(grains=True, pillar=False)
     return True
 
 
 def refresh_pillar(**kwargs: Any) -> bool:
     """Render the pillar anew."""
-    dunders.current.get().loaders.refresh(grains=False, pillar=True)
+    dunders.runtime_services().refresh(grains=False, pillar=True)
     return True
 
 

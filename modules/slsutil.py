@@ -56,16 +56,14 @@ def renderer(
     if path and string:
         raise InvocationError("Must not pass both path and string.")
     saltenv = kwargs.get("saltenv") or "base"
-    name = ""
-    text = string
+    name, text = "", string or ""
     if path:
         name = __salt__["cp.get_url"](path, saltenv=saltenv)
         if not name or not os.path.exists(name):
             return {}
         with filesystem.open_text(name) as file:
             text = file.read()
-    loaders = dunders.current.get().loaders
-    return loaders.render_data(
+    return dunders.runtime_services().render_data(
         text,
         default_renderer=default_renderer,
         context=dict(kwargs) if path else {**_PLACE_OF_STRING, **kwargs},

@@ -54,16 +54,12 @@ def state_argspec(module: str = "") -> dict[str, dict[str, Any]]:
 
 def reload_modules() -> bool:
     """Look at the plugins anew."""
-    dunders.current.get().loaders.reload()
+    dunders.runtime_services().reload()
     return True
 
 
-def _loader(kind: str) -> Any:
-    return dunders.current.get().loaders.loaders[kind]
-
-
-def _selected(kind: str, patterns: tuple[str, ...]) -> list[str]:
-    names = sorted(_loader(kind).names())
+def _selected(kind: dunders.PluginKind, patterns: tuple[str, ...]) -> list[str]:
+    names = sorted(dunders.runtime_services().plugins(kind).names())
     if not patterns:
         return names
     return [name for name in names if any(_means(pattern, name) for pattern in patterns)]
@@ -73,17 +69,19 @@ def _means(pattern: str, name: str) -> bool:
     return fnmatch.fnmatchcase(name if "." in pattern else name.partition(".")[0], pattern)
 
 
-def _modules(kind: str, patterns: tuple[str, ...]) -> list[str]:
+def _modules(kind: dunders.PluginKind, patterns: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(name.partition(".")[0] for name in _selected(kind, patterns)))
 
 
-def _docs(kind: str, patterns: tuple[str, ...]) -> dict[str, str]:
-    return {name: _loader(kind).get(name).doc for name in _selected(kind, patterns)}
+def _docs(kind: dunders.PluginKind, patterns: tuple[str, ...]) -> dict[str, str]:
+    plugins = dunders.runtime_services().plugins(kind)
+    return {name: plugins.get(name).doc for name in _selected(kind, patterns)}
 
 
-def _argspecs(kind: str, module: str) -> dict[str, dict[str, Any]]:
+def _argspecs(kind: dunders.PluginKind, module: str) -> dict[str, dict[str, Any]]:
     names = _selected(kind, (module,) if module else ())
-    return {name: _argspec(_loader(kind).get(name).func) for name in names}
+    plugins = dunders.runtime_services().plugins(kind)
+    return {name: _argspec(plugins.get(name).func) for name in names}
 
 
 def _argspec(function: Any) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def conf_test() -> Any:
 
 def provider(module: str) -> str:
     """Return the name of the file that provides an execution module, "" if none does."""
-    loaded = dunders.current.get().loaders.loaders["modules"].module(module)
+    loaded = dunders.runtime_services().plugins("modules").module(module)
     return "" if loaded is None else _file_name(loaded.file)
 
 

@@ -43,13 +43,26 @@ from asyncstate.dunders.proxies import (
     resolved,
 )
 from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
+from asyncstate.dunders.services import (
+    PluginFunction,
+    PluginKind,
+    PluginModule,
+    Plugins,
+    Services,
+    runtime_services,
+)
 
 __all__ = [
     "INJECTED",
     "CallContext",
     "CancelToken",
     "OptsOverlay",
+    "PluginFunction",
+    "PluginKind",
+    "PluginModule",
+    "Plugins",
     "Row",
+    "Services",
     "SharedContext",
     "__context__",
     "__env__",
@@ -78,6 +91,7 @@ __all__ = [
     "is_mapping_dunder",
     "make_row",
     "resolved",
+    "runtime_services",
     "unchanged",
     "would_change",
 ]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
     from asyncstate.dunders.cancel import CancelToken
+    from asyncstate.dunders.services import Services
 
 
 class OptsOverlay(dict[str, Any]):
@@ -58,7 +59,7 @@ class CallContext:
         salt: Mapping[str, Any],
         states: Mapping[str, Any],
         utils: Mapping[str, Any],
-        loaders: Any = None,
+        services: Services | None = None,
         file_client: Any = None,
         serializers: Mapping[str, Any] | None = None,
         low: Mapping[str, Any] | None = None,
@@ -81,7 +82,7 @@ class CallContext:
         self.salt = salt
         self.states = states
         self.utils = utils
-        self.loaders = loaders
+        self.services = services
         self.file_client = file_client
         self.serializers: Mapping[str, Any] = serializers if serializers is not None else {}
         self.proxy: Mapping[str, Any] = {}

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from asyncstate.dunders import current
 from asyncstate.errors import AsyncStateError, FunctionNotFound, RunCancelled
 from asyncstate.load.loader import loading
+from asyncstate.load.plugin import is_async
 from asyncstate.load.threads import WorkerThreads, deliverable
 from asyncstate.salt_compat.real_salt import agree_on
 
 if TYPE_CHECKING:
     from asyncstate.dunders import CallContext
     from asyncstate.load.loader import LazyLoader
-    from asyncstate.load.plugin import LoadedFunction
 
 
 class Switch:
@@ -138,7 +138,7 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
                 function = self._loader.get(name)
             except FunctionNotFound as missing:
                 raise KeyError(name) from missing
-            call = calls[name] = wrap(function, self._switch, f"{self._label}[{name!r}]")
+            call = calls[name] = wrap(function.func, self._switch, f"{self._label}[{name!r}]")
         return call
 
     def __contains__(self, name: object) -> bool:
@@ -172,10 +172,6 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
 
     def __repr__(self) -> str:
         return f"<functions of {self._label}>"
-
-    def adopt(self, function: LoadedFunction) -> Callable[..., Any]:
-        """Return a function that is not in the map, callable by the rules that hold for those in it."""
-        return wrap(function, self._switch, function.name)
 
     def reset(self) -> None:
         """Forget the wrappers, because the loader starts anew."""
@@ -228,11 +224,11 @@ class SuffixMap(Mapping[str, Callable[..., Any]]):
         return sum(1 for _ in self)
 
 
-def wrap(function: LoadedFunction, switch: Switch, label: str) -> Callable[..., Any]:
-    """Return ``function`` as callers see it: a callable that obeys the rules of this module."""
-    func = function.func
-    blocking = functools.partial(_block_on, switch, func) if function.is_async else func
-    on_loop = settle if function.is_async else functools.partial(_in_thread, switch)
+def wrap(func: Callable[..., Any], switch: Switch, label: str) -> Callable[..., Any]:
+    """Return a function, plain or async, as callers see it: a callable that obeys the rules of this module."""
+    awaited = is_async(func)
+    blocking = functools.partial(_block_on, switch, func) if awaited else func
+    on_loop = settle if awaited else functools.partial(_in_thread, switch)
 
     @functools.wraps(func)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -7,10 +7,10 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import CallContext, SharedContext, current, resolved
-from asyncstate.errors import ConfigError, LoaderError
+from asyncstate.dunders import CallContext, SharedContext, current, resolved, runtime_services
+from asyncstate.errors import ConfigError
 from asyncstate.filesystem import writable_below
-from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle
+from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle, wrap
 from asyncstate.load.loader import LazyLoader, PluginFolder
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.salt_compat.serializers import Serializers
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
 
-    from asyncstate.load.loader import Kind, LoadedFunction
+    from asyncstate.dunders import PluginKind, Services
+    from asyncstate.load.loader import LoadedFunction
     from asyncstate.redact.secrets import Secrets
 
-_DIRECTORY_OPTION: dict[Kind, str] = {
+_DIRECTORY_OPTION: dict[PluginKind, str] = {
     "states": "states_dirs",
     "modules": "module_dirs",
     "grains": "grains_dirs",
@@ -40,6 +41,7 @@ class PluginHost:
     ``opts`` are the options as plugins see them; the host keeps ``opts["grains"]`` and ``opts["pillar"]`` up to date.
     ``file_client`` tells the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
     directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
+    ``services`` are what the runtime does for plugins; without them a plugin that asks for one has LoaderError.
     ``secrets`` are what plugins want hidden.
     """
 
@@ -50,6 +52,7 @@ class PluginHost:
         file_client: Any,
         extra_states: Mapping[str, Callable[..., Any]] | None = None,
         workers: WorkerThreads | None = None,
+        services: Services | None = None,
         secrets: Secrets | None = None,
     ) -> None:
         self.opts = opts
@@ -83,21 +86,20 @@ class PluginHost:
             salt=self.salt,
             states=self.states,
             utils=self.utils,
-            loaders=self,
+            services=services,
             file_client=file_client,
             serializers=Serializers(),
             env=opts.get("saltenv") or "base",
             user=opts.get("user") or "root",
             secrets=secrets,
         )
-        self.render_template: Callable[..., str] = _without_runtime
-        """Renders text for a plugin; set by the runtime, which knows the renderers."""
-        self.render_data: Callable[..., Any] = _without_runtime
-        """Renders and parses text for a plugin; set by the runtime."""
-        self.refresh: Callable[..., None] = _without_runtime
-        """Gathers grains or pillar anew (``grains=``, ``pillar=``); set by the runtime."""
         for name, func in (extra_states or {}).items():
             self.register_state(name, func)
+
+    @property
+    def services(self) -> Services:
+        """What the runtime does for plugins. Raises LoaderError where there is no runtime."""
+        return runtime_services(self._base)
 
     @property
     def grains(self) -> dict[str, Any]:
@@ -158,18 +160,9 @@ class PluginHost:
         self.states.reset()
         return function
 
-    def match(self, kind: str, target: Any, *, minion_id: str | None = None, **options: Any) -> bool:
-        """Whether ``target`` means this machine, or one called ``minion_id``; kinds and options as in `Matcher.match`.
-
-        Raises LoaderError for a kind of target that does not exist.
-        """
-        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - few trees target from templates
-
-        opts = self.opts if minion_id is None else {**self.opts, "id": minion_id}
-        matcher = Matcher(opts, self.grains, self.pillar)
-        if kind not in matcher.kinds:
-            raise LoaderError(f"there is no target type {kind!r}; it is one of {', '.join(sorted(matcher.kinds))}")
-        return matcher.match(kind, target, **options)
+    def bridged(self, func: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return a function that no plugin offers, callable by the rules of ``__salt__``; `Services.bridged`."""
+        return wrap(func, self._switch, name)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Say which loop runs the async functions that plain functions call from their threads."""
@@ -222,10 +215,6 @@ class PluginHost:
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):
             functions.reset()
-
-
-def _without_runtime(*_args: Any, **_kwargs: Any) -> Any:
-    raise LoaderError("this needs a runtime, and the plugin host has none")
 
 
 def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:

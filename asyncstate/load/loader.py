@@ -7,7 +7,7 @@ import inspect
 import logging
 import threading
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from asyncstate.dunders import CallContext
+    from asyncstate.dunders import CallContext, PluginKind
 
     Unifier = Callable[[ModuleType, Mapping[str, Callable[..., Any]]], Mapping[str, Callable[..., Any]]]
 
-__all__ = ["Kind", "LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
+__all__ = ["LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
 
 log: logging.Logger = logging.getLogger(__name__)
-
-Kind = Literal["states", "modules", "grains", "utils", "renderers"]
 
 _ALIKE = 0.75
 """How like a module's name another is that may have been meant: ``mysql_user`` is not ``postgres_user`` misspelt."""
@@ -82,7 +80,7 @@ class LazyLoader:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: PluginKind,
         folders: Sequence[PluginFolder],
         context: Callable[[], CallContext],
         *,

@@ -13,8 +13,8 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import current
-from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
+from asyncstate.dunders import runtime_services
+from asyncstate.load.plugin import is_async
 from asyncstate.salt_compat.namespace import absent
 
 if TYPE_CHECKING:
@@ -46,11 +46,10 @@ class BundledModule(ModuleType):
 
 
 def _callable_anywhere(func: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    home = LoadedModule(module.__name__.rpartition(".")[2], module.__file__ or "", module, bundled=True)
-    function = LoadedFunction(f"{home.name}.{func.__name__}", func, home)
+    name = f"{module.__name__.rpartition('.')[2]}.{func.__name__}"
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return current.get().loaders.salt.adopt(function)(*args, **kwargs)
+        return runtime_services().bridged(func, name)(*args, **kwargs)
 
     return call
 

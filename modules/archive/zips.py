@@ -9,7 +9,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __salt__, check_cancelled, current
+from asyncstate.dunders import __env__, __salt__, check_cancelled, runtime_services
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .names import expanded, listed, local_copy, trimmed
@@ -128,8 +128,8 @@ def _account(runas: str | None) -> tuple[int, int]:
 def _rendered(names: list[str], template: str | None) -> list[str]:
     if not template:
         return names
-    render = current.get().loaders.render_template
-    return [str(render(name, template, {}, str(__env__))) for name in names]
+    render = runtime_services().render_template
+    return [render(name, template, {}, str(__env__)) for name in names]
 
 
 def zip_(

@@ -285,11 +285,8 @@ def _stdin(options: Options) -> bytes | None:
 
 
 def _render(text: str, options: Options) -> str:
-    call = dunders.current.get()
-    rendered: str = call.loaders.render_template(
-        text, renderer=options.template, context={}, saltenv=options.saltenv or call.opts.get("saltenv") or "base"
-    )
-    return rendered
+    saltenv = options.saltenv or dunders.__opts__.get("saltenv") or "base"
+    return dunders.runtime_services().render_template(text, options.template, {}, saltenv)
 
 
 def _decode(data: bytes, options: Options, name: str, cmd: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __opts__, __salt__, current
+from asyncstate.dunders import __opts__, __salt__, current, runtime_services
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from .diffs import head, is_binary
@@ -106,7 +106,7 @@ def render_source(path: str, template: str, context: dict[str, Any], saltenv: st
 
 
 def _render(source: str | Path, template: str, context: dict[str, Any], saltenv: str) -> str:
-    return str(current.get().loaders.render_template(source, template, context, saltenv))
+    return runtime_services().render_template(source, template, context, saltenv)
 
 
 def keep_rendered(text: str) -> str:

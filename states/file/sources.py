@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __salt__, current
+from asyncstate.dunders import __env__, __salt__, runtime_services
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 from .rows import is_remote
@@ -44,9 +44,7 @@ def _rendered(source: str, source_hash: Any, template: str | None, variables: di
         text = filesystem.read_bytes(cached).decode()
     else:
         try:
-            text = current.get().loaders.render_template(
-                Path(cached), template, {"source": source, **variables}, saltenv
-            )
+            text = runtime_services().render_template(Path(cached), template, {"source": source, **variables}, saltenv)
         except AsyncStateError as error:
             raise CommandExecutionError(f"Failed to load template file {source}: {error}") from error
     if not text:

@@ -9,6 +9,7 @@ import sys
 import pytest
 from plugin_trees import PluginTree, write
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound, InvocationError
 from asyncstate.load import folders, packages
 from asyncstate.salt_compat import real_salt
@@ -218,8 +219,8 @@ def test_bundled_functions_can_be_imported_directly(tree):
         "_modules/test.py",
         "from salt.modules.test import *\nfrom salt.modules.test import ping as shaken\ndef ping(): return shaken()",
     )
-    run = module(
-        tree,
+    tree.add(
+        "_modules/m.py",
         """
         import salt.modules.cmdmod
         import salt.states.test as states
@@ -229,9 +230,10 @@ def test_bundled_functions_can_be_imported_directly(tree):
         def state(): return states.nop("x")["result"]
         """,
     )
-    assert call(tree, "test.ping") is True
-    assert run("shell") == "yes"
-    assert run("state") is True
+    runtime = StateRuntime(Settings(id="m", file_roots={"base": [str(tree.root)]}, root_dir=str(tree.root)))
+    assert runtime.call_sync("test.ping") is True
+    assert runtime.call_sync("m.shell") == "yes"
+    assert runtime.call_sync("m.state") is True
 
 
 async def test_a_bundled_async_function_runs_on_the_loop_of_the_runtime(tree):

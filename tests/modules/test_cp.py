@@ -15,7 +15,7 @@ from asyncstate.errors import CommandExecutionError
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "cp")
-    harness.loaders.renderers["mako"] = lambda text, context: f"mako:{text.format(**context)}"
+    harness.services.renderers["mako"] = lambda text, context: f"mako:{text.format(**context)}"
     harness.salt_file("a/f.txt", "text")
     harness.salt_file("a/sub/g.conf", "conf")
     harness.salt_file("s.sls", "x: test.nop")
@@ -79,7 +79,7 @@ def test_get_file(plugins, tmp_path):
 
 def test_get_file_renders_its_paths(plugins, tmp_path):
     seen = []
-    plugins.loaders.renderers["seen"] = lambda text, context: seen.append(context) or text
+    plugins.services.renderers["seen"] = lambda text, context: seen.append(context) or text
     plugins.call("cp.get_file", "salt://a/f.txt", str(tmp_path / "f"), template="seen", extra=1)
     assert seen == [{"extra": 1}, {"extra": 1}]
 

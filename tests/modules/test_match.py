@@ -4,23 +4,13 @@ import pytest
 from plugin_harness import PluginHarness
 
 from asyncstate.errors import InvocationError
-from asyncstate.sources.matchers import Matcher
-
-
-class Loaders:
-    def __init__(self, plugins):
-        self.plugins = plugins
-
-    def match(self, kind, target, *, minion_id=None, **options):
-        opts = {"id": minion_id or "web1"}
-        return Matcher(opts, self.plugins.grains, self.plugins.pillar).match(kind, target, **options)
 
 
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "match")
-    harness.loaders = Loaders(harness)
+    harness.opts["id"] = "web1"
     harness.pillar["role"] = "web"
     harness.grains.update(ipv4=["10.0.0.5"], ipv6=[])
     return harness

@@ -6,22 +6,10 @@ from plugin_harness import PluginHarness
 from asyncstate.errors import CommandExecutionError
 
 
-class Loaders:
-    def __init__(self):
-        self.calls = []
-
-    def reload(self):
-        self.calls.append("reload")
-
-    def refresh(self, *, grains, pillar):
-        self.calls.append(("grains", grains, "pillar", pillar))
-
-
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "saltutil")
-    harness.loaders = Loaders()
     return harness
 
 
@@ -34,11 +22,11 @@ def test_nothing_to_synchronise(plugins):
 def test_refreshing(plugins):
     for function in ("refresh_modules", "refresh_grains", "refresh_pillar", "pillar_refresh"):
         assert plugins.call(f"saltutil.{function}") is True
-    assert plugins.loaders.calls == [
-        "reload",
-        ("grains", True, "pillar", False),
-        ("grains", False, "pillar", True),
-        ("grains", False, "pillar", True),
+    assert plugins.services.calls == [
+        ("reload",),
+        ("refresh", {"grains": True, "pillar": False}),
+        ("refresh", {"grains": False, "pillar": True}),
+        ("refresh", {"grains": False, "pillar": True}),
     ]
 
 

@@ -99,27 +99,14 @@ def test_bad_serializing(plugins, function, arguments, message):
         plugins.call(f"slsutil.{function}", *arguments)
 
 
-class Loaders:
-    def __init__(self):
-        self.calls = []
-
-    def render_data(self, text, **options):
-        self.calls.append((text, options))
-        return {"rendered": True}
-
-
 def test_renderer(plugins):
-    plugins.loaders = Loaders()
     path = plugins.salt_file("t.yaml", "a: {{ who }}")
     assert plugins.call("slsutil.renderer", "salt://t.yaml", default_renderer="yaml", who="me") == {"rendered": True}
     plugins.call("slsutil.renderer", string="#!json\n{}", tpldir="mine")
     place = {"tplpath": ":string:", "tplfile": ":string:", "tpldir": "mine", "tpldot": ""}
-    assert plugins.loaders.calls == [
-        (
-            "a: {{ who }}",
-            {"default_renderer": "yaml", "context": {"who": "me"}, "saltenv": "base", "path": str(path)},
-        ),
-        ("#!json\n{}", {"default_renderer": "jinja|yaml", "context": place, "saltenv": "base", "path": ""}),
+    assert plugins.services.calls == [
+        ("render_data", "a: {{ who }}", "yaml", {"who": "me"}, "base", str(path)),
+        ("render_data", "#!json\n{}", "jinja|yaml", place, "base", ""),
     ]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from fake_services import FakeFunction
 from plugin_harness import PluginHarness
 
 
@@ -8,37 +9,13 @@ def first(name, other=1, *args, only=None, **kwargs):
     pass
 
 
-class Function:
-    def __init__(self, name):
-        self.doc = f"doc of {name}"
-        self.func = first
-
-
-class Loader:
-    def __init__(self, *names):
-        self._names = names
-
-    def names(self):
-        return list(self._names)
-
-    def get(self, name):
-        return Function(name)
-
-
-class Loaders:
-    def __init__(self):
-        self.loaders = {"modules": Loader("b.one", "a.two", "a.one"), "states": Loader("s.run")}
-        self.reloaded = False
-
-    def reload(self):
-        self.reloaded = True
-
-
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "sys")
-    harness.loaders = Loaders()
+    for kind, names in (("modules", ("b.one", "a.two", "a.one")), ("states", ("s.run",))):
+        for name in names:
+            harness.services.plugins(kind).functions[name] = FakeFunction(name, first, f"doc of {name}")
     return harness
 
 
@@ -66,4 +43,4 @@ def test_the_rest(plugins):
     assert plugins.call("sys.argspec", "a.one") == {"a.one": expected}
     assert plugins.call("sys.state_argspec") == {"s.run": expected}
     assert plugins.call("sys.reload_modules") is True
-    assert plugins.loaders.reloaded
+    assert plugins.services.calls == [("reload",)]

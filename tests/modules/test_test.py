@@ -107,25 +107,12 @@ async def test_sleep_can_be_cancelled():
             await module.sleep(600)
 
 
-class Loaders:
-    """The loader as `test.provider` uses it."""
-
-    def __init__(self):
-        self.files = {"pkg": "/x/modules/aptpkg.py", "cmd": "/x/modules/cmd/__init__.py"}
-        self.loaders = {"modules": self}
-
-    def module(self, name):
-        class Loaded:
-            file = self.files.get(name)
-
-        return Loaded if name in self.files else None
-
-
 def test_provider(plugins):
-    plugins.loaders = Loaders()
+    files = plugins.services.plugins("modules").files
+    files.update(pkg="/x/modules/aptpkg.py", cmd="/x/modules/cmd/__init__.py")
     assert plugins.call("test.provider", "pkg") == "aptpkg"
     assert plugins.call("test.provider", "cmd") == "cmd"
     assert plugins.call("test.provider", "gone") == ""
     plugins.salt = {"pkg.install": None, "cmd.run": None, "test.providers": plugins.salt["test.providers"]}
-    plugins.loaders.files["test"] = "/x/modules/test.py"
+    files["test"] = "/x/modules/test.py"
     assert plugins.call("test.providers") == {"aptpkg": "pkg", "cmd": "cmd", "test": "test"}

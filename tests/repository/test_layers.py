@@ -123,7 +123,7 @@ PAST_THE_DOOR = {
     "asyncstate/config.py": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
-    "asyncstate/runtime.py": "a template that was fetched into the cache directory",
+    "asyncstate/services.py": "a template that was fetched into the cache directory",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/function.py": "plugins that were loaded",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",

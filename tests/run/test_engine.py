@@ -526,4 +526,4 @@ def test_reload_after_changes_that_bring_modules(host):
     plan.chunk("p", "test.nop", args={"reload_pillar": True, "reload_grains": True})
     run(plan.build(), host)
     assert host.reloads == 1
-    assert host.refreshed == [(True, True)]
+    assert host.services.calls == [("refresh", {"grains": True, "pillar": True})]

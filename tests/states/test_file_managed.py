@@ -337,7 +337,7 @@ def test_a_rendered_temporary_file_is_removed(plugins, tmp_path, monkeypatch):
 
 
 def test_other_renderers(plugins, tmp_path):
-    plugins.loaders.renderers["upper"] = lambda text, context: text.upper()
+    plugins.services.renderers["upper"] = lambda text, context: text.upper()
     row = plugins.state("file.managed", name=str(tmp_path / "f"), contents="abc", template="upper")
     assert (row["result"], (tmp_path / "f").read_text()) == (True, "ABC\n")
     row = plugins.state("file.managed", name=str(tmp_path / "g"), contents="abc", template="unknown")

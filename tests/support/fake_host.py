@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import selectors
 
+from fake_services import FakeServices
+
 from asyncstate.dunders import CallContext, SharedContext, current
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
@@ -41,7 +43,7 @@ class FakeHost:
         self.loaders = {"states": FakeLoader()}
         self.workers = InlineWorkers()
         self.reloads = 0
-        self.refreshed = []
+        self.services = FakeServices()
         self._context = SharedContext(threading.RLock())
 
     def state(self, name, func=None):
@@ -66,9 +68,6 @@ class FakeHost:
 
     def reload(self):
         self.reloads += 1
-
-    def refresh(self, *, grains, pillar):
-        self.refreshed.append((grains, pillar))
 
 
 def row(name, result=True, changes=None, comment="done", **more):

@@ -24,8 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fake_services import FakeServices
+
 from asyncstate import dunders
-from asyncstate.errors import PathRefused, RenderError
+from asyncstate.errors import PathRefused
 from asyncstate.run.rows import failed_row, keep_deeds
 
 if TYPE_CHECKING:
@@ -73,36 +75,6 @@ class FakeFileClient:
         return sorted(str(path.relative_to(root)) for path in root.rglob("*") if wanted(path))
 
 
-class FakeLoaders:
-    """``loaders`` of a CallContext: renders templates with plain Jinja, or with what a test put into ``renderers``."""
-
-    def __init__(self, harness: PluginHarness) -> None:
-        self._harness = harness
-        self.renderers: dict[str, Callable[[str, Mapping[str, Any]], str]] = {}
-
-    def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
-        """Render text, or a file when ``source`` is a Path. RenderError if that fails."""
-        text = source.read_text() if isinstance(source, Path) else source
-        if renderer in self.renderers:
-            return self.renderers[renderer](text, context)
-        if renderer != "jinja":
-            raise RenderError(f"no fake renderer {renderer!r}")
-        import jinja2
-
-        names = {
-            "salt": self._harness.salt,
-            "grains": self._harness.grains,
-            "pillar": self._harness.pillar,
-            "opts": self._harness.opts,
-            "saltenv": saltenv,
-        }
-        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-        try:
-            return environment.from_string(text).render({**names, **context})
-        except jinja2.TemplateError as error:
-            raise RenderError(f"Jinja variable {error}") from error
-
-
 class PluginHarness:
     """One fake runtime. ``salt`` and ``states`` are plain dicts of functions: put fakes there, or `load` real modules."""
 
@@ -131,7 +103,7 @@ class PluginHarness:
         self.running: dict[str, Any] = {}
         self.lowstate: list[dict[str, Any]] = []
         self.file_client = FakeFileClient(tmp_path / "file_roots")
-        self.loaders = FakeLoaders(self)
+        self.services = FakeServices()
         (tmp_path / "file_roots" / "base").mkdir(parents=True, exist_ok=True)
 
     def load(self, kind: str, name: str) -> ModuleType:
@@ -166,7 +138,7 @@ class PluginHarness:
             "salt": self.salt,
             "states": self.states,
             "utils": {},
-            "loaders": self.loaders,
+            "services": self.services,
             "file_client": self.file_client,
             "running": self.running,
             "lowstate": self.lowstate,

@@ -288,7 +288,7 @@ class Caller:
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
         func, is_async = function.func, function.is_async
         rules = self.host.opts.get("global_state_conditions")
-        if rules and not globally_allowed(low, rules, self.host.match):
+        if rules and not globally_allowed(low, rules, self.host.services.match):
             func, is_async, args, kwargs = not_allowed, False, [low["name"]], {}
         if self._mock:
             func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
@@ -342,7 +342,7 @@ class Caller:
         args = chunk.args
         if args.get("reload_grains") or args.get("reload_pillar"):
             grains, pillar = bool(args.get("reload_grains")), bool(args.get("reload_pillar"))
-            await self.host.workers.run(partial(self.host.refresh, grains=grains, pillar=pillar))
+            await self.host.workers.run(partial(self.host.services.refresh, grains=grains, pillar=pillar))
         if not row["changes"]:
             if args.get("force_reload_modules"):
                 self._reload()

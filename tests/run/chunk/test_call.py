@@ -283,7 +283,7 @@ def test_a_pillar_that_no_longer_renders_fails_the_state_that_asked_for_it():
     def refresh(**_kwargs):
         raise RenderError("pillar/top.sls does not render")
 
-    host.refresh = refresh
+    host.services.refresh = refresh
     plan = PlanBuilder().chunk("a", args={"reload_pillar": True}).chunk("b").build()
     report, _ = run(plan, host)
     assert results(report) == {"a": False, "b": True}

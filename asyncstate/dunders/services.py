@@ -1,0 +1,125 @@
+"""What the runtime does for plugins beyond calling functions: templates, targets, a new look at plugins and data.
+
+A plugin asks `runtime_services` for them. Functions of other plugins it finds in ``__salt__``, as always.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from asyncstate.dunders.context import current
+from asyncstate.errors import LoaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from asyncstate.dunders.context import CallContext
+
+PluginKind = Literal["states", "modules", "grains", "utils", "renderers"]
+
+
+class Services(Protocol):
+    """The services of one runtime. All may be called from any thread; none gives an awaitable."""
+
+    def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
+        """Return a text, or the text of the UTF-8 file at a path, rendered.
+
+        ``renderer`` is a pipe of renderers, such as ``jinja``; ``context`` are variables for the template, which win
+        over those that every template has. Imports in the template are looked up in the environment ``saltenv``.
+        Raises RenderError; OSError if the file cannot be read.
+        """
+
+    def render_data(
+        self,
+        text: str,
+        *,
+        default_renderer: str = "jinja|yaml",
+        context: Mapping[str, Any],
+        saltenv: str,
+        path: str = "",
+    ) -> Any:
+        """Return the data that a text renders to: what the last renderer of its pipe gives.
+
+        The first line ``#!renderer|…`` names the pipe; without one it is ``default_renderer``. ``path`` is the file
+        that the text was read from, if any; ``context`` and ``saltenv`` are as in `render_template`. Raises
+        RenderError.
+        """
+
+    def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
+        """Tell whether a target means this machine, or this machine if its ID were ``minion_id``.
+
+        ``kind`` is Salt's name of a kind of target: ``compound``, ``glob``, ``grain`` … Those that look into grains or
+        pillar take a ``delimiter`` other than the colon. A target that makes no sense matches nothing, and is logged.
+        Raises LoaderError for a kind that does not exist.
+        """
+
+    def reload(self) -> None:
+        """Look for plugins again before the next one is used; files that changed are read again."""
+
+    def refresh(self, *, grains: bool, pillar: bool) -> None:
+        """Gather the grains, or render the pillar, again. Raises PillarError."""
+
+    def plugins(self, kind: PluginKind) -> Plugins:
+        """Return the plugins of one kind, to read what is there; `reload` keeps it up to date."""
+
+    def bridged(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return a function, plain or async, as ``__salt__`` would give it; ``name`` is for its error messages.
+
+        It blocks where it is called in a thread, and gives an awaitable where it is called on the event loop.
+        """
+
+
+class Plugins(Protocol):
+    """The plugins of one kind."""
+
+    def names(self) -> list[str]:
+        """Load every plugin and return the sorted names of all functions, each ``module.function``."""
+
+    def get(self, name: str, /) -> PluginFunction:
+        """Return the function called ``module.function``. Raises FunctionNotFound."""
+
+    def module(self, name: str, /) -> PluginModule | None:
+        """Return the plugin that answers for a module name; None if there is none."""
+
+
+class PluginFunction(Protocol):
+    """A function of a plugin: to be looked at, not to be called, which ``__salt__`` and ``__states__`` are for."""
+
+    @property
+    def name(self) -> str:
+        """Its full name, ``module.function``."""
+
+    @property
+    def doc(self) -> str:
+        """Its docstring without indentation; "" if it has none."""
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function itself, for `inspect.signature`."""
+
+
+class PluginModule(Protocol):
+    """One plugin under one of its names."""
+
+    @property
+    def name(self) -> str:
+        """The name that its functions are called by."""
+
+    @property
+    def file(self) -> str:
+        """The path of its source file; of a package, that of the ``__init__.py``."""
+
+
+def runtime_services(call: CallContext | None = None) -> Services:
+    """Return the services of the runtime that makes the call under way, or ``call``.
+
+    Raises LoaderError where there is no runtime.
+    """
+    context = call or current.get(None)
+    if context is None or context.services is None:
+        raise LoaderError(
+            "no runtime is here to do this: call the function through a StateRuntime or the command line, or give the "
+            "CallContext of a test services of its own"
+        )
+    return context.services

@@ -1,0 +1,169 @@
+"""The plugins of one runtime with what they need around them: renderers, targets, grains and pillar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import PluginKind, Services
+from asyncstate.errors import LoaderError
+from asyncstate.load.host import PluginHost
+from asyncstate.render.pipe import RenderContext, render_sls, render_text
+from asyncstate.sources import grains as grains_source
+from asyncstate.sources.fileclient import LocalFileClient, SlsFile
+from asyncstate.sources.matchers import Matcher
+from asyncstate.sources.pillar import compile_pillar
+from asyncstate.sources.pillar_merge import independent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.config import Settings
+    from asyncstate.load.loader import LazyLoader
+    from asyncstate.redact.secrets import Secrets
+    from asyncstate.render.pipe import Rendered
+    from asyncstate.sources.fileclient import FileClient
+
+
+class RuntimeServices(Services):
+    """The services of one runtime, and the plugin host whose plugins they are for.
+
+    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are what nobody may see.
+    """
+
+    def __init__(
+        self, settings: Settings, *, states: Mapping[str, Callable[..., Any]] | None = None, secrets: Secrets
+    ) -> None:
+        opts = settings.opts()
+        self.file_client: FileClient = LocalFileClient.from_opts(opts)
+        self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
+        self._settings = settings
+        self._secrets = secrets
+        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets)
+
+    # for plugins
+
+    def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
+        """Render for a plugin, with the renderers and the data of this runtime."""
+        text, path = (source.read_text(encoding="utf-8"), str(source)) if isinstance(source, Path) else (source, "")
+        return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
+
+    def render_data(
+        self,
+        text: str,
+        *,
+        default_renderer: str = "jinja|yaml",
+        context: Mapping[str, Any],
+        saltenv: str,
+        path: str = "",
+    ) -> Any:
+        """Render and parse for a plugin, with the renderers and the data of this runtime."""
+        pipe = None if text.startswith("#!") else default_renderer
+        render_context = replace(self._plugin_context(context, saltenv, path, text), ordered=True)
+        return render_text(text, render_context, pipe, template_env="jinja_sls_env")
+
+    def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
+        """Match against the ID, the node groups, the grains and the pillar of this runtime."""
+        matcher = self.matcher(minion_id)
+        if kind not in matcher.kinds:
+            raise LoaderError(f"there is no target type {kind!r}; it is one of {', '.join(sorted(matcher.kinds))}")
+        return matcher.match(kind, target, **({} if delimiter is None else {"delimiter": delimiter}))
+
+    def reload(self) -> None:
+        """Have the host forget what it loaded."""
+        self.host.reload()
+
+    def refresh(self, *, grains: bool, pillar: bool) -> None:
+        """Gather grains, then render the pillar, and give them to the host. Raises PillarError."""
+        if grains:
+            custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
+            override = self._settings.grains_override
+            self.host.set_grains(grains_source.gather(self._settings.opts(), custom, override))
+        if pillar:
+            self.host.set_pillar(
+                compile_pillar(
+                    self.host.opts,
+                    self.host.grains,
+                    self._pillar_client,
+                    lambda file, extra: self.render_sls(file, extra, self._pillar_client),
+                    self._settings.pillar,
+                )
+            )
+
+    def plugins(self, kind: PluginKind) -> LazyLoader:
+        """Return the loader."""
+        return self.host.loaders[kind]
+
+    def bridged(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Let the host bridge between its threads and its event loop."""
+        return self.host.bridged(function, name)
+
+    # for the compiler
+
+    def matcher(self, minion_id: str | None = None) -> Matcher:
+        """Return what matches targets against this machine, or this machine if its ID were ``minion_id``."""
+        opts = self.host.opts if minion_id is None else {**self.host.opts, "id": minion_id}
+        return Matcher(opts, self.host.grains, self.host.pillar)
+
+    def render_sls(
+        self,
+        file: SlsFile,
+        extra: Mapping[str, Any],
+        client: FileClient,
+        rendered: set[str] | None = None,
+        pillar: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        """Render an SLS of ``client``. ``pillar`` stands in for that of this host. Raises RenderError.
+
+        ``rendered`` are the SLS files rendered so far for one compilation, to which this one is added.
+        """
+        with self.host.enter(env=file.saltenv, sls=file.sls) as call:
+            context = self._render_context(client, call.env, file, extra, rendered)
+            return render_sls(file, context if pillar is None else replace(context, pillar=pillar))
+
+    # both
+
+    def _render_context(
+        self,
+        client: FileClient,
+        saltenv: str,
+        file: SlsFile | None,
+        extra: Mapping[str, Any],
+        rendered: set[str] | None = None,
+    ) -> RenderContext:
+        return RenderContext(
+            salt=self.host.salt,
+            grains=self.host.grains,
+            pillar=extra.get("pillar", self.host.pillar),
+            opts=self.host.opts,
+            fileclient=client,
+            sls=file.sls if file is not None else "",
+            saltenv=saltenv,
+            file=file,
+            extra=extra,
+            renderers=self.host.renderers,
+            secrets=self._secrets,
+            rendered_sls=rendered if rendered is not None else set(),
+            ordered=client is self._pillar_client,
+            states=self.host.states,
+        )
+
+    def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:
+        """Return the context of a text that a plugin renders.
+
+        A text that may change the pillar gets a copy, so that nobody sees the change, whatever runs beside it. A copy
+        for every text would cost more than the rendering.
+        """
+        file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
+        context = self._render_context(self.file_client, saltenv, file, variables)
+        if "pillar" in text and " do " in text and context.pillar is self.host.pillar:
+            return replace(context, pillar=independent(context.pillar))
+        return context
+
+    def _relative(self, path: str, saltenv: str) -> str:
+        """Return a path as seen from the root it lies under, where templates it imports are looked for."""
+        for root in self.file_client.roots(saltenv):
+            if path.startswith(f"{root}/"):
+                return path[len(root) + 1 :]
+        return path.lstrip("/")
