@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __context__, __instance_id__, __low__
-
-from .rows import Row, failed, new_row
+from asyncstate.dunders import Row, __context__, __instance_id__, __low__, failed, unchanged
 
 
 def _store() -> dict[str, dict[str, Any]]:
@@ -39,24 +37,24 @@ def accumulated(name: str, filename: str, text: Any, **kwargs: Any) -> Row:
 
     A template of that file sees it as ``accumulator[name]``; ``file.blockreplace`` adds it to its content.
     """
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.accumulated")
+        return failed(name, "Must provide name to file.accumulated")
     if text is None:
-        return failed(ret, "No text supplied for accumulator")
+        return failed(name, "No text supplied for accumulator")
     targets = [*_requisites("require_in"), *_requisites("watch_in")]
     if not any("file" in target for target in targets):
-        return failed(ret, f"Orphaned accumulator {name} in {__low__['__sls__']}:{__low__['__id__']}")
+        return failed(name, f"Orphaned accumulator {name} in {__low__['__sls__']}:{__low__['__id__']}")
     store = _store()
     ids = store["dependents"].setdefault(filename, {}).setdefault(name, [])
     for target in targets:
         ids.extend(target.values() if isinstance(target, dict) else [target])
     collected = store["texts"].setdefault(filename, {}).setdefault(name, [])
+    added = []
     for chunk in [text] if isinstance(text, (str, dict)) else text:
         if chunk not in collected:
             collected.append(chunk)
-            ret["comment"] = f"Accumulator {name} for file {filename} was charged by text"
-    return ret
+            added.append(chunk)
+    return unchanged(name, f"Accumulator {name} for file {filename} was charged by text" if added else "")
 
 
 def _requisites(kind: str) -> list[Any]:

@@ -6,21 +6,11 @@ import re
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 from . import texts
-from .rows import (
-    Row,
-    expand,
-    failed,
-    file_problem,
-    is_dry_run,
-    misspelt,
-    new_row,
-    string_list,
-    warn_needless_hash,
-)
+from .rows import expand, file_problem, misspelt, string_list, warn_needless_hash
 from .sources import paired, rendered_texts
 from .transfer import touch
 
@@ -44,23 +34,22 @@ def append(
     White space makes no difference in the search, unless ``ignore_whitespace: False``: then a text is a regular
     expression.
     """
-    ret = new_row(expand(name), result=False)
+    name = expand(name)
     chunks = _prepared(
-        ret, "append", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
+        name, "append", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
     )
-    if chunks is None:
-        return ret
-    name = ret["name"]
+    if isinstance(chunks, dict):
+        return chunks
     old = texts.read(name)
     if not texts.is_text(old):
-        return failed(ret, "No text found to append. Nothing appended")
+        return failed(name, "No text found to append. Nothing appended")
     added = []
     for chunk in chunks:
         found = texts.is_there(old, chunk) if ignore_whitespace else re.search(chunk, old, re.MULTILINE)
         if not found:
             added += chunk.splitlines()
     before = old.splitlines()
-    return _finish(ret, "append", before, [*before, *added], added, old, show_changes=show_changes, joint="\n")
+    return _finish(name, "append", before, [*before, *added], added, old, show_changes=show_changes, joint="\n")
 
 
 def prepend(
@@ -81,23 +70,23 @@ def prepend(
 
     With ``header`` the texts together must be the very first lines.
     """
-    ret = new_row(expand(name), result=False)
+    name = expand(name)
     chunks = _prepared(
-        ret, "prepend", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
+        name, "prepend", text, makedirs, template, context, defaults, source, source_hash, sources, source_hashes
     )
-    if chunks is None:
-        return ret
-    old = texts.read(ret["name"])
+    if isinstance(chunks, dict):
+        return chunks
+    old = texts.read(name)
     before = texts.lines(old)
     added = [line for chunk in chunks if header or not texts.is_there(old, chunk) for line in chunk.splitlines()]
     if header and [line.rstrip("\r\n") for line in before[: len(added)]] == added:
         added = []
     after = [*(f"{line}\n" for line in added), *before]
-    return _finish(ret, "prepend", before, after, added, old, show_changes=show_changes, joint="")
+    return _finish(name, "prepend", before, after, added, old, show_changes=show_changes, joint="")
 
 
 def _prepared(
-    ret: Row,
+    name: str,
     function: str,
     text: Any,
     makedirs: bool,
@@ -108,43 +97,35 @@ def _prepared(
     source_hash: Any,
     sources: Any,
     source_hashes: Any,
-) -> list[str] | None:
-    """Make sure there is a file and return the texts to add; None if that already decides the row."""
-    name = ret["name"]
+) -> list[str] | Row:
+    """Make sure there is a file and return the texts to add, or the row if that already decides it."""
     if not name:
-        failed(ret, f"Must provide name to file.{function}")
-        return None
+        return failed(name, f"Must provide name to file.{function}")
     warn_needless_hash(source, source_hash)
     try:
         pairs = paired(source, source_hash, sources, source_hashes)
     except CommandExecutionError as error:
-        failed(ret, str(error))
-        return None
+        return failed(name, str(error))
     wrong = misspelt(name) or (f"Specified target {name} is a directory" if filesystem.is_directory(name) else "")
     if wrong:
-        failed(ret, wrong)
-        return None
+        return failed(name, wrong)
     if text is None and not pairs:
-        failed(ret, f"No text found to {function}. Nothing {function}ed")
-        return None
+        return failed(name, f"No text found to {function}. Nothing {function}ed")
     problem = file_problem(name)
     if problem:
         touched = touch(name, makedirs=makedirs)
         if is_dry_run():
-            ret.update(touched)
-            return None
+            return touched
         if not filesystem.exists(name):
-            failed(ret, problem)
-            return None
+            return failed(name, problem)
     try:
         return rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
     except (CommandExecutionError, OSError, UnicodeError) as error:
-        failed(ret, str(error))
-        return None
+        return failed(name, str(error))
 
 
 def _finish(
-    ret: Row,
+    name: str,
     function: str,
     before: list[str],
     after: list[str],
@@ -154,16 +135,10 @@ def _finish(
     show_changes: bool,
     joint: str,
 ) -> Row:
-    name = ret["name"]
-    ret["result"] = True
     if not added:
-        ret["comment"] = f"File {name} is in correct state"
-        return ret
-    ret["changes"]["diff"] = texts.shown(before, after, old, show_changes=show_changes, joint=joint)
+        return unchanged(name, f"File {name} is in correct state")
+    changes = {"diff": texts.shown(before, after, old, show_changes=show_changes, joint=joint)}
     if is_dry_run():
-        ret["result"] = None
-        ret["comment"] = f"File {name} is set to be updated"
-        return ret
+        return would_change(name, f"File {name} is set to be updated", changes)
     __salt__[f"file.{function}"](name, args=added)
-    ret["comment"] = f"{function.title()}ed {len(added)} lines"
-    return ret
+    return changed(name, f"{function.title()}ed {len(added)} lines", changes)

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __opts__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
 
-from .rows import Row, failed, is_dry_run, is_remote, new_row
+from .rows import is_remote
 
 _LOCAL = ("", "file")
 
@@ -30,10 +30,9 @@ def cached(
     sig_backend: str = "gpg",
 ) -> Row:
     """Have a copy of a ``salt://`` or remote file in the cache; of a local file, only check that it is there."""
-    ret = new_row(name, result=False)
     if not skip_verify and not source_hash and not use_etag and is_remote(name):
         return failed(
-            ret,
+            name,
             f"Unable to verify upstream hash of source file {name}, please set source_hash or set skip_verify "
             "or use_etag to True",
         )
@@ -53,16 +52,14 @@ def cached(
                 sig_backend=sig_backend,
             )
         except CommandExecutionError as error:
-            return failed(ret, str(error))
+            return failed(name, str(error))
     kind = wanted.get("hash_type") or __opts__.get("hash_type") or "sha256"
     parts = urlsplit(name)
     if is_dry_run():
-        ret["result"] = None
         copy = "" if parts.scheme in _LOCAL else __salt__["cp.is_cached"](name, saltenv=saltenv)
-        ret["comment"] = _foretold(name, copy, wanted, kind)
-        return ret
+        return would_change(name, _would_cache(name, copy, wanted, kind))
     if parts.scheme in _LOCAL:
-        return _local(ret, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)
+        return _local(name, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)
     before = __salt__["cp.is_cached"](name, saltenv=saltenv)
     old = __salt__["file.get_hash"](before, kind) if before else None
     try:
@@ -70,27 +67,20 @@ def cached(
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
     if not copy:
-        return failed(ret, f"Failed to cache {name}, check minion log for more information")
+        return failed(name, f"Failed to cache {name}, check minion log for more information")
     new = __salt__["file.get_hash"](copy, kind)
-    if old != new:
-        ret["changes"]["hash"] = {"old": old, "new": new}
-    if wanted and not skip_verify and new != wanted["hsum"]:
-        ret["comment"] = (
-            f"File is cached to {copy}, but the hash ({new}) does not match the specified hash ({wanted['hsum']})"
-        )
-        return ret
-    ret["result"] = True
-    ret["comment"] = (
-        f"File is already cached to {copy} with hash {new}"
-        if wanted and not skip_verify
-        else f"File is cached to {copy}"
-    )
-    return ret
+    changes = {"hash": {"old": old, "new": new}} if old != new else {}
+    if not wanted or skip_verify:
+        return changed(name, f"File is cached to {copy}", changes)
+    if new != wanted["hsum"]:
+        comment = f"File is cached to {copy}, but the hash ({new}) does not match the specified hash ({wanted['hsum']})"
+        return failed(name, comment, changes)
+    return changed(name, f"File is already cached to {copy} with hash {new}", changes)
 
 
-def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
+def _would_cache(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
     if not copy:
         return f"File will be cached: {name}"
     if not wanted:
@@ -100,44 +90,35 @@ def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
     return f"Hashes don't match.\nFile will be cached: {name}"
 
 
-def _local(ret: Row, path: str, wanted: dict[str, str], kind: str) -> Row:
+def _local(name: str, path: str, wanted: dict[str, str], kind: str) -> Row:
     if not filesystem.exists(path):
-        return failed(ret, f"File {path} is not present on the minion")
-    ret["result"] = True
-    ret["comment"] = f"File {path} is present on the minion"
-    if wanted:
-        found = __salt__["file.get_hash"](path, kind)
-        if found != wanted["hsum"]:
-            return failed(
-                ret,
-                f"File {path} is present on the minion, but the hash ({found}) does not match the specified hash "
-                f"({wanted['hsum']})",
-            )
-        ret["comment"] += f" and has hash {found}"
-    return ret
+        return failed(name, f"File {path} is not present on the minion")
+    if not wanted:
+        return unchanged(name, f"File {path} is present on the minion")
+    found = __salt__["file.get_hash"](path, kind)
+    if found != wanted["hsum"]:
+        return failed(
+            name,
+            f"File {path} is present on the minion, but the hash ({found}) does not match the specified hash "
+            f"({wanted['hsum']})",
+        )
+    return unchanged(name, f"File {path} is present on the minion and has hash {found}")
 
 
 def not_cached(name: str, saltenv: str = "base") -> Row:
     """Remove the cached copy of a remote file. Local files and files of the roots are left alone."""
-    ret = new_row(name)
     parts = urlsplit(name)
     if parts.scheme in _LOCAL:
-        ret["comment"] = f"File {os.path.realpath(os.path.expanduser(parts.path))} is a local path, no action taken"
-        return ret
+        path = os.path.realpath(os.path.expanduser(parts.path))
+        return unchanged(name, f"File {path} is a local path, no action taken")
     copy = __salt__["cp.is_cached"](name, saltenv=saltenv)
     cache = os.path.join(str(__opts__.get("cachedir") or ""), "")
     if not copy or not str(copy).startswith(cache) or cache == "":
-        ret["comment"] = f"{name} is not cached"
-        return ret
+        return unchanged(name, f"{name} is not cached")
     if is_dry_run():
-        ret["result"] = None
-        ret["changes"]["deleted"] = True
-        ret["comment"] = f"{copy} would be deleted"
-        return ret
+        return would_change(name, f"{copy} would be deleted", {"deleted": True})
     try:
         filesystem.remove(copy)
     except OSError as error:
-        return failed(ret, f"Failed to delete {copy}: {error}")
-    ret["changes"]["deleted"] = True
-    ret["comment"] = f"{copy} was deleted"
-    return ret
+        return failed(name, f"Failed to delete {copy}: {error}")
+    return changed(name, f"{copy} was deleted", {"deleted": True})

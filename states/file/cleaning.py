@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __lowstate__, __salt__, check_cancelled
+from asyncstate.dunders import __lowstate__, __salt__, check_cancelled, is_dry_run
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .patterns import is_included
-from .rows import is_dry_run, plain
+from .rows import plain
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, would_change
 
-from .rows import Row, expand, failed, is_dry_run, misspelt, new_row
+from .rows import expand, misspelt
 
 _KINDS = {
     "c": ("Character device", "a character device", "file.is_chrdev"),
@@ -27,32 +27,29 @@ def mknod(
 ) -> Row:
     """Make a character device (``c``), block device (``b``) or pipe (``p``) with this owner and mode."""
     name = expand(name)
-    ret = new_row(name, result=False)
     if not name:
-        return failed(ret, "Must provide name to file.mknod")
+        return failed(name, "Must provide name to file.mknod")
     problem = misspelt(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     if ntype not in _KINDS:
         return failed(
-            ret,
+            name,
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')",
         )
     title, kind, test = _KINDS[ntype]
     if filesystem.is_file(name):
-        return failed(ret, f"File {name} exists and is not {kind}. Refusing to continue")
+        return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")
     if not __salt__[test](name):
         if is_dry_run():
-            ret["comment"] = f"{title} {name} is set to be created"
-            ret["result"] = None
-            return ret
+            return would_change(name, f"{title} {name} is set to be created")
         made: Row = __salt__["file.mknod"](name, ntype, major, minor, user, group, mode)
         return made
     if ntype != "p":
         present = __salt__["file.get_devmm"](name)
         if tuple(present) != (major, minor):
             return failed(
-                ret,
+                name,
                 f"{title} {name} exists and has a different major/minor {present[0]}/{present[1]}. "
                 "Refusing to continue",
             )

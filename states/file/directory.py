@@ -7,12 +7,12 @@ import stat
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__, check_cancelled
+from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .cleaning import clean_directory, required_files
 from .patterns import is_included
-from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, plain
+from .rows import expand, missing_accounts, normalize_mode, owner_of, plain
 
 Listing = tuple[str, list[str], list[str]]
 
@@ -50,30 +50,31 @@ def directory(
     ``force`` replaces a file or link in the way, ``backupname`` moves it there.
     """
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.directory")
-    name = plain(name)
+        return failed(name, "Must provide name to file.directory")
+    path = plain(name)
     if max_depth is not None and clean:
-        return failed(ret, "Cannot specify both max_depth and clean")
+        return failed(name, "Cannot specify both max_depth and clean")
     user = owner_of(kwargs, user)
     dir_mode = normalize_mode(dir_mode or kwargs.get("mode"))
     file_mode = normalize_mode(file_mode) if file_mode else dir_mode
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
-        return failed(ret, problem)
-    if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
-    check = _Check(name, user, group, dir_mode, file_mode, follow_symlinks)
+        return failed(name, problem)
+    if not os.path.isabs(path):
+        return failed(name, f"Specified file {path} is not an absolute path")
+    check = _Check(path, user, group, dir_mode, file_mode, follow_symlinks)
+    changes: dict[str, Any] = {}
     try:
-        if (filesystem.is_link(name) and (force or not allow_symlink)) or filesystem.is_file(name):
-            finished = _clear_the_way(ret, name, backupname, force=force)
-            if finished:
-                return ret
+        if (filesystem.is_link(path) and (force or not allow_symlink)) or filesystem.is_file(path):
+            row = _clear_the_way(name, path, backupname, changes, force=force)
+            if row is not None:
+                return row
         check.set_recursion(recurse)
         return _made(
-            ret,
+            name,
             check,
+            changes,
             clean,
             require,
             exclude_pat,
@@ -83,13 +84,13 @@ def directory(
             recurse=recurse,
         )
     except (TypeError, ValueError, CommandExecutionError, OSError) as error:
-        ret["changes"] = {}  # what was done is known to who calls us; here stands what was wanted
-        return failed(ret, str(error))
+        return failed(name, str(error))  # without changes: what was done is known to who calls us
 
 
 def _made(
-    ret: Row,
+    name: str,
     check: _Check,
+    changes: dict[str, Any],
     clean: bool,
     require: Any,
     exclude_pat: Any,
@@ -100,60 +101,56 @@ def _made(
     recurse: Any,
 ) -> Row:
     """Compare what is there with what is wanted and, unless it is a dry run, change it."""
-    name = check.name
-    listing = list(_walk(name, max_depth)) if recurse or clean else []
+    path = check.name
+    listing = list(_walk(path, max_depth)) if recurse or clean else []
     expected = check.differences(listing, children_only=children_only)
     if clean:
-        expected.update(_unkept(name, listing, require, exclude_pat))
-    if not filesystem.is_directory(name):
-        expected[name] = {"directory": "new"}
-    ret["changes"].update(expected)
-    if is_dry_run() or not ret["changes"]:
-        ret["result"] = None if ret["changes"] else True
-        ret["comment"] = _foretelling(expected) if expected else f"The directory {name} is in the correct state"
-        return ret
-    if not filesystem.is_directory(name):
-        return _create(ret, name, check.user, check.group, check.dir_mode, makedirs=makedirs)
-    return _settle(ret, check, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse)
+        expected.update(_unkept(path, listing, require, exclude_pat))
+    if not filesystem.is_directory(path):
+        expected[path] = {"directory": "new"}
+    changes.update(expected)
+    if is_dry_run() or not changes:
+        comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
+        return would_change(name, comment, changes) if changes else unchanged(name, comment)
+    if not filesystem.is_directory(path):
+        return _create(name, path, check.user, check.group, check.dir_mode, changes, makedirs=makedirs)
+    return _settle(
+        name, check, changes, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse
+    )
 
 
-def _clear_the_way(ret: Row, name: str, backupname: str | None, *, force: bool) -> bool:
-    """Remove or rename the file or link in the way. True if that already decides the row."""
+def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[str, Any], *, force: bool) -> Row | None:
+    """Remove or rename the file or link in the way. Return the row if that already decides it."""
     dry_run = is_dry_run()
-    kind = "Symlink" if filesystem.is_link(name) else "File"
+    kind = "Symlink" if filesystem.is_link(path) else "File"
     if backupname is not None:
         backupname = plain(backupname)
         if not os.path.isabs(backupname):
-            failed(ret, f"Backupname must be an absolute path: {backupname}")
-            return True
+            return failed(name, f"Backupname must be an absolute path: {backupname}")
         if filesystem.lexists(backupname):
             if not force:
-                failed(ret, f"File exists where the backup target {backupname} should go")
-                return True
+                return failed(name, f"File exists where the backup target {backupname} should go")
             if dry_run:
-                ret["changes"]["forced"] = f"Existing file at backup path {backupname} would be removed"
+                changes["forced"] = f"Existing file at backup path {backupname} would be removed"
             else:
                 __salt__["file.remove"](backupname)
         if dry_run:
-            ret["changes"]["backup"] = f"{name} would be renamed to {backupname}"
-            ret["changes"][name] = {"directory": "new"}
-            ret["comment"] = f"{name} would be backed up and replaced with a new directory"
-            ret["result"] = None
-            return True
-        filesystem.rename(name, backupname)
-        return False
+            changes["backup"] = f"{path} would be renamed to {backupname}"
+            changes[path] = {"directory": "new"}
+            return would_change(name, f"{path} would be backed up and replaced with a new directory", changes)
+        filesystem.rename(path, backupname)
+        return None
     if not force:
-        kind = "file" if _leads_to_file(name) else "symlink"
-        failed(ret, f"Specified location {name} exists and is a {kind}")
-        return True
-    if _leads_to_file(name):
+        kind = "file" if _leads_to_file(path) else "symlink"
+        return failed(name, f"Specified location {path} exists and is a {kind}")
+    if _leads_to_file(path):
         kind = "File"
     if dry_run:
-        ret["changes"]["forced"] = f"{kind} would be forcibly replaced"
+        changes["forced"] = f"{kind} would be forcibly replaced"
     else:
-        __salt__["file.remove"](name)
-        ret["changes"]["forced"] = f"{kind} was forcibly replaced"
-    return False
+        __salt__["file.remove"](path)
+        changes["forced"] = f"{kind} was forcibly replaced"
+    return None
 
 
 def _leads_to_file(name: str) -> bool:
@@ -164,7 +161,7 @@ def _leads_to_file(name: str) -> bool:
         return False
 
 
-def _foretelling(changes: Row) -> str:
+def _announcement(changes: dict[str, Any]) -> str:
     lines = [f"{path}: {key} - {value}\n" for path, change in changes.items() for key, value in change.items()]
     return "The following files will be changed:\n" + "".join(lines)
 
@@ -216,9 +213,9 @@ class _Check:
     def set_recursion(self, recurse: Any) -> None:
         self.recursion = recursion(recurse)
 
-    def differences(self, listing: list[Listing], *, children_only: bool) -> Row:
+    def differences(self, listing: list[Listing], *, children_only: bool) -> dict[str, Any]:
         """Return ``{path: {what: wanted}}`` for all that is to be changed."""
-        changes: Row = {}
+        changes: dict[str, Any] = {}
         if self.recursion:
             for root, dirs, files in listing:
                 if "ignore_files" not in self.recursion:
@@ -239,21 +236,23 @@ class _Check:
             mode if "mode" in self.recursion else None,
         )
 
-    def _compare(self, changes: Row, root: str, names: list[str], wanted: tuple[Any, Any, str | None]) -> None:
+    def _compare(
+        self, changes: dict[str, Any], root: str, names: list[str], wanted: tuple[Any, Any, str | None]
+    ) -> None:
         for name in names:
             path = os.path.join(root, name)
             difference = self._difference(path, *wanted)
             if difference:
                 changes[path] = difference
 
-    def _difference(self, path: str, user: Any, group: Any, mode: str | None) -> Row:
+    def _difference(self, path: str, user: Any, group: Any, mode: str | None) -> dict[str, Any]:
         try:
             found = filesystem.lstat(path)
             if self.follow_symlinks and stat.S_ISLNK(found.st_mode):
                 found = _followed(path, found)
         except (FileNotFoundError, NotADirectoryError):
             return {"directory": "new"}
-        changes: Row = {}
+        changes: dict[str, Any] = {}
         if user is not None and self.uid != found.st_uid:
             changes["user"] = user
         if group is not None and self.gid != found.st_gid:
@@ -262,7 +261,7 @@ class _Check:
             changes["mode"] = mode
         return changes
 
-    def enforce(self, ret: Row, listing: list[Listing]) -> tuple[Row, list[str]]:
+    def enforce(self, row: Row, listing: list[Listing]) -> tuple[Row, list[str]]:
         """Set what differs in the directory's content; return the row and what could not be done."""
         errors: list[str] = []
         for root, dirs, files in listing:
@@ -277,11 +276,11 @@ class _Check:
                     continue
                 check_cancelled()
                 try:
-                    ret, _ = __salt__["file.check_perms"](path, ret, user, group, mode, None, self.follow_symlinks)
+                    row, _ = __salt__["file.check_perms"](path, row, user, group, mode, None, self.follow_symlinks)
                 except (CommandExecutionError, PathRefused, OSError) as error:
                     errors.append(str(error))
-                    ret["changes"].pop(path, None)
-        return ret, errors
+                    row["changes"].pop(path, None)
+        return row, errors
 
 
 def _followed(path: str, link: os.stat_result) -> os.stat_result:
@@ -292,10 +291,10 @@ def _followed(path: str, link: os.stat_result) -> os.stat_result:
         return link
 
 
-def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -> Row:
+def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -> dict[str, Any]:
     """Return what ``clean`` is to remove."""
     keep = required_files(name, require)
-    changes: Row = {}
+    changes: dict[str, Any] = {}
     for root, dirs, files in listing:
         for entry in [*files, *dirs]:
             path = os.path.join(root, entry)
@@ -305,29 +304,31 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
     return changes
 
 
-def _forget_unremoved(changes: Row, removed: list[str]) -> None:
-    """Take out of the changes foretold what ``clean`` did not come to."""
+def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:
+    """Take out of the expected changes what ``clean`` did not come to."""
     gone = tuple(f"{path}/" for path in removed)
     for path in [path for path, change in changes.items() if isinstance(change, dict) and "removed" in change]:
         if not f"{path}/".startswith(gone):
             del changes[path]
 
 
-def _create(ret: Row, name: str, user: Any, group: Any, dir_mode: str | None, *, makedirs: bool) -> Row:
-    if not filesystem.is_directory(os.path.dirname(name)):
+def _create(
+    name: str, path: str, user: Any, group: Any, dir_mode: str | None, changes: dict[str, Any], *, makedirs: bool
+) -> Row:
+    if not filesystem.is_directory(os.path.dirname(path)):
         if not makedirs:
-            return failed(ret, f"No directory to create {name} in")
-        __salt__["file.makedirs"](path=name, user=user, group=group, mode=dir_mode)
-    __salt__["file.mkdir"](name, user=user, group=group, mode=dir_mode)
-    if not filesystem.is_directory(name):
-        return failed(ret, f"Failed to create directory {name}")
-    ret["changes"][name] = {"directory": "new"}
-    return ret
+            return failed(name, f"No directory to create {path} in", changes)
+        __salt__["file.makedirs"](path=path, user=user, group=group, mode=dir_mode)
+    __salt__["file.mkdir"](path, user=user, group=group, mode=dir_mode)
+    if not filesystem.is_directory(path):
+        return failed(name, f"Failed to create directory {path}", changes)
+    return changed(name, "", {**changes, path: {"directory": "new"}})
 
 
 def _settle(
-    ret: Row,
+    name: str,
     check: _Check,
+    changes: dict[str, Any],
     listing: list[Listing],
     clean: bool,
     require: Any,
@@ -337,37 +338,35 @@ def _settle(
     recurse: Any,
 ) -> Row:
     """Set owner and mode of an existing directory and its content, clean it, and say what was done."""
-    name = check.name
+    path = check.name
+    row = changed(name, "", changes)
     errors: list[str] = []
     if not children_only:
-        ret, _ = __salt__["file.check_perms"](
-            name, ret, check.user, check.group, check.dir_mode, None, check.follow_symlinks
+        row, _ = __salt__["file.check_perms"](
+            path, row, check.user, check.group, check.dir_mode, None, check.follow_symlinks
         )
-    for kind, value, text in (
-        ("user", check.user, "user not specified, but configured as a target for recursive ownership management"),
-        ("group", check.group, "group not specified, but configured as a target for recursive ownership management"),
-    ):
+    for kind, value in (("user", check.user), ("group", check.group)):
         if kind in check.recursion and not value and not isinstance(value, int):
-            failed(ret, text)
+            row["result"] = False
+            row["comment"] = f"{kind} not specified, but configured as a target for recursive ownership management"
     if check.recursion:
         if "silent" in check.recursion:
-            ret["changes"] = {"recursion": "Changes silenced"}
-        ret, errors = check.enforce(ret, listing)
+            row["changes"] = {"recursion": "Changes silenced"}
+        row, errors = check.enforce(row, listing)
     if clean:
-        removed, stopped = clean_directory(name, required_files(name, require), exclude_pat)
+        removed, stopped = clean_directory(path, required_files(path, require), exclude_pat)
         if stopped:
             errors.append(stopped)
-            _forget_unremoved(ret["changes"], removed)
+            _forget_unremoved(row["changes"], removed)
         if removed:
-            ret["changes"]["removed"] = removed
-            ret["comment"] = f"Files cleaned from directory {name}"
-    if not ret["comment"] and (children_only or ret["changes"]):
-        ret["comment"] = f"Directory {name}/* updated" if children_only else f"Directory {name} updated"
-    if not ret["changes"] and ret["result"]:
-        ret["comment"] = "\n".join(
-            part for part in (f"Directory {name} is in the correct state", ret["comment"]) if part
-        )
+            row["changes"]["removed"] = removed
+            row["comment"] = f"Files cleaned from directory {path}"
+    if not row["comment"] and (children_only or row["changes"]):
+        row["comment"] = f"Directory {path}/* updated" if children_only else f"Directory {path} updated"
+    if not row["changes"] and row["result"]:
+        row["comment"] = "\n".join(filter(None, (f"Directory {path} is in the correct state", row["comment"])))
     if errors:
         listed = "".join(f"\n- {error}" for error in errors)
-        failed(ret, f"{ret['comment']}\n\nThe following errors were encountered:\n{listed}")
-    return ret
+        comment = f"{row['comment']}\n\nThe following errors were encountered:\n{listed}"
+        return failed(name, comment, row["changes"])
+    return row

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from . import texts
 from .accumulators import accumulated_for_this_state
 from .managed import managed
-from .rows import Row, expand, failed, file_problem, is_dry_run, new_row, warn_needless_hash
+from .rows import expand, file_problem, warn_needless_hash
 from .sources import paired, rendered_texts
 
 
@@ -36,15 +36,13 @@ def replace(
     ``backup`` is the suffix of a copy kept beside the file, False for none.
     """
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.replace")
+        return failed(name, "Must provide name to file.replace")
     problem = file_problem(name)
     if problem:
         if ignore_if_missing and "file not found" in problem:
-            ret["comment"] = "No changes needed to be made"
-            return ret
-        return failed(ret, problem)
+            return unchanged(name, "No changes needed to be made")
+        return failed(name, problem)
     try:
         changes = __salt__["file.replace"](
             name,
@@ -64,23 +62,17 @@ def replace(
             encoding=encoding,
         )
     except (CommandExecutionError, InvocationError, OSError) as error:
-        return failed(ret, str(error))
-    return _changed(ret, changes, "Changes would have been made")
+        return failed(name, str(error))
+    return _edited(name, changes, "Changes would have been made")
 
 
-def _changed(ret: Row, changes: Any, foretold: str) -> Row:
-    """Finish a row with the diff an edit returned, if any."""
-    ret["result"] = True
-    if not changes:
-        ret["comment"] = "No changes needed to be made"
-        return ret
-    ret["changes"]["diff"] = changes
+def _edited(name: str, diff: Any, would: str) -> Row:
+    """Return the row of an edit with its diff, if there is any; ``would`` is the comment of a dry run."""
+    if not diff:
+        return unchanged(name, "No changes needed to be made")
     if is_dry_run():
-        ret["result"] = None
-        ret["comment"] = foretold
-    else:
-        ret["comment"] = "Changes were made"
-    return ret
+        return would_change(name, would, {"diff": diff})
+    return changed(name, "Changes were made", {"diff": diff})
 
 
 def line(
@@ -102,17 +94,16 @@ def line(
 ) -> Row:
     """Insert, ensure, replace or delete (``mode``) one line; ``create`` makes the file if it is missing."""
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.line")
+        return failed(name, "Must provide name to file.line")
     managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
     problem = file_problem(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     if mode is None:
-        return failed(ret, "Mode was not defined. How to process the file?")
+        return failed(name, "Mode was not defined. How to process the file?")
     if mode.lower() != "delete" and content is None:
-        return failed(ret, "Content can only be empty if mode is ['delete']")
+        return failed(name, "Content can only be empty if mode is ['delete']")
     try:
         changes = __salt__["file.line"](
             name,
@@ -128,79 +119,67 @@ def line(
             indent=indent,
         )
     except (CommandExecutionError, OSError, UnicodeError) as error:
-        return failed(ret, str(error))
-    return _changed(ret, changes, "Changes would be made")
+        return failed(name, str(error))
+    return _edited(name, changes, "Changes would be made")
 
 
 def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore_missing: bool = False) -> Row:
     """Put ``char`` before every line that matches ``regex``."""
     name = expand(name)
-    ret = new_row(name, result=False)
     if not name:
-        return failed(ret, "Must provide name to file.comment")
+        return failed(name, "Must provide name to file.comment")
     problem = file_problem(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     core = re.sub(r"^(\(\?[iLmsux]\))?\^?(.*?)\$?$", r"\2", regex)
     commented = re.escape(char) + core
     try:
         if not _finds(name, rf"^(?!\s*{re.escape(char)})\s*{core}"):
             if _finds(name, commented):
-                ret["comment"] = "Pattern already commented"
-            elif ignore_missing:
-                ret["comment"] = "Pattern not found and ignore_missing set to True"
-            else:
-                return failed(ret, f"{core}: Pattern not found")
-            ret["result"] = True
-            return ret
-        return _toggled(ret, regex, char, backup, commented, verb="Comment")
+                return unchanged(name, "Pattern already commented")
+            if ignore_missing:
+                return unchanged(name, "Pattern not found and ignore_missing set to True")
+            return failed(name, f"{core}: Pattern not found")
+        return _toggled(name, regex, char, backup, commented, verb="Comment")
     except (AsyncStateError, OSError) as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
 
 
 def uncomment(name: str, regex: str, char: str = "#", backup: Any = ".bak") -> Row:
     """Take ``char`` away from before every line that matches ``regex`` after it."""
     name = expand(name)
-    ret = new_row(name, result=False)
     if not name:
-        return failed(ret, "Must provide name to file.uncomment")
+        return failed(name, "Must provide name to file.uncomment")
     problem = file_problem(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     core = regex.lstrip("^")
     plain = f"^[ \t]*{core}"
     try:
         if not _finds(name, f"{re.escape(char)}[ \t]*{core}"):
             if not _finds(name, plain):
-                return failed(ret, f"{regex}: Pattern not found")
-            ret["comment"] = "Pattern already uncommented"
-            ret["result"] = True
-            return ret
-        return _toggled(ret, regex, char, backup, plain, verb="Uncomment")
+                return failed(name, f"{regex}: Pattern not found")
+            return unchanged(name, "Pattern already uncommented")
+        return _toggled(name, regex, char, backup, plain, verb="Uncomment")
     except (AsyncStateError, OSError) as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
 
 
 def _finds(name: str, pattern: str) -> bool:
     return bool(__salt__["file.search"](name, pattern, multiline=True))
 
 
-def _toggled(ret: Row, regex: str, char: str, backup: Any, expected: str, *, verb: str) -> Row:
+def _toggled(name: str, regex: str, char: str, backup: Any, expected: str, *, verb: str) -> Row:
     """Comment the lines out or in and look whether ``expected`` is there then."""
-    name = ret["name"]
     if is_dry_run():
-        ret["changes"][name] = "updated"
-        ret["comment"] = f"File {name} is set to be updated"
-        ret["result"] = None
-        return ret
+        return would_change(name, f"File {name} is set to be updated", {name: "updated"})
     old = texts.read(name)
     __salt__["file.comment_line"](name, regex, char, verb == "Comment", backup)
     new = texts.read(name)
-    ret["result"] = _finds(name, expected)
-    if old != new:
-        ret["changes"]["diff"] = texts.shown(texts.lines(old), texts.lines(new), new)
-    ret["comment"] = f"{verb}ed lines successfully" if ret["result"] else f"Expected {verb.lower()}ed lines not found"
-    return ret
+    changes = {"diff": texts.shown(texts.lines(old), texts.lines(new), new)} if old != new else {}
+    if not _finds(name, expected):
+        return failed(name, f"Expected {verb.lower()}ed lines not found", changes)
+    return changed(name, f"{verb}ed lines successfully", changes)
 
 
 def blockreplace(
@@ -225,24 +204,23 @@ def blockreplace(
 ) -> Row:
     """Make ``content``, then accumulated text, then rendered sources, what stands between two marker lines."""
     name = expand(name)
-    ret = new_row(name, result=False)
     if not name:
-        return failed(ret, "Must provide name to file.blockreplace")
+        return failed(name, "Must provide name to file.blockreplace")
     warn_needless_hash(source, source_hash)
     try:
         pairs = paired(source, source_hash, sources, source_hashes)
     except CommandExecutionError as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
     problem = file_problem(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     text = str(content)
     for collected in accumulated_for_this_state(name):
         text = f"{text}\n{collected}" if text else str(collected)
     try:
         text += "".join(rendered_texts(pairs, template, context, defaults))
     except CommandExecutionError as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
     try:
         changes = __salt__["file.blockreplace"](
             name,
@@ -259,5 +237,5 @@ def blockreplace(
             append_newline=append_newline,
         )
     except (CommandExecutionError, InvocationError, OSError, UnicodeError) as error:
-        return failed(ret, f"Encountered error managing block: {error}. See the log for details.")
-    return _changed(ret, changes, "Changes would be made")
+        return failed(name, f"Encountered error managing block: {error}. See the log for details.")
+    return _edited(name, changes, "Changes would be made")

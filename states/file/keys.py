@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 from . import texts
-from .rows import Row, expand, failed, is_dry_run, new_row
+from .rows import expand
 
 
 def keyvalue(
@@ -36,23 +36,20 @@ def keyvalue(
     line of another key.
     """
     name = expand(name)
-    ret = new_row(name, result=None)
     if not name:
-        return failed(ret, "Must provide name to file.keyvalue")
+        return failed(name, "Must provide name to file.keyvalue")
     if key is not None and value is not None:
         if isinstance(key_values, dict):
-            return failed(ret, "file.keyvalue can not combine key_values with key and value")
+            return failed(name, "file.keyvalue can not combine key_values with key and value")
         key_values = {str(key): value}
     elif not isinstance(key_values, dict) or not key_values:
         what = "is not a dictionary" if key_values else "is empty"
-        return failed(ret, f"file.keyvalue key and value not supplied and key_values {what}")
+        return failed(name, f"file.keyvalue key and value not supplied and key_values {what}")
     try:
         old = texts.lines(texts.read(name))
     except OSError as error:
         if not (create_if_missing and isinstance(error, FileNotFoundError)):
-            ret["comment"] = f"unable to open {name}"
-            ret["result"] = bool(ignore_if_missing)
-            return ret
+            return make_row(name, f"unable to open {name}", result=bool(ignore_if_missing))
         old, append_if_not_found = [], True
     edit = _Edit({str(name): value for name, value in key_values.items()}, separator, count, uncomment)
     edit.key_ignore_case, edit.value_ignore_case, edit.prune = key_ignore_case, value_ignore_case, prune
@@ -62,7 +59,7 @@ def keyvalue(
         edit.append()
     elif prepend_if_not_found:
         edit.prepend()
-    return _finish(ret, edit, show_changes=show_changes)
+    return _finish(name, edit, show_changes=show_changes)
 
 
 class _Edit:
@@ -143,20 +140,16 @@ class _Edit:
         self.changed += len(lines)
 
 
-def _finish(ret: Row, edit: _Edit, *, show_changes: bool) -> Row:
-    name, changed, deleted = ret["name"], edit.changed, len(edit.pruned)
-    if not changed and not deleted:
-        ret["result"] = True
-        return ret
+def _finish(name: str, edit: _Edit, *, show_changes: bool) -> Row:
+    modified, deleted = edit.changed, len(edit.pruned)
+    if not modified and not deleted:
+        return unchanged(name)
     diff = [*edit.diff[:1], *(f"- {line}" for line in reversed(edit.pruned)), *edit.diff[1:]]
-    if show_changes:
-        ret["changes"]["diff"] = "".join(diff)
+    changes = {"diff": "".join(diff)} if show_changes else {}
     if is_dry_run():
-        ret["comment"] = f"File {name} is set to be changed ({changed} lines modified, {deleted} deleted)"
-        if show_changes:
-            ret["comment"] += "\nPredicted diff:\n\r\t\t" + "\r\t\t".join(diff)
-        return ret
-    ret["comment"] = f"Changed {changed}, deleted {deleted} lines"
+        would = f"File {name} is set to be changed ({modified} lines modified, {deleted} deleted)"
+        predicted = "\nPredicted diff:\n\r\t\t" + "\r\t\t".join(diff) if show_changes else ""
+        return would_change(name, would + predicted, changes)
     try:
         row = __salt__["file.manage_file"](
             name, "", None, None, {}, None, None, None, None, "base", "", contents="".join(edit.content)
@@ -164,6 +157,5 @@ def _finish(ret: Row, edit: _Edit, *, show_changes: bool) -> Row:
     except (CommandExecutionError, OSError):
         row = {"result": False}
     if row["result"] is False:
-        return failed(ret, f"{name} not writable")
-    ret["result"] = True
-    return ret
+        return failed(name, f"{name} not writable", changes)
+    return changed(name, f"Changed {modified}, deleted {deleted} lines", changes)

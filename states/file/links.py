@@ -6,12 +6,10 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
-from .rows import Row, default_owner, expand, failed, is_dry_run, new_row, normalize_mode, owner_of, plain, preflight
-
-Verdict = tuple[bool | None, str, Row]
+from .rows import default_owner, expand, normalize_mode, owner_of, plain, preflight
 
 
 def symlink(
@@ -39,9 +37,8 @@ def symlink(
     that of the directories ``makedirs`` makes.
     """
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.symlink")
+        return failed(name, "Must provide name to file.symlink")
     user = owner_of(kwargs, user)
     if inherit_user_and_group and filesystem.is_link(name):
         present = _owner(name)
@@ -49,40 +46,38 @@ def symlink(
     user, group = default_owner(user, group)
     problem = preflight(name, user, group)
     if problem:
-        return failed(ret, problem)
-    name = plain(name)
-    parent = os.path.dirname(name)
+        return failed(name, problem)
+    path = plain(name)
+    parent = os.path.dirname(path)
     if is_dry_run():
-        ret["result"], ret["comment"], ret["changes"] = _symlink_verdict(name, target, force, user, group)
+        row = _would_symlink(name, path, target, force, user, group)
         if not filesystem.is_directory(parent):
-            ret["comment"] += (
+            row["comment"] += (
                 f"\n{parent} will be created" if makedirs else f"\nDirectory {parent} for symlink is not present"
             )
-        return ret
+        return row
     if not filesystem.is_directory(parent):
         if not makedirs:
-            return failed(ret, f"Directory {parent} for symlink is not present")
-        __salt__["file.makedirs"](path=name, user=user, group=group, mode=normalize_mode(mode))
-    if filesystem.is_link(name):
-        if os.path.normpath(filesystem.readlink(name)) == os.path.normpath(target):
-            return _settle_owner(ret, name, user, group)
+            return failed(name, f"Directory {parent} for symlink is not present")
+        __salt__["file.makedirs"](path=path, user=user, group=group, mode=normalize_mode(mode))
+    if filesystem.is_link(path):
+        if os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target):
+            return _settle_owner(name, path, user, group)
         force = True  # a link that leads elsewhere is always replaced
-    elif filesystem.lexists(name):
-        problem = _clear_the_way(name, target, backupname, force, atomic, disallow_copy_and_unlink)
+    elif filesystem.lexists(path):
+        problem = _clear_the_way(path, target, backupname, force, atomic, disallow_copy_and_unlink)
         if problem:
-            return failed(ret, problem)
+            return failed(name, problem)
     try:
-        __salt__["file.symlink"](target, name, force=force, atomic=atomic, follow_symlinks=follow_symlinks)
+        __salt__["file.symlink"](target, path, force=force, atomic=atomic, follow_symlinks=follow_symlinks)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        return failed(ret, f"Unable to create new symlink {name} -> {target}: {error}")
-    ret["comment"] = f"Created new symlink {name} -> {target}"
-    ret["changes"]["new"] = name
-    if _owner(name) != (user, group) and not _own(name, user, group):
-        ret["result"] = False
-        ret["comment"] += f", but was unable to set ownership to {user}:{group}"
-    return ret
+        return failed(name, f"Unable to create new symlink {path} -> {target}: {error}")
+    done = f"Created new symlink {path} -> {target}"
+    if _owner(path) != (user, group) and not _own(path, user, group):
+        return failed(name, f"{done}, but was unable to set ownership to {user}:{group}", {"new": path})
+    return changed(name, done, {"new": path})
 
 
 def _owner(name: str) -> tuple[Any, Any]:
@@ -107,47 +102,39 @@ def _is_owned(name: str, user: Any, group: Any) -> bool:
     return (found.st_uid, found.st_gid) == (__salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group))
 
 
-def _settle_owner(ret: Row, name: str, user: Any, group: Any) -> Row:
+def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
     """Finish a link that leads where it should."""
-    if _is_owned(name, user, group):
-        ret["comment"] = f"Symlink {name} is present and owned by {user}:{group}"
-    elif _own(name, user, group):
-        ret["comment"] = f"Set ownership of symlink {name} to {user}:{group}"
-        ret["changes"]["ownership"] = f"{user}:{group}"
-    else:
-        failed(ret, f"Failed to set ownership of symlink {name} to {user}:{group}")
-    return ret
+    if _is_owned(path, user, group):
+        return unchanged(name, f"Symlink {path} is present and owned by {user}:{group}")
+    if not _own(path, user, group):
+        return failed(name, f"Failed to set ownership of symlink {path} to {user}:{group}")
+    return changed(name, f"Set ownership of symlink {path} to {user}:{group}", {"ownership": f"{user}:{group}"})
 
 
-def _symlink_verdict(name: str, target: str, force: bool, user: Any, group: Any) -> Verdict:
-    """Return result, comment and changes of a dry run."""
-    if filesystem.is_link(name):
-        if filesystem.readlink(name) != target:
-            return None, f"Link {name} target is set to be changed to {target}", {"change": name}
-        if _is_owned(name, user, group):
-            return True, f"The symlink {name} is present", {}
-        now = "{}:{}".format(*_owner(name))
-        return (
-            None,
-            (
-                f"The symlink {name} is present, but the ownership of the symlink would be changed "
-                f"from {now} to {user}:{group}"
-            ),
+def _would_symlink(name: str, path: str, target: str, force: bool, user: Any, group: Any) -> Row:
+    if filesystem.is_link(path):
+        if filesystem.readlink(path) != target:
+            return would_change(name, f"Link {path} target is set to be changed to {target}", {"change": path})
+        if _is_owned(path, user, group):
+            return unchanged(name, f"The symlink {path} is present")
+        now = "{}:{}".format(*_owner(path))
+        return would_change(
+            name,
+            f"The symlink {path} is present, but the ownership of the symlink would be changed from {now} to"
+            f" {user}:{group}",
             {"ownership": now},
         )
-    if not filesystem.lexists(name):
-        return None, f"Symlink {name} to {target} is set for creation", {"new": name}
+    if not filesystem.lexists(path):
+        return would_change(name, f"Symlink {path} to {target} is set for creation", {"new": path})
+    return _would_replace(name, path, target, "symlink", force=force)
+
+
+def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool) -> Row:
+    """Return the row of a dry run that found something else where a link should be."""
     if force:
-        return (
-            None,
-            f"The file or directory {name} is set for removal to make way for a new symlink targeting {target}",
-            {},
-        )
-    return (
-        False,
-        f"File or directory exists where the symlink {name} should be. Did you mean to use force?",
-        {},
-    )
+        comment = f"The file or directory {path} is set for removal to make way for a new {kind} targeting {target}"
+        return would_change(name, comment)
+    return failed(name, f"File or directory exists where the {kind} {path} should be. Did you mean to use force?")
 
 
 def _clear_the_way(
@@ -198,55 +185,48 @@ def hardlink(
     ``user``, ``group`` and ``dir_mode`` are those of the directories ``makedirs`` makes.
     """
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.hardlink")
+        return failed(name, "Must provide name to file.hardlink")
     user, group = default_owner(owner_of(kwargs, user), group)
     relative = "" if os.path.isabs(target) else f"Specified target {target} is not an absolute path"
     problem = preflight(name, user, group, relative)
     if problem:
-        return failed(ret, problem)
-    name = plain(name)
+        return failed(name, problem)
+    path = plain(name)
     if is_dry_run():
-        ret["result"], ret["comment"], ret["changes"] = _hardlink_verdict(name, target, force)
-        return ret
-    for direction, path in (("to", name), ("from", target)):
-        if filesystem.is_directory(path):
-            return failed(ret, f"Unable to hard link {direction} directory {path}")
+        return _would_hardlink(name, path, target, force)
+    for direction, place in (("to", path), ("from", target)):
+        if filesystem.is_directory(place):
+            return failed(name, f"Unable to hard link {direction} directory {place}")
     if not filesystem.exists(target):
-        return failed(ret, f"Target {target} for hard link does not exist")
-    parent = os.path.dirname(name)
+        return failed(name, f"Target {target} for hard link does not exist")
+    parent = os.path.dirname(path)
     if not filesystem.is_directory(parent):
         if not makedirs:
-            return failed(ret, f"Directory {parent} for hard link is not present")
-        __salt__["file.makedirs"](name, user=user, group=group, mode=normalize_mode(dir_mode))
-    return _make_hardlink(ret, name, target, force)
+            return failed(name, f"Directory {parent} for hard link is not present")
+        __salt__["file.makedirs"](path, user=user, group=group, mode=normalize_mode(dir_mode))
+    return _make_hardlink(name, path, target, force)
 
 
-def _make_hardlink(ret: Row, name: str, target: str, force: bool) -> Row:
-    exists = filesystem.lexists(name)
-    relinks = exists and __salt__["file.is_hardlink"](name)
-    if relinks and _same_file(name, target):
-        ret["comment"] = f"Target of hard link {name} is already pointing to {target}"
-        return ret
-    if exists and not relinks:
-        if not force:
-            return failed(ret, f"File exists where the hard link {name} should be")
-        ret["changes"]["forced"] = "File for hard link was forcibly replaced"
+def _make_hardlink(name: str, path: str, target: str, force: bool) -> Row:
+    exists = filesystem.lexists(path)
+    relinks = exists and __salt__["file.is_hardlink"](path)
+    if relinks and _same_file(path, target):
+        return unchanged(name, f"Target of hard link {path} is already pointing to {target}")
+    if exists and not relinks and not force:
+        return failed(name, f"File exists where the hard link {path} should be")
+    forced = {"forced": "File for hard link was forcibly replaced"} if exists and not relinks else {}
     try:
         if exists:
-            filesystem.remove(name)
-        __salt__["file.link"](target, name)
+            filesystem.remove(path)
+        __salt__["file.link"](target, path)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
         action = "set target of" if relinks else "create new"
-        return failed(ret, f"Unable to {action} hard link {name} -> {target}: {error}")
-    ret["comment"] = (
-        f"Set target of hard link {name} -> {target}" if relinks else f"Created new hard link {name} -> {target}"
-    )
-    ret["changes"]["new"] = name
-    return ret
+        return failed(name, f"Unable to {action} hard link {path} -> {target}: {error}", forced)
+    done = "Set target of" if relinks else "Created new"
+    return changed(name, f"{done} hard link {path} -> {target}", {**forced, "new": path})
 
 
 def _same_file(name: str, target: str) -> bool:
@@ -254,28 +234,17 @@ def _same_file(name: str, target: str) -> bool:
     return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-def _hardlink_verdict(name: str, target: str, force: bool) -> Verdict:
-    """Return result, comment and changes of a dry run."""
+def _would_hardlink(name: str, path: str, target: str, force: bool) -> Row:
     if not filesystem.exists(target):
-        return False, f"Target {target} for hard link does not exist", {}
+        return failed(name, f"Target {target} for hard link does not exist")
     if filesystem.is_directory(target):
-        return False, f"Unable to hard link from directory {target}", {}
-    if filesystem.is_directory(name):
-        return False, f"Unable to hard link to directory {name}", {}
-    if not filesystem.exists(name):
-        return None, f"Hard link {name} to {target} is set for creation", {"new": name}
-    if __salt__["file.is_hardlink"](name):
-        if _same_file(name, target):
-            return True, f"The hard link {name} is presently targetting {target}", {}
-        return None, f"Link {name} target is set to be changed to {target}", {"change": name}
-    if force:
-        return (
-            None,
-            f"The file or directory {name} is set for removal to make way for a new hard link targeting {target}",
-            {},
-        )
-    return (
-        False,
-        f"File or directory exists where the hard link {name} should be. Did you mean to use force?",
-        {},
-    )
+        return failed(name, f"Unable to hard link from directory {target}")
+    if filesystem.is_directory(path):
+        return failed(name, f"Unable to hard link to directory {path}")
+    if not filesystem.exists(path):
+        return would_change(name, f"Hard link {path} to {target} is set for creation", {"new": path})
+    if not __salt__["file.is_hardlink"](path):
+        return _would_replace(name, path, target, "hard link", force=force)
+    if _same_file(path, target):
+        return unchanged(name, f"The hard link {path} is presently targetting {target}")
+    return would_change(name, f"Link {path} target is set to be changed to {target}", {"change": path})

@@ -9,23 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __env__, __grains__, __salt__
+from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
 from .accumulators import accumulated_for
 from .contents import ContentsError, requested_contents
-from .rows import (
-    Row,
-    expand,
-    failed,
-    is_dry_run,
-    is_remote,
-    missing_accounts,
-    misspelt,
-    normalize_mode,
-    owner_of,
-    warn_needless_hash,
-)
+from .rows import expand, is_remote, missing_accounts, misspelt, normalize_mode, owner_of, warn_needless_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,17 +88,17 @@ def managed(
     kwargs.pop("env", None)
     show_changes = kwargs.pop("show_diff", show_changes)
     name = expand(name)
-    ret: Row = {"changes": {}, "comment": "", "name": name, "result": True}
     if not name:
-        return failed(ret, "Destination file name is required")
+        return failed(name, "Destination file name is required")
     keep_mode = isinstance(mode, str) and mode.lower() == "keep"
     mode = None if keep_mode else normalize_mode(mode)
     problem = _conflict(source, contents, contents_pillar, contents_grains, keep_mode=keep_mode)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     warn_needless_hash(source, source_hash)
+    notes: Row = {}
     if "file_mode" in kwargs:
-        ret["warnings"] = [
+        notes["warnings"] = [
             "The 'file_mode' argument will be ignored.  Please use 'mode' instead to set file permissions."
         ]
     try:
@@ -125,15 +114,14 @@ def managed(
             defaults=defaults,
         )
     except ContentsError as error:
-        return failed(ret, str(error))
+        return failed(name, str(error)) | notes
     replace = replace and bool(source or contents is not None)
     user = owner_of(kwargs, user)
     if not create and not _is_there(name, filesystem.is_file, follow_symlinks=follow_symlinks):
-        ret["comment"] = f"File {name} is not present and is not set for creation"
-        return ret
+        return unchanged(name, f"File {name} is not present and is not set for creation") | notes
     problem = _misplaced(name, user, group, context, defaults, follow_symlinks=follow_symlinks)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem) | notes
     context = dict(context or {})
     labels = _selinux_labels(selinux)
     trust = {
@@ -156,7 +144,7 @@ def managed(
         if replace and exists and contents is None and not template and not skip_verify and source_hash:
             replace = not _has_hash(name, source, source_hash, source_hash_name, verify_ssl=verify_ssl, **trust)
         if not replace and exists:
-            return _permissions_only(name, ret, user, group, mode, attrs, follow_symlinks, labels)
+            return _permissions_only(name, notes, user, group, mode, attrs, follow_symlinks, labels)
         collected = accumulated_for(name)
         if collected:
             context["accumulator"] = collected
@@ -185,7 +173,7 @@ def managed(
                 **lenient,
                 **kwargs,
             )
-            return _foretold(ret, name, changes, show_changes=show_changes, lenient=any(lenient.values()))
+            return _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values())) | notes
         sfn, source_sum, problem = "", {}, ""
         if source and contents is None:
             sfn, source_sum, problem = __salt__["file.get_managed"](
@@ -208,7 +196,7 @@ def managed(
                 **kwargs,
             )
         if problem:
-            return failed(ret, f"Unable to manage file: {problem}")
+            return failed(name, f"Unable to manage file: {problem}") | notes
         placement: dict[str, Any] = {
             "sfn": sfn,
             "source": source,
@@ -235,11 +223,10 @@ def managed(
         if check_cmd:
             refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
             if refusal is not None:
-                ret.update(refusal)
-                return ret
+                return unchanged(name) | notes | refusal
         row: Row = __salt__["file.manage_file"](
             name,
-            ret=ret,
+            ret=unchanged(name) | notes,
             backup=backup,
             makedirs=makedirs,
             dir_mode=dir_mode,
@@ -252,8 +239,7 @@ def managed(
     except RunCancelled:
         raise
     except (AsyncStateError, OSError, UnicodeError, LookupError) as error:
-        ret["changes"] = {}
-        return failed(ret, f"Unable to manage file: {error}")
+        return failed(name, f"Unable to manage file: {error}") | notes
 
 
 def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) -> bool:
@@ -313,40 +299,34 @@ def _has_hash(name: str, source: Any, source_hash: Any, source_hash_name: str | 
 
 
 def _permissions_only(
-    name: str, ret: Row, user: Any, group: Any, mode: Any, attrs: Any, follow_symlinks: bool, labels: dict[str, Any]
+    name: str, notes: Row, user: Any, group: Any, mode: Any, attrs: Any, follow_symlinks: bool, labels: dict[str, Any]
 ) -> Row:
-    ret, before = __salt__["file.check_perms"](name, ret, user, group, mode, attrs, follow_symlinks, **labels)
+    row: Row = unchanged(name) | notes
+    row, before = __salt__["file.check_perms"](name, row, user, group, mode, attrs, follow_symlinks, **labels)
     if is_dry_run():
         if mode and mode != before["lmode"]:
-            ret["comment"] = (
+            row["comment"] = (
                 f"File {name} will be updated with permissions {mode} from its current state of {before['lmode']}"
             )
         else:
-            ret["comment"] = f"File {name} not updated"
-    elif not ret["changes"] and ret["result"]:
-        ret["comment"] = f"File {name} exists with proper permissions. No changes made."
-    return ret
+            row["comment"] = f"File {name} not updated"
+    elif not row["changes"] and row["result"]:
+        row["comment"] = f"File {name} exists with proper permissions. No changes made."
+    return row
 
 
-def _foretold(ret: Row, name: str, changes: Any, *, show_changes: bool, lenient: bool) -> Row:
+def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> Row:
     """Return the row of a dry run from what would change, or from ``(False, why it would fail)``."""
     significant = True
     if isinstance(changes, tuple):
         if not isinstance(changes[1], dict):
-            ret["result"], ret["comment"] = changes
-            return ret
+            return failed(name, changes[1])
         significant, changes = changes
-    ret["changes"] = changes
-    if changes:
-        ret["result"] = None
-        ret["comment"] = f"The file {name} is set to be changed{_NOTE}"
-        if "diff" in changes and not show_changes:
-            changes["diff"] = "<show_changes=False>"
-        if lenient and not significant:
-            ret["skip_req"] = True
-    else:
-        ret["comment"] = f"The file {name} is in the correct state"
-    return ret
+    if not changes:
+        return unchanged(name, f"The file {name} is in the correct state")
+    hidden = {"diff": "<show_changes=False>"} if "diff" in changes and not show_changes else {}
+    row = would_change(name, f"The file {name} is set to be changed{_NOTE}", {**changes, **hidden})
+    return row | {"skip_req": True} if lenient and not significant else row
 
 
 def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:

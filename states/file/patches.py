@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .rows import Row, expand, failed, is_dry_run, new_row
+from .rows import expand
 
 _FORBIDDEN = ("-N", "--forward", "-r", "--reject-file", "-o", "--output")
 
@@ -37,10 +37,9 @@ def patch(
     ``options`` are those of the program patch, ``strip`` its ``-p``; what does not apply is kept in ``reject_file``.
     """
     name = expand(name)
-    ret = new_row(name, result=False)
     problem = _unfit(name, reject_file)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     try:
         given, strip = _options(options, strip)
         chosen, source_hash = __salt__["file.source_list"](source, source_hash, saltenv or str(__env__))
@@ -60,14 +59,14 @@ def patch(
             skip_verify,
         )
     except CommandExecutionError as error:
-        return failed(ret, str(error))
+        return failed(name, str(error))
     if problem:
-        return failed(ret, f"Unable to manage file: {problem}")
+        return failed(name, f"Unable to manage file: {problem}")
     if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")
     with remains.temporary_folder(prefix="asyncstate-patch-") as folder:
         try:
-            return _apply(ret, patch_file, given, reject_file, folder)
+            return _apply(name, patch_file, given, reject_file, folder)
         finally:
             if template and patch_file:
                 Path(patch_file).unlink(missing_ok=True)
@@ -112,42 +111,34 @@ def _options(options: Any, strip: int | None) -> tuple[list[str], int | None]:
     return kept, strip
 
 
-def _apply(ret: Row, patch_file: str, options: list[str], reject_file: str | None, folder: str) -> Row:
+def _apply(name: str, patch_file: str, options: list[str], reject_file: str | None, folder: str) -> Row:
     """Try it on a copy, then for real."""
-    name = ret["name"]
     rejects = reject_file or os.path.join(folder, "rejects")
     trial = __salt__["file.patch"](
         name, patch_file, options=[*options, "-N", "-r", rejects, "-o", os.path.join(folder, "output")]
     )
     if trial["retcode"] != 0:
-        return _explain(ret, trial, rejects, options, kept=reject_file is not None)
+        return _explain(name, trial, rejects, options, kept=reject_file is not None)
     if is_dry_run():
-        ret["result"] = None
-        ret["comment"] = "The patch would be applied"
-        ret["changes"] = trial
-        return ret
-    ret["changes"] = __salt__["file.patch"](name, patch_file, options=options)
-    if ret["changes"]["retcode"] != 0:
-        return failed(ret, "Failed to apply patch")
-    ret["result"] = True
-    ret["comment"] = "Patch successfully applied"
-    return ret
+        return would_change(name, "The patch would be applied", trial)
+    done = __salt__["file.patch"](name, patch_file, options=options)
+    if done["retcode"] != 0:
+        return failed(name, "Failed to apply patch", done)
+    return changed(name, "Patch successfully applied", done)
 
 
-def _explain(ret: Row, trial: Row, rejects: str, options: list[str], *, kept: bool) -> Row:
+def _explain(name: str, trial: Row, rejects: str, options: list[str], *, kept: bool) -> Row:
     """Tell a patch that is already applied from one that does not fit."""
     if not filesystem.exists(rejects) or filesystem.stat(rejects).st_size == 0:
-        return failed(ret, trial["stderr"] or trial["stdout"])
+        return failed(name, trial["stderr"] or trial["stdout"])
     backwards = [option for option in options if not option.startswith("-p")]
-    reverse = __salt__["file.patch"](ret["name"], rejects, options=[*backwards, "-R", "-f"], dry_run=True)
+    reverse = __salt__["file.patch"](name, rejects, options=[*backwards, "-R", "-f"], dry_run=True)
     if trial["retcode"] == 2 and trial["stderr"]:
-        return failed(ret, trial["stderr"])
+        return failed(name, trial["stderr"])
     if reverse["retcode"] == 0:
-        ret["result"] = True
-        ret["comment"] = "Patch was already applied"
-        return ret
+        return unchanged(name, "Patch was already applied")
     comment = "Patch would not apply cleanly, no changes made. Results of dry-run are below."
     if not kept:
         comment += " Run state again using the reject_file option to save rejects to a persistent file."
     said = "\n".join(str(trial[key]) for key in ("stdout", "stderr") if trial.get(key))
-    return failed(ret, f"{comment}\n\n{said}")
+    return failed(name, f"{comment}\n\n{said}")

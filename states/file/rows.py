@@ -1,4 +1,4 @@
-"""What every file state begins with: its row, and checks of the arguments most of them share."""
+"""Checks of the arguments that most file states share."""
 
 from __future__ import annotations
 
@@ -10,25 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import __opts__, __salt__, is_dry_run
 
 log = logging.getLogger(__name__)
 
 _NOTHING = re.compile(r"/(?:\.?/|\.$)*")
-
-Row = dict[str, Any]
-
-
-def new_row(name: str, result: bool | None = True) -> Row:
-    """Return the row of a state that found nothing to do."""
-    return {"name": name, "changes": {}, "result": result, "comment": ""}
-
-
-def failed(ret: Row, comment: str) -> Row:
-    """Make ``ret`` a failed row that says why."""
-    ret["result"] = False
-    ret["comment"] = comment
-    return ret
 
 
 def expand(path: str) -> str:
@@ -55,11 +41,6 @@ def plain(path: str) -> str:
     """
     short = _NOTHING.sub("/", path)
     return short[:-1] if len(short) > 1 and short.endswith("/") else short
-
-
-def is_dry_run() -> bool:
-    """Tell whether this call must change nothing."""
-    return bool(__opts__["test"])
 
 
 def normalize_mode(mode: Any) -> str | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __env__, current
 from asyncstate.errors import CommandExecutionError
 
 from .patterns import is_included
-from .rows import Row, string_list
+from .rows import string_list
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def existing_sources(source: Any) -> list[str]:
@@ -116,7 +119,7 @@ class TreeContent:
         return "" if place in self._ancestors and not is_directory else place
 
 
-def recursed_paths(low: Row) -> set[str]:
+def recursed_paths(low: Mapping[str, Any]) -> set[str]:
     """Return all paths that the ``file.recurse`` of a low chunk manages; nothing if its source is missing."""
     try:
         sources = existing_sources(low.get("source", []))

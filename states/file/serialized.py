@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 from . import serializers
 from .managed import check_copy
-from .rows import Row, expand, failed, is_dry_run, misspelt, new_row, normalize_mode
+from .rows import expand, misspelt, normalize_mode
 
 
 def serialize(
@@ -41,50 +41,48 @@ def serialize(
     """
     kwargs.pop("env", None)
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.serialize")
+        return failed(name, "Must provide name to file.serialize")
     problem = misspelt(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     if not create and not filesystem.is_file(name):
-        ret["comment"] = f"File {name} is not present and is not set for creation"
-        return ret
+        return unchanged(name, f"File {name} is not present and is not set for creation")
     formatter = kwargs.pop("formatter", None)
     if serializer and formatter:
-        return failed(ret, "Only one of serializer and formatter are allowed")
+        return failed(name, "Only one of serializer and formatter are allowed")
     kind = str(serializer or formatter or "yaml").lower()
     if dataset and dataset_pillar:
-        return failed(ret, "Only one of 'dataset' and 'dataset_pillar' is permitted")
+        return failed(name, "Only one of 'dataset' and 'dataset_pillar' is permitted")
     if dataset_pillar:
         dataset = __salt__["pillar.get"](dataset_pillar)
     if dataset is None:
-        return failed(ret, "Neither 'dataset' nor 'dataset_pillar' was defined")
+        return failed(name, "Neither 'dataset' nor 'dataset_pillar' was defined")
     if kind not in serializers.names():
         return failed(
-            ret,
+            name,
             f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not "
             "installed.",
         )
     filesystem.resolved(name)
     old = None
+    notes: Row = {}
     try:
         if merge_if_exists and filesystem.is_file(name):
             old = serializers.deserialize(kind, filesystem.read_bytes(name).decode(), _options(deserializer_opts))
         elif deserializer_opts and not merge_if_exists:
-            ret["warnings"] = ["The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."]
+            notes = {"warnings": ["The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."]}
         if old is not None:
             merged = serializers.merged(old, dataset)
             if merged == old:
-                ret["comment"] = f"The file {name} is in the correct state"
-                return ret
+                return unchanged(name, f"The file {name} is in the correct state")
             dataset = merged
         text = serializers.serialize(kind, dataset, _options(serializer_opts), encoding=encoding) + "\n"
     except (CommandExecutionError, OSError, UnicodeError) as error:
-        return failed(ret, str(error))
+        return failed(name, str(error)) | notes
     wanted = {"user": user, "group": group, "mode": normalize_mode(mode)}
     if is_dry_run():
-        ret = _foretold(ret, wanted, text, show_changes=show_changes)
+        row = _dry_run(name, wanted, text, show_changes=show_changes) | notes
     else:
         placement = {
             **_nothing_fetched(),
@@ -95,18 +93,18 @@ def serialize(
             "encoding_errors": encoding_errors,
             "contents": text,
         }
+        row = unchanged(name) | notes
         if check_cmd:
             refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
             if refusal is not None:
-                ret.update(refusal)
-                return ret
-        ret = __salt__["file.manage_file"](name, ret=ret, backup=backup, makedirs=makedirs, **placement)
+                return row | refusal
+        row = __salt__["file.manage_file"](name, ret=row, backup=backup, makedirs=makedirs, **placement)
     if isinstance(old, dict) and isinstance(dataset, dict):
-        ret["changes"]["diff"] = serializers.differences(old, dataset)
-    return ret
+        row["changes"]["diff"] = serializers.differences(old, dataset)
+    return row
 
 
-def _nothing_fetched() -> Row:
+def _nothing_fetched() -> dict[str, Any]:
     return {"sfn": "", "source": None, "source_sum": {}, "attrs": None, "template": None, "keep_mode": False}
 
 
@@ -117,9 +115,8 @@ def _options(given: Any) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _foretold(ret: Row, wanted: Row, text: str, *, show_changes: bool) -> Row:
-    name = ret["name"]
-    ret["changes"] = __salt__["file.check_managed_changes"](
+def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool) -> Row:
+    changes = __salt__["file.check_managed_changes"](
         name=name,
         source=None,
         source_hash={},
@@ -132,14 +129,10 @@ def _foretold(ret: Row, wanted: Row, text: str, *, show_changes: bool) -> Row:
         contents=text,
         **wanted,
     )
-    if ret["changes"]:
-        ret["result"] = None
-        ret["comment"] = f"Dataset will be serialized and stored into {name}"
-        if not show_changes:
-            ret["changes"]["diff"] = "<show_changes=False>"
-    else:
-        ret["comment"] = f"The file {name} is in the correct state"
-    return ret
+    if not changes:
+        return unchanged(name, f"The file {name} is in the correct state")
+    hidden = {} if show_changes else {"diff": "<show_changes=False>"}
+    return would_change(name, f"Dataset will be serialized and stored into {name}", {**changes, **hidden})
 
 
 def decode(
@@ -150,28 +143,21 @@ def decode(
     checksum: str = "md5",
 ) -> Row:
     """Write what base64 text stands for; changes are the old and the new checksum."""
-    ret = new_row(name, result=False)
     problem = misspelt(name) or (f"Specified target {name} is a directory" if filesystem.is_directory(name) else "")
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     if not (encoded_data or contents_pillar):
-        return failed(ret, "Specify either the 'encoded_data' or 'contents_pillar' argument.")
+        return failed(name, "Specify either the 'encoded_data' or 'contents_pillar' argument.")
     if encoded_data and contents_pillar:
-        return failed(ret, "Specify only one 'encoded_data' or 'contents_pillar' argument.")
+        return failed(name, "Specify only one 'encoded_data' or 'contents_pillar' argument.")
     content = encoded_data or __salt__["pillar.get"](contents_pillar, False)
     if content is False:
-        return failed(ret, "Pillar data not found.")
+        return failed(name, "Pillar data not found.")
     new = __salt__["hashutil.digest"](__salt__["hashutil.base64_decodestring"](content), checksum)
     old = __salt__["hashutil.digest_file"](name, checksum) if filesystem.is_file(name) else None
     if old == new:
-        ret["comment"] = "File is in the correct state."
-        ret["result"] = True
-        return ret
-    ret["changes"] = {"old": old, "new": new}
+        return unchanged(name, "File is in the correct state.")
+    changes = {"old": old, "new": new}
     if is_dry_run():
-        ret["comment"] = "File is set to be updated."
-        ret["result"] = None
-        return ret
-    ret["result"] = __salt__["hashutil.base64_decodefile"](content, name)
-    ret["comment"] = "File was updated."
-    return ret
+        return would_change(name, "File is set to be updated.", changes)
+    return make_row(name, "File was updated.", changes, result=__salt__["hashutil.base64_decodefile"](content, name))

@@ -10,10 +10,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__, check_cancelled
+from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
-from .rows import Row, expand, failed, is_dry_run, new_row
+from .rows import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,16 +41,15 @@ def tidied(
     Directories go with ``rmdirs`` only. ``age_size_logical_operator: AND`` asks for both, ``age_size_only`` for one.
     """
     name = expand(name)
-    ret = new_row(name)
     if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+        return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
-        return failed(ret, f"{name} does not exist or is not a directory.")
+        return failed(name, f"{name} does not exist or is not a directory.")
     try:
         wanted = [re.compile(pattern) for pattern in _listed(matches, [".*"])]
         unwanted = [re.compile(pattern) for pattern in _listed(exclude, [])]
     except re.error as error:
-        return failed(ret, f"Invalid regular expression: {error}")
+        return failed(name, f"Invalid regular expression: {error}")
     by = str(time_comparison).lower()
     clock = by if by in {"atime", "ctime", "mtime"} else "atime"
     limit = _bytes(size) if isinstance(size, str) else size
@@ -70,14 +69,10 @@ def tidied(
         if any(p.match(subject) for p in wanted) and not any(p.match(subject) for p in unwanted):
             doomed.append(path)
     if not doomed:
-        ret["comment"] = f"Nothing to remove from directory {name}"
-        return ret
+        return unchanged(name, f"Nothing to remove from directory {name}")
     if is_dry_run():
-        ret["result"] = None
-        ret["comment"] = f"{name} is set for tidy"
-        ret["changes"] = {"removed": doomed}
-        return ret
-    return _remove_all(ret, doomed)
+        return would_change(name, f"{name} is set for tidy", {"removed": doomed})
+    return _remove_all(name, doomed)
 
 
 def _listed(patterns: Any, default: list[str]) -> list[str]:
@@ -113,45 +108,35 @@ def _bytes(size: str) -> int:
     return 0
 
 
-def _remove_all(ret: Row, doomed: list[str]) -> Row:
-    ret["changes"]["removed"] = []
+def _remove_all(name: str, doomed: list[str]) -> Row:
+    removed: list[str] = []
     try:
         for path in doomed:
             __salt__["file.remove"](path)
-            ret["changes"]["removed"].append(path)
+            removed.append(path)
     except (CommandExecutionError, PathRefused) as error:
-        return failed(ret, str(error))
-    ret["comment"] = f"Removed {len(doomed)} files or directories from directory {ret['name']}"
-    return ret
+        return failed(name, str(error), {"removed": removed})
+    return changed(name, f"Removed {len(doomed)} files or directories from directory {name}", {"removed": removed})
 
 
 def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_than: Any = None) -> Row:
     """Remove an empty directory, with ``recurse`` also the empty ones below it; ``ignore_errors`` leaves full ones."""
     name = expand(name)
-    ret = new_row(name)
     recurse = recurse or ignore_errors
     if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+        return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
-        ret["comment"] = f"Directory {name} is not present"
-        return ret
+        return unchanged(name, f"Directory {name} is not present")
     if is_dry_run():
-        ret["result"] = None
-        ret["changes"]["deleted"] = name
-        ret["comment"] = f"Directory {name} is set for removal"
-        return ret
+        return would_change(name, f"Directory {name} is set for removal", {"deleted": name})
     done = __salt__["file.rmdir"](name, recurse=recurse, verbose=True, older_than=older_than)
     worked = done.pop("result")
     if recurse and done["deleted"] and (worked or ignore_errors):
-        ret["comment"] = f"Recursively removed empty directories under {name}"
-        ret["changes"]["deleted"] = sorted(done["deleted"])
-    elif worked and not recurse:
-        ret["comment"] = f"Removed directory {name}"
-        ret["changes"]["deleted"] = name
-    elif not worked:
-        ret["changes"] = done
-        return failed(ret, f"Failed to remove directory {name}")
-    return ret
+        removed = {"deleted": sorted(done["deleted"])}
+        return changed(name, f"Recursively removed empty directories under {name}", removed)
+    if not worked:
+        return failed(name, f"Failed to remove directory {name}", done)
+    return unchanged(name) if recurse else changed(name, f"Removed directory {name}", {"deleted": name})
 
 
 _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5}
@@ -163,13 +148,12 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
     A file's time is in its name (``strptime_format``), else that of its last change.
     """
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.retention_schedule")
+        return failed(name, "Must provide name to file.retention_schedule")
     if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+        return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
-        return failed(ret, "Name provided to file.retention must be a directory")
+        return failed(name, "Name provided to file.retention must be a directory")
     moments: dict[str, datetime] = {}
     ignored = []
     for entry in __salt__["file.readdir"](name):
@@ -181,30 +165,23 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
     kept: set[str] = set()
     for rule, number in retain.items():
         if rule not in _DEPTHS and rule != "first_of_week":
-            return failed(ret, f"Unknown retention rule '{rule}'")
+            return failed(name, f"Unknown retention rule '{rule}'")
         kept |= _retained(moments, rule, sys.maxsize if number == "all" else int(number))
     deletable = sorted(set(moments) - kept, reverse=True)
-    if deletable:
-        ret["changes"] = {
-            "retained": sorted(kept, reverse=True),
-            "deleted": deletable,
-            "ignored": sorted(ignored, reverse=True),
-        }
+    changes = {"retained": sorted(kept, reverse=True), "deleted": deletable, "ignored": sorted(ignored, reverse=True)}
+    if not deletable:
+        verb = "would have been" if is_dry_run() else "were"
+        return unchanged(name, f"0 backups {verb} removed from {name}.\n")
     if is_dry_run():
-        ret["comment"] = f"{len(deletable)} backups would have been removed from {name}.\n"
-        if deletable:
-            ret["result"] = None
-        return ret
+        return would_change(name, f"{len(deletable)} backups would have been removed from {name}.\n", changes)
     deleted: list[str] = []
     try:
         for entry in deletable:
             __salt__["file.remove"](os.path.join(name, entry))
             deleted.append(entry)
     except (CommandExecutionError, PathRefused) as error:
-        ret["changes"]["deleted"] = deleted
-        return failed(ret, str(error))
-    ret["comment"] = f"{len(deletable)} backups were removed from {name}.\n"
-    return ret
+        return failed(name, str(error), changes | {"deleted": deleted})
+    return changed(name, f"{len(deletable)} backups were removed from {name}.\n", changes)
 
 
 def _moment(folder: str, entry: str, strptime_format: str | None, timezone: Any) -> datetime | None:

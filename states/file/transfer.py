@@ -6,120 +6,87 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .rows import (
-    Row,
-    default_owner,
-    expand,
-    failed,
-    is_dry_run,
-    missing_accounts,
-    misspelt,
-    new_row,
-    normalize_mode,
-    owner_of,
-    plain,
-)
+from .rows import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of, plain
 
 
 def absent(name: str, **kwargs: Any) -> Row:
     """Make sure there is no file, link or directory ``name``."""
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.absent")
+        return failed(name, "Must provide name to file.absent")
     if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
+        return failed(name, f"Specified file {name} is not an absolute path")
     if os.path.normpath(name) in {"/", "//"}:
-        return failed(ret, 'Refusing to make "/" absent')
+        return failed(name, 'Refusing to make "/" absent')
     if not filesystem.lexists(name):
-        ret["comment"] = f"File {name} is not present"
-        return ret
-    name = plain(name)
-    kind = "directory" if filesystem.is_plain_directory(name) else "file"
+        return unchanged(name, f"File {name} is not present")
+    path = plain(name)
+    kind = "directory" if filesystem.is_plain_directory(path) else "file"
     if is_dry_run():
-        ret["result"] = None
-        ret["comment"] = f"{kind.title()} {name} is set for removal"
-    else:
-        try:
-            __salt__["file.remove"](name, force=True)
-        except CommandExecutionError as error:
-            return failed(ret, str(error))
-        ret["comment"] = f"Removed {kind} {name}"
-    ret["changes"]["removed"] = ret["name"]
-    return ret
+        return would_change(name, f"{kind.title()} {path} is set for removal", {"removed": name})
+    try:
+        __salt__["file.remove"](path, force=True)
+    except CommandExecutionError as error:
+        return failed(name, str(error))
+    return changed(name, f"Removed {kind} {path}", {"removed": name})
 
 
 def exists(name: str, **kwargs: Any) -> Row:
     """Fail unless there is something at ``name``; nothing is changed."""
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.exists")
+        return failed(name, "Must provide name to file.exists")
     if not filesystem.exists(name):
-        return failed(ret, f"Specified path {name} does not exist")
-    ret["comment"] = f"Path {name} exists"
-    return ret
+        return failed(name, f"Specified path {name} does not exist")
+    return unchanged(name, f"Path {name} exists")
 
 
 def missing(name: str, **kwargs: Any) -> Row:
     """Fail if there is something at ``name``; nothing is changed."""
     name = expand(name)
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.missing")
+        return failed(name, "Must provide name to file.missing")
     if filesystem.exists(name):
-        return failed(ret, f"Specified path {name} exists")
-    ret["comment"] = f"Path {name} is missing"
-    return ret
+        return failed(name, f"Specified path {name} exists")
+    return unchanged(name, f"Path {name} is missing")
 
 
 def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False) -> Row:
     """Make an empty file if there is none; set its times, to now unless given. A change every time, as in Salt."""
     name = expand(name)
-    ret: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if not name:
-        return failed(ret, "Must provide name to file.touch")
+        return failed(name, "Must provide name to file.touch")
     problem = misspelt(name)
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     extant = filesystem.exists(name)
     if is_dry_run():
-        return _foretold_touch(ret, name, atime, mtime, extant=extant)
+        return _would_touch(name, atime, mtime, extant=extant)
     if makedirs:
         __salt__["file.makedirs"](path=name)
     if not filesystem.is_directory(os.path.dirname(name)):
-        return failed(ret, f"Directory not present to touch file {name}")
-    ret["result"] = __salt__["file.touch"](name, atime, mtime)
-    if not extant and ret["result"]:
-        ret["comment"] = f"Created empty file {name}"
-        ret["changes"]["new"] = name
-    elif ret["result"]:
-        ret["comment"] = f"Updated times on {'directory' if filesystem.is_directory(name) else 'file'} {name}"
-        ret["changes"]["touched"] = name
-    return ret
-
-
-def _foretold_touch(ret: Row, name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
-    ret["result"] = None
+        return failed(name, f"Directory not present to touch file {name}")
+    if not __salt__["file.touch"](name, atime, mtime):
+        return failed(name, "")
     if not extant:
-        ret["comment"] = f"File {name} is set to be created"
-        ret["changes"] = {"new": name}
-        return ret
+        return changed(name, f"Created empty file {name}", {"new": name})
+    kind = "directory" if filesystem.is_directory(name) else "file"
+    return changed(name, f"Updated times on {kind} {name}", {"touched": name})
+
+
+def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
+    if not extant:
+        return would_change(name, f"File {name} is set to be created", {"new": name})
     filesystem.require_changeable(name)
     found = filesystem.lstat(name)
     if (atime is not None and str(atime) != str(found.st_atime)) or (
         mtime is not None and str(mtime) != str(found.st_mtime)
     ):
-        ret["comment"] = f"Times set to be updated on file {name}"
-        ret["changes"] = {"touched": name}
-    else:
-        ret["result"] = True
-        ret["comment"] = f"File {name} exists and has the correct times"
-        ret["changes"] = {"new": name}
-    return ret
+        return would_change(name, f"Times set to be updated on file {name}", {"touched": name})
+    return changed(name, f"File {name} exists and has the correct times", {"new": name})
 
 
 def copy_(
@@ -141,80 +108,84 @@ def copy_(
     ``name``.
     """
     name, source = expand(name), expand(source)
-    ret = new_row(name)
-    ret["comment"] = f'Copied "{source}" to "{name}"'
     if not name:
-        return failed(ret, "Must provide name to file.copy")
+        return failed(name, "Must provide name to file.copy")
     problem = misspelt(name)
     if problem:
-        return failed(ret, problem)
-    name = plain(name)
+        return failed(name, problem)
+    path = plain(name)
     if not filesystem.exists(source):
-        return failed(ret, f'Source file "{source}" is not present')
+        return failed(name, f'Source file "{source}" is not present')
     if preserve:
         user, group, mode = (__salt__[f"file.get_{what}"](source) for what in ("user", "group", "mode"))
     else:
         user, group = default_owner(owner_of(kwargs, user), group)
         problem = missing_accounts(user, group)
         if problem:
-            return failed(ret, problem)
+            return failed(name, problem)
         mode = normalize_mode(mode) or _mode_of(source)
-    if filesystem.is_directory(name) and subdir:
-        name = os.path.join(name, os.path.basename(source))
-    occupied = filesystem.lexists(name)
+    if filesystem.is_directory(path) and subdir:
+        path = os.path.join(path, os.path.basename(source))
+    occupied = filesystem.lexists(path)
     if occupied and not force:
-        ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
-        return ret
-    if occupied and _holds(name, source):
-        return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
-    if occupied and filesystem.is_file(name) and filesystem.is_file(source) and _same_content(name, source):
-        ret["comment"] += " - files are identical but force flag is set"
+        return unchanged(name, f'The target file "{path}" exists and will not be overwritten')
+    if occupied and _holds(path, source):
+        return failed(name, f'Source file "{source}" would be lost with what is at "{path}" now')
+    comment = f'Copied "{source}" to "{name}"'
+    if occupied and filesystem.is_file(path) and filesystem.is_file(source) and _same_content(path, source):
+        comment += " - files are identical but force flag is set"
     filesystem.require_readable(source)
     if is_dry_run():
-        ret["comment"] = f'File "{source}" is set to be copied to "{name}"'
-        ret["result"] = None
-        return ret
-    if occupied and not _removed(name):
-        return failed(ret, f'Failed to delete "{name}" in preparation for forced move')
-    parent = os.path.dirname(name)
-    if not filesystem.is_directory(parent):
-        if not makedirs:
-            return failed(ret, f"The target directory {parent} is not present")
-        __salt__["file.makedirs"](name, user=user, group=group, mode=dir_mode or _directory_mode(mode))
-    return _copied(ret, source, name, user, group, mode, preserve=preserve)
+        return would_change(name, f'File "{source}" is set to be copied to "{path}"')
+    problem = _unfit(path, occupied=occupied, makedirs=makedirs)
+    if problem:
+        return failed(name, problem)
+    if not filesystem.is_directory(os.path.dirname(path)):
+        __salt__["file.makedirs"](path, user=user, group=group, mode=dir_mode or _directory_mode(mode))
+    return _copied(name, source, path, user, group, mode, comment, preserve=preserve)
 
 
-def _copied(ret: Row, source: str, name: str, user: Any, group: Any, mode: Any, *, preserve: bool) -> Row:
+def _unfit(path: str, *, occupied: bool, makedirs: bool) -> str:
+    """Remove what is at ``path``; return what is wrong with it now, "" if something may be put there."""
+    if occupied and not _removed(path):
+        return f'Failed to delete "{path}" in preparation for forced move'
+    parent = os.path.dirname(path)
+    return "" if makedirs or filesystem.is_directory(parent) else f"The target directory {parent} is not present"
+
+
+def _copied(
+    name: str, source: str, path: str, user: Any, group: Any, mode: Any, comment: str, *, preserve: bool
+) -> Row:
+    changes: dict[str, Any] = {}
     try:
         if filesystem.is_directory(source):
-            filesystem.copy_tree(source, name)
-            for root, dirs, files in filesystem.walk(name):
+            filesystem.copy_tree(source, path)
+            for root, dirs, files in filesystem.walk(path):
                 for entry in [*dirs, *files]:
                     __salt__["file.lchown"](os.path.join(root, entry), user, group)
         elif preserve:
-            __salt__["file.copy"](source, name)
+            __salt__["file.copy"](source, path)
         else:
             placed = __salt__["file.manage_file"](
-                name, source, None, None, {}, user, group, mode, None, str(__env__), ""
+                path, source, None, None, {}, user, group, mode, None, str(__env__), ""
             )
             if not placed["result"]:
-                if not filesystem.lexists(name):
-                    return failed(ret, placed["comment"])
-                ret["changes"][name] = source
-                return failed(ret, f"{ret['comment']}; {placed['comment']}")
+                if not filesystem.lexists(path):
+                    return failed(name, placed["comment"])
+                return failed(name, f"{comment}; {placed['comment']}", {path: source})
             mode_of_copy = __salt__["file.get_mode"](source)
-            ret["changes"].update({key: value for key, value in placed["changes"].items() if key in {"user", "group"}})
+            changes.update({key: value for key, value in placed["changes"].items() if key in {"user", "group"}})
             if mode != mode_of_copy:
-                ret["changes"]["mode"] = mode
-        ret["changes"][name] = source
+                changes["mode"] = mode
+        changes[path] = source
         if filesystem.is_directory(source) and not preserve:
-            checked, _ = __salt__["file.check_perms"](name, None, user, group, mode)
-            ret["changes"].update(checked["changes"])
+            checked, _ = __salt__["file.check_perms"](path, None, user, group, mode)
+            changes.update(checked["changes"])
             if not checked["result"]:
-                return failed(ret, "; ".join([ret["comment"], checked["comment"]]))
+                return failed(name, "; ".join([comment, checked["comment"]]), changes)
     except (CommandExecutionError, OSError):
-        return failed(ret, f'Failed to copy "{source}" to "{name}"')
-    return ret
+        return failed(name, f'Failed to copy "{source}" to "{path}"', changes)
+    return changed(name, comment, changes)
 
 
 def _mode_of(source: str) -> str:
@@ -255,38 +226,29 @@ def _removed(name: str) -> bool:
 def rename(name: str, source: str, force: bool = False, makedirs: bool = False, **kwargs: Any) -> Row:
     """Move ``source`` to ``name`` if it is still there. What stands at ``name`` is replaced with ``force`` only."""
     name, source = (os.path.expandvars(expand(path)) for path in (name, source))
-    ret = new_row(name)
     if not name:
-        return failed(ret, "Must provide name to file.rename")
+        return failed(name, "Must provide name to file.rename")
     problem = misspelt(name)
     if problem:
-        return failed(ret, problem)
-    name = plain(name)
+        return failed(name, problem)
+    path = plain(name)
     if not filesystem.lexists(source):
-        ret["comment"] = f'Source file "{source}" has already been moved out of place'
-        return ret
+        return unchanged(name, f'Source file "{source}" has already been moved out of place')
     source = plain(source)
-    occupied = filesystem.lexists(name)
+    occupied = filesystem.lexists(path)
     if occupied and not force:
-        ret["comment"] = f'The target file "{name}" exists and will not be overwritten'
-        return ret
-    if occupied and _holds(name, source):
-        return failed(ret, f'Source file "{source}" would be lost with what is at "{name}" now')
+        return unchanged(name, f'The target file "{path}" exists and will not be overwritten')
+    if occupied and _holds(path, source):
+        return failed(name, f'Source file "{source}" would be lost with what is at "{path}" now')
     if is_dry_run():
-        ret["comment"] = f'File "{source}" is set to be moved to "{name}"'
-        ret["result"] = None
-        return ret
-    if occupied and not _removed(name):
-        return failed(ret, f'Failed to delete "{name}" in preparation for forced move')
-    parent = os.path.dirname(name)
-    if not filesystem.is_directory(parent):
-        if not makedirs:
-            return failed(ret, f"The target directory {parent} is not present")
-        __salt__["file.makedirs"](path=name)
+        return would_change(name, f'File "{source}" is set to be moved to "{path}"')
+    problem = _unfit(path, occupied=occupied, makedirs=makedirs)
+    if problem:
+        return failed(name, problem)
+    if not filesystem.is_directory(os.path.dirname(path)):
+        __salt__["file.makedirs"](path=path)
     try:
-        __salt__["file.move"](source, name)
+        __salt__["file.move"](source, path)
     except (CommandExecutionError, OSError):
-        return failed(ret, f'Failed to move "{source}" to "{name}"')
-    ret["comment"] = f'Moved "{source}" to "{name}"'
-    ret["changes"] = {name: source}
-    return ret
+        return failed(name, f'Failed to move "{source}" to "{path}"')
+    return changed(name, f'Moved "{source}" to "{path}"', {path: source})

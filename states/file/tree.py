@@ -6,14 +6,24 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__, check_cancelled
+from asyncstate.dunders import (
+    Row,
+    __salt__,
+    changed,
+    check_cancelled,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink
 from .managed import managed
-from .rows import Row, expand, failed, is_dry_run, missing_accounts, new_row, normalize_mode, owner_of, plain
+from .rows import expand, missing_accounts, normalize_mode, owner_of, plain
 from .salttree import TreeContent, existing_sources
 
 if TYPE_CHECKING:
@@ -56,31 +66,30 @@ def recurse(
     """
     kwargs.pop("env", None)
     name = expand(str(name))
-    ret = new_row(name)
     if "mode" in kwargs:
-        return failed(ret, "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'.")
+        return failed(name, "'mode' is not allowed in 'file.recurse'. Please use 'file_mode' and 'dir_mode'.")
     user = owner_of(kwargs, user)
     dir_mode = normalize_mode(dir_mode)
     keep_mode = isinstance(file_mode, str) and file_mode.lower() == "keep"
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
-        return failed(ret, problem)
+        return failed(name, problem)
     if not os.path.isabs(name):
-        return failed(ret, f"Specified file {name} is not an absolute path")
-    name = plain(name)
+        return failed(name, f"Specified file {name} is not an absolute path")
+    top = plain(name)
     try:
         sources = existing_sources(source)
     except CommandExecutionError as error:
-        return failed(ret, f"Recurse failed: {error}")
-    if not filesystem.is_directory(name):
-        if filesystem.exists(name):
-            return failed(ret, f"The path {name} exists and is not a directory")
+        return failed(name, f"Recurse failed: {error}")
+    if not filesystem.is_directory(top):
+        if filesystem.exists(top):
+            return failed(name, f"The path {top} exists and is not a directory")
         if not is_dry_run():
-            __salt__["file.makedirs_perms"](name=name, user=user, group=group, mode=dir_mode)
-    content = TreeContent(name, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
+            __salt__["file.makedirs_perms"](name=top, user=user, group=group, mode=dir_mode)
+    content = TreeContent(top, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
     for single in sources if merge else sources[:1]:
         content.add(single)
-    parts = _Parts(ret, clean=clean)
+    parts = _Parts(name, clean=clean)
     for path in sorted(content.directories):
         if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):
             parts.take(path, directory, path, user=user, group=group, recurse=[], dir_mode=dir_mode, makedirs=True)
@@ -117,17 +126,19 @@ def recurse(
             path, symlink, path, target, makedirs=True, force=force_symlinks, user=user, group=group, mode=sym_mode
         )
     if clean:
-        keep = [*content.keep, *required_files(name, require)]
-        parts.cleaned(*clean_directory(name, keep, exclude_pat))
-    return parts.conclude()
+        keep = [*content.keep, *required_files(top, require)]
+        parts.cleaned(*clean_directory(top, keep, exclude_pat))
+    return parts.row()
 
 
 class _Parts:
     """Puts the rows of a tree's files and directories together into one."""
 
-    def __init__(self, ret: Row, *, clean: bool) -> None:
-        self.ret = ret
+    def __init__(self, name: str, *, clean: bool) -> None:
+        self.name = name
         self.clean = clean
+        self.result: bool | None = True
+        self.changes: dict[str, Any] = {}
         self.comments: dict[str, list[str]] = {}
 
     def take(self, path: str, state: Callable[..., Row], *args: Any, **kwargs: Any) -> None:
@@ -135,7 +146,7 @@ class _Parts:
         try:
             row = state(*args, **kwargs)
         except (PathRefused, CommandExecutionError, OSError) as error:
-            row = failed(new_row(path), str(error))
+            row = failed(path, str(error))
         if row["result"] is False and not row["changes"]:
             row["changes"] = {
                 deed: mine
@@ -146,42 +157,42 @@ class _Parts:
 
     def merge(self, path: str, row: Row) -> None:
         """Take over a part's changes; its comment if it is not simply right; the worse of the results."""
-        if row["result"] is False or self.ret["result"] is True:
-            self.ret["result"] = row["result"]
+        if row["result"] is False or self.result is True:
+            self.result = row["result"]
         if row["result"] is not True and row["comment"]:
             self.comments.setdefault(path, []).append(row["comment"])
         if row["changes"]:
-            self.ret["changes"][path] = row["changes"]
+            self.changes[path] = row["changes"]
 
     def make_way(self, path: str, would: str, did: str, is_right: Any) -> bool:
         """With ``clean``, remove what is of the wrong kind. False in a dry run: then nothing more is known."""
         if not self.clean or not filesystem.exists(path) or is_right(path):
             return True
         if is_dry_run():
-            self.merge(path, {"changes": {}, "result": None, "comment": would.format(path)})
+            self.merge(path, would_change(path, would.format(path)))
             return False
         __salt__["file.remove"](path)
-        self.merge(path, {"changes": {"diff": did}, "result": True, "comment": ""})
+        self.merge(path, changed(path, "", {"diff": did}))
         return True
 
     def cleaned(self, removed: list[str], stopped: str) -> None:
         """Report what ``clean`` removed, or would, and what stopped it."""
         if stopped:
-            self.ret["result"] = False
-            self.comments.setdefault(self.ret["name"], []).append(stopped)
+            self.result = False
+            self.comments.setdefault(self.name, []).append(stopped)
         if not removed:
             return
         if is_dry_run():
-            if self.ret["result"]:
-                self.ret["result"] = None
+            if self.result:
+                self.result = None
             self.comments.setdefault("removed", []).extend(removed)
         else:
-            self.ret["changes"]["removed"] = removed
+            self.changes["removed"] = removed
 
-    def conclude(self) -> Row:
-        """Return the row."""
+    def row(self) -> Row:
+        """Return the row of the whole tree."""
+        if not self.changes and self.result:
+            return unchanged(self.name, f"The directory {self.name} is in the correct state")
         text = "\n".join(f"\n#### {path} ####\n" + "\n".join(said) for path, said in self.comments.items()).strip()
-        self.ret["comment"] = text or f"Recursively updated {self.ret['name']}"
-        if not self.ret["changes"] and self.ret["result"]:
-            self.ret["comment"] = f"The directory {self.ret['name']} is in the correct state"
-        return self.ret
+        comment = text or f"Recursively updated {self.name}"
+        return make_row(self.name, comment, self.changes, result=self.result)
