@@ -6,14 +6,12 @@ import os
 from typing import Any
 
 from asyncstate import filesystem as _filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, RunCancelled
 
 from .extraction import Extraction as _Extraction
 from .source import Refusal as _Refusal
 from .source import refuse as _refuse
-
-Row = dict[str, Any]
 
 
 def extracted(
@@ -58,9 +56,9 @@ def extracted(
     new hash unpacks it again with ``source_hash_update``. ``options`` are those of tar or unzip. No member may leave
     ``name``.
     """
-    ret: Row = {"name": name, "result": False, "changes": {}, "comment": ""}
     keep_source = bool(kwargs.get("keep_source", kwargs.get("keep", True)))
-    job = _Extraction(ret, name, user, group, if_missing, enforce_ownership_on)
+    job = _Extraction(name, user, group, if_missing, enforce_ownership_on)
+    notes: Row = {}
     trust = {
         "source_hash_sig": source_hash_sig,
         "signed_by_any": signed_by_any,
@@ -79,12 +77,14 @@ def extracted(
         job.trim_output = _trim(trim_output)
         job.source_sum = _source_sum(job.source, source_hash, source_hash_name, trust)
         if source_hash_update and not source_hash:
-            ret["warnings"] = ["The 'source_hash_update' argument is ignored when 'source_hash' is not also specified."]
+            notes["warnings"] = [
+                "The 'source_hash_update' argument is ignored when 'source_hash' is not also specified."
+            ]
         if skip_files_list_verify and job.is_known():
             _refuse(
                 f"Archive {job.source} existing source sum is the same as the expected one and skip_files_list_verify "
                 "argument was set to True. Extraction is not needed",
-                result=None if __opts__["test"] else True,
+                result=None if is_dry_run() else True,
             )
         job.fetch(source_hash, source_hash_name, skip_verify=skip_verify, use_etag=use_etag, trust=trust)
         remembers = bool(source_hash) and (skip_files_list_verify or (source_hash_update and not skip_verify))
@@ -98,28 +98,23 @@ def extracted(
         by_hash = remembers and source_hash_update and not needed and job.has_new_hash()
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
-            if __opts__["test"]:
-                _refuse(job.foretelling(clean=clean, by_hash=by_hash, missing=missing), result=None)
+            if is_dry_run():
+                _refuse(job.announcement(clean=clean, by_hash=by_hash, missing=missing), result=None)
             job.clear(clean=clean, clean_parent=clean_parent)
             job.unpack(extract_perms=extract_perms)
         if remembers:
             job.remember()
         job.own()
-        job.conclude(unpacked=needed or by_hash, by_hash=by_hash, missing=missing)
+        row = job.row(name, unpacked=needed or by_hash, by_hash=by_hash, missing=missing) | notes
     except _Refusal as refusal:
-        ret["result"], ret["comment"] = refusal.result, refusal.comment
-        if refusal.result is False:
-            ret["changes"].update(_filesystem.changes_so_far())
-        return ret
+        done = _filesystem.changes_so_far() if refusal.result is False else {}
+        return make_row(name, refusal.comment, {**job.changes, **done}, result=refusal.result) | notes
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        ret["result"], ret["comment"] = False, str(error)
-        ret["changes"].update(_filesystem.changes_so_far())
-        return ret
-    if not keep_source:
-        job.forget()
-    return ret
+        return failed(name, str(error), {**job.changes, **_filesystem.changes_so_far()}) | notes
+    problem = "" if keep_source else job.forget()
+    return row | {"warnings": [*row.get("warnings", ()), problem]} if problem else row
 
 
 def _trim(trim_output: Any) -> int:

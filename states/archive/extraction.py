@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __env__, __opts__, __salt__, __states__, check_cancelled
+from asyncstate.dunders import Row, __env__, __salt__, __states__, check_cancelled, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 from .source import ArchiveSource, Refusal, redacted
@@ -86,13 +86,13 @@ class Extraction(ArchiveSource):
             f"The below paths (relative to {self.name}) exist, but are the incorrect type (file instead of directory, "
             "symlink instead of file, etc.)."
         )
-        if __opts__["test"] and clean:
+        if is_dry_run() and clean:
             raise Refusal(
                 f"{text} Since the 'clean' option is enabled, the destination paths would be cleared and the archive "
                 f"would be extracted.{listed}",
                 result=None,
             )
-        if __opts__["test"] and clean_parent:
+        if is_dry_run() and clean_parent:
             raise Refusal(
                 f"{text} Since the 'clean_parent' option is enabled, the destination parent directory would be removed "
                 "first and then re-created and the archive would be extracted",
@@ -107,9 +107,9 @@ class Extraction(ArchiveSource):
             )
         for path in wrong:
             full = os.path.join(self.name, path)
-            if not __opts__["test"]:
+            if not is_dry_run():
                 __salt__["file.remove"](full.rstrip("/"))
-            self.ret["changes"].setdefault("removed", []).append(full)
+            self.changes.setdefault("removed", []).append(full)
         return True, missing
 
     def _differing(self) -> tuple[bool, list[str]]:
@@ -138,7 +138,7 @@ class Extraction(ArchiveSource):
         if __salt__["file.get_hash"](self.cached, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
             raise Refusal(f"{self.source} does not match the desired source_hash {self.source_sum['hsum']}")
 
-    def foretelling(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
+    def announcement(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
         """Return the comment of a dry run that would unpack."""
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
@@ -147,12 +147,12 @@ class Extraction(ArchiveSource):
         """Remove what must go before unpacking."""
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
-            self.ret["changes"].setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
+            self.changes.setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
         if clean:
             for path in [*self.contents["top_level_dirs"], *self.contents["top_level_files"]]:
                 full = os.path.join(self.name, path)
                 if __salt__["file.remove"](full.rstrip("/")):
-                    self.ret["changes"].setdefault("removed", []).append(full)
+                    self.changes.setdefault("removed", []).append(full)
 
     def unpack(self, *, extract_perms: bool) -> None:
         """Unpack. A destination made for it is removed again if nothing could be unpacked."""
@@ -213,7 +213,7 @@ class Extraction(ArchiveSource):
                 short += word.replace("x", "").replace("f", "")
         answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=folder, python_shell=False)
         if answer["retcode"] != 0:
-            self.ret["changes"].update(answer)
+            self.changes.update(answer)
             raise Refusal("")
         files: list[str] = answer["stdout"].splitlines()
         return files or ["no tar output so far"]
@@ -231,12 +231,12 @@ class Extraction(ArchiveSource):
         for path in dirs:
             full = os.path.join(self.name, path)
             if not filesystem.is_directory(full):
-                if not __opts__["test"]:
+                if not is_dry_run():
                     self.problems["missing"].append(full)
                 continue
             row = __states__["file.directory"](full, user=self.user, group=self.group, recurse=kinds)
             if row["changes"]:
-                self.ret["changes"]["updated ownership"] = True
+                self.changes["updated ownership"] = True
             if row["result"] is False:
                 self.problems["failed"].append(full)
         for path in others:
@@ -246,55 +246,54 @@ class Extraction(ArchiveSource):
         try:
             found = filesystem.lstat(path)
         except OSError:
-            if not __opts__["test"]:
+            if not is_dry_run():
                 self.problems["missing"].append(path)
                 self.problems["failed"].append(path)
             return
         if self.uid in {-1, found.st_uid} and self.gid in {-1, found.st_gid}:
             return
-        if not __opts__["test"]:
+        if not is_dry_run():
             try:
                 filesystem.give(path, filesystem.Access(self.uid, self.gid), follow=False)
             except OSError:
                 self.problems["failed"].append(path)
                 return
-        self.ret["changes"]["updated ownership"] = True
+        self.changes["updated ownership"] = True
 
-    def conclude(self, *, unpacked: bool, by_hash: bool, missing: bool) -> None:
-        """Say what was done."""
-        ret = self.ret
-        ret["result"] = True
+    def row(self, name: str, *, unpacked: bool, by_hash: bool, missing: bool) -> Row:
+        """Return the row of what was done."""
+        result: bool | None = True
         if unpacked and self.files:
             if self.made_directory:
-                ret["changes"]["directories_created"] = [self.name]
-            ret["changes"]["extracted_files"] = self.files
-            ret["comment"] = f"{redacted(self.source)} extracted to {self.name}{_reason(by_hash, missing)}"
+                self.changes["directories_created"] = [self.name]
+            self.changes["extracted_files"] = self.files
+            comment = f"{redacted(self.source)} extracted to {self.name}{_reason(by_hash, missing)}"
             if self.trim_output:
-                ret["comment"] += f". Output was trimmed to {self.trim_output} number of lines"
+                comment += f". Output was trimmed to {self.trim_output} number of lines"
         elif unpacked:
-            ret["result"] = False
-            ret["comment"] = f"No files were extracted from {redacted(self.source)}"
+            result, comment = False, f"No files were extracted from {redacted(self.source)}"
         else:
-            ret["comment"] = "All files in archive are already present"
-            if __opts__["test"] and ret["changes"].get("updated ownership"):
-                ret["result"] = None
-                ret["comment"] += ". Ownership would be updated on one or more files/directories."
+            comment = "All files in archive are already present"
+            if is_dry_run() and self.changes.get("updated ownership"):
+                result = None
+                comment += ". Ownership would be updated on one or more files/directories."
         for kind, text in (
             ("missing", "the following paths were missing:\n"),
             ("failed", "Salt was unable to change ownership on the following paths:\n"),
         ):
             if self.problems[kind]:
                 if kind == "failed" or not self.if_missing:
-                    ret["result"] = False
+                    result = False
                 listed = "".join(f"\n- {path}" for path in self.problems[kind])
-                ret["comment"] += f"\n\nWhile trying to enforce user/group ownership, {text}{listed}"
+                comment += f"\n\nWhile trying to enforce user/group ownership, {text}{listed}"
+        return make_row(name, comment, self.changes, result=result)
 
-    def forget(self) -> None:
-        """Drop the fetched copy."""
-        if not self.is_local:
-            row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
-            if not row["result"]:
-                self.ret.setdefault("warnings", []).append(row["comment"])
+    def forget(self) -> str:
+        """Drop the fetched copy; return why that failed, "" if it did not."""
+        if self.is_local:
+            return ""
+        row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
+        return "" if row["result"] else str(row["comment"])
 
 
 def _is_short(word: str, letters: str) -> bool:

@@ -9,9 +9,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__, __states__
-
-Row = dict[str, Any]
+from asyncstate.dunders import __env__, __opts__, __salt__, __states__, is_dry_run
 
 _FORMATS = ("tar", "rar", "zip")
 _ENDINGS = {
@@ -44,9 +42,9 @@ def redacted(url: str) -> str:
 class ArchiveSource:
     """One archive on its way to its place."""
 
-    def __init__(self, ret: Row, name: str, user: Any, group: Any, if_missing: Any, own_only: str | None) -> None:
-        self.ret = ret
+    def __init__(self, name: str, user: Any, group: Any, if_missing: Any, own_only: str | None) -> None:
         self.name = name
+        self.changes: dict[str, Any] = {}
         self.user = user
         self.group = group
         self.if_missing = if_missing
@@ -165,7 +163,7 @@ class ArchiveSource:
         """Get a local copy of the archive."""
         if self.is_local:
             return
-        if __opts__["test"]:
+        if is_dry_run():
             raise Refusal(
                 f"Archive {redacted(self.source)} would be cached (if necessary) and checked to discover if "
                 "extraction is needed",
@@ -215,7 +213,7 @@ class ArchiveSource:
 
     def remember(self) -> None:
         """Keep the hash for the next run."""
-        if __opts__["test"] or self.is_known():
+        if is_dry_run() or self.is_known():
             return
         path = self._sum_file()
         filesystem.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
