@@ -9,9 +9,8 @@ import fnmatch
 from typing import Any
 from urllib.parse import urlsplit
 
+from asyncstate.data import merging, paths
 from asyncstate.dunders import __grains__, __opts__, __pillar__, __salt__
-
-from . import _merging, _traversal
 
 DEFAULTS: dict[str, Any] = {
     "aliases.file": "/etc/aliases",
@@ -70,8 +69,8 @@ def get(
         if str(key).split(delimiter)[0] in _OURS:
             sources = (*sources[1:], {name: value for name, value in sources[0].items() if value is not None})
         for source in sources:
-            found = _traversal.traverse(source, key, _traversal.MISSING, delimiter)
-            if found is not _traversal.MISSING:
+            found = paths.traverse(source, key, paths.MISSING, delimiter)
+            if found is not paths.MISSING:
                 return _resolved(found)
         return default
     first = str(key).split(delimiter)[0]
@@ -79,9 +78,9 @@ def get(
     for source in (DEFAULTS, _master(), __pillar__, __grains__, __opts__):
         if first in source:
             strategy = "overwrite" if merge == "overwrite" else "recurse"
-            merged = _merging.merge(merged, {first: _merging.fresh(source[first])}, strategy)
-    found = _traversal.traverse(merged, key, _traversal.MISSING, delimiter)
-    return default if found is _traversal.MISSING else _resolved(found)
+            merged = merging.merge(merged, {first: merging.fresh(source[first])}, strategy)
+    found = paths.traverse(merged, key, paths.MISSING, delimiter)
+    return default if found is paths.MISSING else _resolved(found)
 
 
 def option(
@@ -111,7 +110,7 @@ def option(
         return found or ({} if default is None else default)
     for source in sources:
         if value in source:
-            return _merging.fresh(source[value])
+            return merging.fresh(source[value])
     return "" if default is None else default
 
 
@@ -126,7 +125,7 @@ def merge(
     for omit, source in ((omit_opts, __opts__), (omit_master, _master()), (omit_pillar, __pillar__)):
         if omit or value not in source:
             continue
-        found = _merging.fresh(source[value])
+        found = merging.fresh(source[value])
         if merged is None:
             merged = found
             if isinstance(merged, str):
@@ -173,4 +172,4 @@ def _master() -> Any:
 def _resolved(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("sdb://"):
         return __salt__["sdb.get"](value)
-    return _merging.fresh(value)
+    return merging.fresh(value)

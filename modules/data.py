@@ -8,10 +8,9 @@ import threading
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import paths
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
-
-from . import _traversal
 
 __func_alias__ = {"items_": "items", "keys_": "keys", "values_": "values"}
 
@@ -55,7 +54,7 @@ def get(key: str | list[str], default: Any = None) -> Any:
     """Return the value under a colon path; of several keys, a list of values."""
     stored = load()
     if isinstance(key, str):
-        return _traversal.traverse(stored, key, default)
+        return paths.traverse(stored, key, default)
     return [stored[name] for name in key if name in stored]
 
 

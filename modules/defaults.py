@@ -7,17 +7,16 @@ import json
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import merging, paths
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
-
-from . import _merging, _traversal
 
 
 def get(key: str, default: Any = "") -> Any:
     """Return ``formula:path``: what the formula's defaults file has under the path; without one, all of it."""
     formula, _, path = key.partition(":")
     data = _load(formula)
-    return _traversal.traverse(data, path, default) if path else data
+    return paths.traverse(data, path, default) if path else data
 
 
 def merge(
@@ -30,7 +29,7 @@ def merge(
             raise TypeError("Can't perform in-place merge into NoneType")
         dest = {}
     target = dest if in_place else copy.deepcopy(dest)
-    merged: dict[Any, Any] = _merging.update(target, source, merge_lists=merge_lists)
+    merged: dict[Any, Any] = merging.update(target, source, merge_lists=merge_lists)
     return merged
 
 

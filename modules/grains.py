@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import merging, paths
 from asyncstate.dunders import __grains__, __opts__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from . import _merging, _traversal
 
 __func_alias__ = {"set_": "set"}
 
@@ -26,7 +25,7 @@ _writing = threading.Lock()
 
 def get(key: str, default: Any = "", delimiter: str = ":", ordered: bool = True) -> Any:
     """Return the value under a colon path, or ``default``."""
-    return _traversal.traverse(__grains__, key, default, delimiter)
+    return paths.traverse(__grains__, key, default, delimiter)
 
 
 fetch = get
@@ -34,7 +33,7 @@ fetch = get
 
 def has_value(key: str) -> bool:
     """Return whether there is anything under a colon path."""
-    return _traversal.traverse(__grains__, key, _traversal.MISSING) is not _traversal.MISSING
+    return paths.traverse(__grains__, key, paths.MISSING) is not paths.MISSING
 
 
 def equals(key: str, value: Any) -> bool:
@@ -69,7 +68,7 @@ def filter_by(
 
     ``base`` names an entry it is laid over, ``merge`` is laid over it.
     """
-    return _merging.filter_by(lookup_dict, _merging.lookup_value(__grains__, grain), merge, default, base)
+    return merging.filter_by(lookup_dict, paths.traverse(__grains__, grain, []), merge, default, base)
 
 
 def setvals(grains: Mapping[str, Any], destructive: bool = False, refresh_pillar: bool = True) -> Mapping[str, Any]:
@@ -103,7 +102,7 @@ def setval(key: str, val: Any, destructive: bool = False, refresh_pillar: bool =
 
 def append(key: str, val: Any, convert: bool = False, delimiter: str = ":") -> Any:
     """Append to a list grain; ``convert`` makes a list of another value first. Returns the grain, or why not."""
-    values = _merging.fresh(get(key, [], delimiter))
+    values = merging.fresh(get(key, [], delimiter))
     if convert and not isinstance(values, list):
         values = [] if values is None else [values]
     if not isinstance(values, list):
@@ -116,7 +115,7 @@ def append(key: str, val: Any, convert: bool = False, delimiter: str = ":") -> A
 
 def remove(key: str, val: Any, delimiter: str = ":") -> Any:
     """Remove a value from a list grain. Returns the grain, or why not."""
-    values = _merging.fresh(get(key, [], delimiter))
+    values = merging.fresh(get(key, [], delimiter))
     if not isinstance(values, list):
         return f"The key {key} is not a valid list"
     if val not in values:
@@ -144,8 +143,8 @@ def set_(
     key whose new value is None.
     """
     row: dict[str, Any] = {"comment": "", "changes": {}, "result": True}
-    present = get(key, _traversal.MISSING, delimiter)
-    exists = present is not _traversal.MISSING
+    present = get(key, paths.MISSING, delimiter)
+    exists = present is not paths.MISSING
     if exists and present == val and (val is not None or not destructive):
         return {**row, "comment": "Grain is already set"}
     if present is not None and not force:
@@ -158,7 +157,7 @@ def set_(
     value = val
     while delimiter in key:
         key, _, step = key.rpartition(delimiter)
-        above = _merging.fresh(get(key, {}, delimiter))
+        above = merging.fresh(get(key, {}, delimiter))
         if isinstance(above, dict):
             if value is None and destructive:
                 above.pop(step, None)
@@ -189,7 +188,7 @@ def _from_root(key: str, value: Any, delimiter: str) -> tuple[str, Any]:
     """Return the top-level grain of a path, and its value with ``value`` put in its place."""
     while delimiter in key:
         key, _, step = key.rpartition(delimiter)
-        above = _merging.fresh(get(key, {}, delimiter))
+        above = merging.fresh(get(key, {}, delimiter))
         value = {**above, step: value} if isinstance(above, dict) else above
     return key, value
 
@@ -231,7 +230,7 @@ def _write(path: str, stored: dict[str, Any]) -> None:
     import yaml  # noqa: PLC0415 - only who writes grains needs it
 
     try:
-        text = yaml.safe_dump(_merging.plain(stored), default_flow_style=False, allow_unicode=True)
+        text = yaml.safe_dump(merging.plain(stored), default_flow_style=False, allow_unicode=True)
         filesystem.makedirs(os.path.dirname(path), exist_ok=True)
         filesystem.replace_text(path, text)
     except (OSError, yaml.YAMLError) as error:

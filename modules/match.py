@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders
+from asyncstate.data import merging
 from asyncstate.errors import InvocationError
 
-from . import _merging
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __func_alias__ = {"list_": "list"}
 
@@ -75,7 +76,7 @@ def filter_by(
     for target, value in lookup.items():
         if not _match(tgt_type, target, minion_id):
             continue
-        return _with(merge, value, merge_lists=merge_lists)
+        return merging.overlaid(value, merge, merge_lists=merge_lists)
     return lookup.get(default)
 
 
@@ -94,7 +95,7 @@ def ifelse(
         raise InvocationError("The ifelse function must have an odd number of arguments!")
     for condition, value in zip(args[:-1:2], args[1::2], strict=True):
         if condition is True or (condition is not False and _match(tgt_type, condition, minion_id)):
-            return _with(merge, value, merge_lists=merge_lists)
+            return merging.overlaid(value, merge, merge_lists=merge_lists)
     return args[-1]
 
 
@@ -104,17 +105,6 @@ def search_by(
     """Return the keys of which one of the listed targets matches, a key for each such target; None without any."""
     found = [key for key, targets in lookup.items() for target in targets if _match(tgt_type, target, minion_id)]
     return found or None
-
-
-def _with(merge: Any, value: Any, *, merge_lists: bool) -> Any:
-    """Return ``value`` with ``merge`` laid over it, if there is any."""
-    if not merge:
-        return value
-    if not isinstance(merge, Mapping):
-        raise InvocationError("filter_by merge argument must be a dictionary.")
-    if value is None:
-        return merge
-    return _merging.update(_merging.fresh(value), _merging.fresh(merge), merge_lists=merge_lists)
 
 
 def _match(kind: str, tgt: Any, minion_id: Any = None, delimiter: str | None = None) -> bool:

@@ -13,10 +13,9 @@ from typing import Any
 
 import jinja2
 
+from asyncstate.data import merging, paths
 from asyncstate.dunders import __opts__, __pillar__
 from asyncstate.errors import CommandExecutionError
-
-from . import _merging, _traversal
 
 log = logging.getLogger(__name__)
 
@@ -41,12 +40,12 @@ def get(
     """
     if isinstance(default, jinja2.Undefined):
         str(default)  # raises, unless the configuration has allow_undefined
-    found = _merging.fresh(_traversal.traverse(__pillar__, key, _traversal.MISSING, delimiter))
+    found = merging.fresh(paths.traverse(__pillar__, key, paths.MISSING, delimiter))
     if merge:
         merged = _merged(key, default, found, merge_nested_lists)
-        if merged is not _traversal.MISSING:
+        if merged is not paths.MISSING:
             return merged
-    if found is not _traversal.MISSING:
+    if found is not paths.MISSING:
         return found
     if default is not _NOT_GIVEN:
         return default
@@ -61,16 +60,16 @@ fetch = get
 def item(*args: str, default: Any = "", delimiter: str = ":", **_: Any) -> dict[str, Any]:
     """Return the values under several colon paths."""
     missing = "" if default is None else default
-    return {key: _merging.fresh(_traversal.traverse(__pillar__, key, missing, delimiter or ":")) for key in args}
+    return {key: merging.fresh(paths.traverse(__pillar__, key, missing, delimiter or ":")) for key in args}
 
 
 def items(*args: str, pillar: Mapping[str, Any] | None = None, **_: Any) -> dict[str, Any]:
     """Return the whole pillar, with ``pillar`` laid over it; or, given names, the same as `item`."""
     if args:
         return item(*args)
-    everything: dict[str, Any] = _merging.fresh(dict(__pillar__))
+    everything: dict[str, Any] = merging.fresh(dict(__pillar__))
     if pillar:
-        _merging.update(everything, pillar)
+        merging.update(everything, pillar)
     return everything
 
 
@@ -91,13 +90,13 @@ def obfuscate(*args: str, **kwargs: Any) -> Any:
 
 def raw(key: str | None = None, unmask: bool | None = None) -> Any:
     """Return the pillar, or what it has under one top-level key ({} if nothing)."""
-    return _merging.fresh(__pillar__.get(key, {}) if key else dict(__pillar__))
+    return merging.fresh(__pillar__.get(key, {}) if key else dict(__pillar__))
 
 
 def keys(key: str, delimiter: str = ":", unmask: bool | None = None) -> list[Any]:
     """Return the keys of the mapping under a colon path. KeyError without one, ValueError if it is something else."""
-    found = _traversal.traverse(__pillar__, key, _traversal.MISSING, delimiter)
-    if found is _traversal.MISSING:
+    found = paths.traverse(__pillar__, key, paths.MISSING, delimiter)
+    if found is paths.MISSING:
         raise KeyError(f"Pillar key not found: {key}")
     if not isinstance(found, Mapping):
         raise ValueError(f"Pillar value in key {key} is not a dict")  # noqa: TRY004 - Salt's
@@ -112,7 +111,7 @@ def filter_by(
     base: str | None = None,
 ) -> Any:
     """Do as ``grains.filter_by`` does, by the pillar value under a colon path."""
-    return _merging.filter_by(lookup_dict, _merging.lookup_value(__pillar__, pillar), merge, default, base)
+    return merging.filter_by(lookup_dict, paths.traverse(__pillar__, pillar, []), merge, default, base)
 
 
 def file_exists(path: str, saltenv: str | None = None) -> bool:
@@ -128,24 +127,24 @@ def file_exists(path: str, saltenv: str | None = None) -> bool:
 def _merged(key: str, default: Any, found: Any, merge_lists: bool | None) -> Any:
     """Return the default with the value merged in, or MISSING (logged) where the two do not go together."""
     if isinstance(default, dict):
-        value = {} if found is _traversal.MISSING else found
+        value = {} if found is paths.MISSING else found
         if isinstance(value, Mapping):
             lists = __opts__.get("pillar_merge_lists", False) if merge_lists is None else merge_lists
-            return _merging.update(_merging.fresh(default), value, merge_lists=bool(lists))
+            return merging.update(merging.fresh(default), value, merge_lists=bool(lists))
     elif isinstance(default, list):
-        value = [] if found is _traversal.MISSING else found
+        value = [] if found is paths.MISSING else found
         if isinstance(value, list):
             return default + [entry for entry in value if entry not in default]
     else:
         log.error("pillar.get: the default for %s must be a dict or list to merge. Merge will be skipped.", key)
-        return _traversal.MISSING
+        return paths.MISSING
     log.error(
         "pillar.get: the default for %s is a %s, but the pillar value is a %s. Merge will be skipped.",
         key,
         type(default).__name__,
         type(found).__name__,
     )
-    return _traversal.MISSING
+    return paths.MISSING
 
 
 def _types(value: Any) -> Any:

@@ -11,10 +11,10 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import paths
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
-from . import _traversal
 from ._environ_overlay import effective_environ as _effective_environ
 
 __func_alias__ = {"set_": "set"}
@@ -69,7 +69,7 @@ def _look_up(profile: dict[str, Any], key: str) -> Any:
     if driver == "env":
         return _effective_environ().get(key)
     if driver in {"json", "yaml"}:
-        return _traversal.traverse(_content(profile, driver), key)
+        return paths.traverse(_content(profile, driver), key)
     function = f"{driver}.sdb_get"
     if function not in __salt__:
         raise CommandExecutionError(f"There is no sdb driver {driver!r}")

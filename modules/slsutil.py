@@ -9,10 +9,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders, filesystem
+from asyncstate.data import merging
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from . import _merging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,19 +26,19 @@ _TEXT = (
 
 def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False) -> Any:
     """Merge ``upd`` into ``dest`` in place and return it."""
-    return _merging.update(dest, upd, recursive=recursive_update, merge_lists=merge_lists)
+    return merging.update(dest, upd, recursive_update, merge_lists=merge_lists)
 
 
 def merge(obj_a: Any, obj_b: Any, strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
     """Return both merged, ``obj_b`` the stronger, by a strategy: smart, recurse, overwrite, list or aggregate."""
-    return _merging.merge(obj_a, obj_b, strategy, renderer, merge_lists)
+    return merging.merge(obj_a, obj_b, strategy, renderer, merge_lists)
 
 
 def merge_all(lst: list[Any], strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
     """Return a list of mappings merged, the last the strongest."""
     merged: Any = {}
     for item in lst:
-        merged = _merging.merge(merged, item, strategy, renderer, merge_lists)
+        merged = merging.merge(merged, item, strategy, renderer, merge_lists)
     return merged
 
 

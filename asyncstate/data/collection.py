@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
-
-from asyncstate.data.yaml.scalar import read_plain
-from asyncstate.errors import InvocationError
 
 _NULLS: Final = (None, "None", "null")
 
@@ -208,110 +204,6 @@ def from_entries(entries: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
         if name:
             result[name] = lower.get("value")
     return result
-
-
-def _step(here: Any, part: Any, absent: object) -> Any:
-    """Go one step down: into a mapping, an index of a list, or the first dict of a list that has the key."""
-    if isinstance(here, list):
-        try:
-            key: Any = int(part)
-        except (TypeError, ValueError):
-            key = part
-        for item in here:
-            if isinstance(item, dict) and key in item:
-                return item[key]
-        try:
-            return here[key]
-        except (IndexError, TypeError):
-            return absent
-    try:
-        return here[part]
-    except TypeError:
-        return absent
-    except KeyError:
-        return here.get(_as_yaml(part), absent) if isinstance(here, Mapping) else absent
-
-
-def _as_yaml(part: Any) -> Any:
-    """Return what the text means as a YAML scalar, so that ``'1'`` finds the key 1."""
-    if part == "None":
-        return None
-    try:
-        return read_plain(part) if isinstance(part, str) else part
-    except ValueError:
-        return part
-
-
-def traverse(data: Any, key: Any, default: Any = None, delimiter: str = ":") -> Any:
-    """Follow ``a:b:0`` into nested dicts and lists."""
-    absent = object()
-    parts = key.split(delimiter) if isinstance(key, str) else [key] if isinstance(key, int) else key
-    here = data
-    for part in parts:
-        here = _step(here, part, absent)
-        if here is absent:
-            return default
-    return here
-
-
-def _parent(in_dict: Any, keys: str, delimiter: str, ordered_dict: bool) -> tuple[Any, str]:
-    """Return the dict the last key belongs into, made on the way, and that key."""
-    *path, last = keys.split(delimiter)
-    here = in_dict
-    for key in path:
-        if not isinstance(here.get(key), dict):
-            here[key] = OrderedDict() if ordered_dict else {}
-        here = here[key]
-    return here, last
-
-
-def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Set the value at ``a:b:c``; returns the dict, which is changed."""
-    parent, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    parent[last] = value
-    return in_dict
-
-
-def _slot(
-    in_dict: Any, keys: str, delimiter: str, *, ordered_dict: bool, empty: Callable[[], Any], verb: str
-) -> Callable[[Any], None]:
-    """Return the method ``verb`` of what stands at ``a:b:c``, made by ``empty`` if nothing does."""
-    parent, last = _parent(in_dict, keys, delimiter, ordered_dict)
-    if parent.get(last) is None:
-        parent[last] = empty()
-    method: Callable[[Any], None] | None = getattr(parent[last], verb, None)
-    if method is None:
-        raise InvocationError(f"The last key contains a {type(parent[last])}, which cannot {verb}.")
-    return method
-
-
-def update_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Update the dict at ``a:b:c``; returns the whole dict, which is changed."""
-    update = _slot(
-        in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=OrderedDict if ordered_dict else dict, verb="update"
-    )
-    try:
-        update(value)
-    except (TypeError, ValueError):
-        target = OrderedDict if ordered_dict else dict
-        raise InvocationError(f"Cannot update {target} with a {type(value)}.") from None
-    return in_dict
-
-
-def append_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Append to the list at ``a:b:c``; returns the whole dict, which is changed."""
-    _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="append")(value)
-    return in_dict
-
-
-def extend_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Extend the list at ``a:b:c``; returns the whole dict, which is changed."""
-    extend = _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="extend")
-    try:
-        extend(value)
-    except TypeError:
-        raise InvocationError(f"Cannot extend {list} with a {type(value)}.") from None
-    return in_dict
 
 
 def _encoded(data: Any) -> Any:

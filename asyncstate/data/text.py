@@ -5,8 +5,9 @@ from __future__ import annotations
 import fnmatch
 import re
 import shlex
+import unicodedata
 import uuid as uuids
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 _NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, so that `uuid` gives Salt's values
@@ -95,13 +96,55 @@ def contains_whitespace(text: str) -> bool:
     return any(character.isspace() for character in text)
 
 
-def to_bytes(s: str | bytes | bytearray, encoding: str | None = None, errors: str = "strict") -> bytes:
-    """Encode text; bytes pass through."""
+def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = None, errors: str = "strict") -> bytes:
+    """Encode text in the first encoding that can (UTF-8); bytes pass through. Raises TypeError for anything else."""
     if isinstance(s, (bytes, bytearray)):
         return bytes(s)
-    if isinstance(s, str):
-        return s.encode(encoding or "utf-8", errors)
-    raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    if not isinstance(s, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    *others, last = _encodings(encoding)
+    for each in others:
+        try:
+            return s.encode(each, errors)
+        except UnicodeEncodeError:
+            continue
+    return s.encode(last, errors)
+
+
+def to_unicode(
+    s: str | bytes | bytearray,
+    encoding: str | Sequence[str] | None = None,
+    errors: str = "strict",
+    normalize: bool = False,
+) -> str:
+    """Decode bytes by the first encoding that can (UTF-8); text passes through. Raises TypeError for anything else.
+
+    ``normalize`` composes characters (Unicode NFC).
+    """
+    if isinstance(s, (bytes, bytearray)):
+        s = _decoded(s, _encodings(encoding), errors)
+    elif not isinstance(s, str):
+        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    return unicodedata.normalize("NFC", s) if normalize else s
+
+
+def _encodings(encoding: str | Sequence[str] | None) -> Sequence[str]:
+    if encoding is None:
+        return ("utf-8",)
+    encodings = (encoding,) if isinstance(encoding, str) else encoding
+    if not encodings:
+        raise ValueError("encoding cannot be empty")
+    return encodings
+
+
+def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> str:
+    *others, last = encodings
+    for each in others:
+        try:
+            return data.decode(each, errors)
+        except UnicodeDecodeError:
+            continue
+    return data.decode(last, errors)
 
 
 def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = False) -> int:
@@ -142,17 +185,17 @@ def uuid(val: str | bytes) -> str:
 
 
 def _listed(value: Any, expressions: list[Any]) -> bool:
-    return any(_expression_matches(value, expression) for expression in expressions)
+    return any(expr_match(value, expression) for expression in expressions)
 
 
-def _expression_matches(line: Any, expression: Any) -> bool:
-    """Match as a glob or as a whole-text pattern; what is no text matches nothing."""
-    if not (isinstance(line, str) and isinstance(expression, str)):
+def expr_match(line: Any, expr: Any) -> bool:
+    """Tell whether a name matches a shell pattern, or else a regular expression as a whole; only text can."""
+    if not (isinstance(line, str) and isinstance(expr, str)):
         return False
-    if fnmatch.fnmatch(line, expression):
+    if fnmatch.fnmatch(line, expr):
         return True
     try:
-        return re.match(rf"\A{expression}\Z", line) is not None
+        return re.match(rf"\A{expr}\Z", line) is not None
     except re.error:
         return False
 

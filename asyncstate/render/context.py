@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping, MutableSet
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from asyncstate.data.merging import overlaid
 from asyncstate.errors import InvocationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableSet
+
     from asyncstate.sources.fileclient import SlsFile
 
 
@@ -140,25 +142,7 @@ def _ifelse(salt: Mapping[str, Any]) -> Callable[..., Any]:
             if not isinstance(condition, bool):
                 holds = salt[f"match.{tgt_type}"](condition, *([minion_id] if minion_id else []))
             if holds:
-                return _merged(value, merge, merge_lists) if merge else value
+                return overlaid(value, merge, merge_lists=merge_lists)
         return args[-1]
 
     return ifelse
-
-
-def _merged(value: Any, merge: Mapping[Any, Any], merge_lists: bool) -> Any:
-    """Return ``value`` with ``merge`` laid over it, recursively."""
-    if not isinstance(merge, Mapping):
-        raise InvocationError("filter_by merge argument must be a dictionary.")
-    if value is None:
-        return merge
-    result = dict(value)
-    for key, item in merge.items():
-        old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(item, Mapping):
-            result[key] = _merged(old, item, merge_lists)
-        elif merge_lists and isinstance(old, list) and isinstance(item, list):
-            result[key] = old + [new for new in item if new not in old]
-        else:
-            result[key] = item
-    return result

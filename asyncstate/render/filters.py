@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.data import collection, date, digest, host, network, text
+from asyncstate.data import collection, date, digest, host, network, paths, text
 from asyncstate.data.yaml import quote
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "to_num": text.to_num,
     "to_snake_case": text.to_snake_case,
     "uuid": text.uuid,
-    "append_dict_key_value": collection.append_dict_key_value,
+    "append_dict_key_value": paths.append_dict_key_value,
     "avg": collection.avg,
     "compare_dicts": collection.compare_dicts,
     "compare_lists": collection.compare_lists,
     "difference": collection.difference,
     "exactly_n_true": collection.exactly_n_true,
     "exactly_one_true": collection.exactly_one_true,
-    "extend_dict_key_value": collection.extend_dict_key_value,
+    "extend_dict_key_value": paths.extend_dict_key_value,
     "flatten": collection.flatten,
     "from_entries": collection.from_entries,
     "intersect": collection.intersect,
@@ -54,15 +54,15 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "min": collection.smallest,
     "mysql_to_dict": collection.mysql_to_dict,
     "sequence": collection.sequence,
-    "set_dict_key_value": collection.set_dict_key_value,
+    "set_dict_key_value": paths.set_dict_key_value,
     "sorted_ignorecase": collection.sorted_ignorecase,
     "substring_in_list": collection.substring_in_list,
     "symmetric_difference": collection.symmetric_difference,
     "to_entries": collection.to_entries,
-    "traverse": collection.traverse,
+    "traverse": paths.traverse,
     "union": collection.union,
     "unique": collection.unique,
-    "update_dict_key_value": collection.update_dict_key_value,
+    "update_dict_key_value": paths.update_dict_key_value,
     "base64_decode": digest.base64_decode,
     "base64_encode": digest.base64_encode,
     "hmac": digest.hmac_verify,

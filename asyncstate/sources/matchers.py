@@ -12,12 +12,15 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from asyncstate.data.paths import Fits
+
 log: logging.Logger = logging.getLogger(__name__)
 
-DELIMITER = ":"
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 _ENGINES = {
     "G": "grain",
@@ -94,7 +97,7 @@ class Matcher:
 
     def grain(self, expr: str, delimiter: str = DELIMITER) -> bool:
         """``key:glob``, nested keys with the delimiter."""
-        return self._in_data(self._grains, "grains", expr, delimiter, _glob_match)
+        return self._in_data(self._grains, "grains", expr, delimiter, glob_fits)
 
     def grain_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
         """``key:regex``."""
@@ -102,7 +105,7 @@ class Matcher:
 
     def pillar(self, expr: str, delimiter: str = DELIMITER) -> bool:
         """``key:glob`` over the pillar."""
-        return self._in_data(self._pillar, "pillar", expr, delimiter, _glob_match)
+        return self._in_data(self._pillar, "pillar", expr, delimiter, glob_fits)
 
     def pillar_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
         """``key:regex`` over the pillar."""
@@ -113,11 +116,11 @@ class Matcher:
         return self._in_data(self._pillar, "pillar", expr, delimiter, _equal_match)
 
     @staticmethod
-    def _in_data(data: Mapping[str, Any], what: str, expr: str, delimiter: str, leaf: _Leaf) -> bool:
+    def _in_data(data: Mapping[str, Any], what: str, expr: str, delimiter: str, fits: Fits) -> bool:
         if not isinstance(expr, str) or delimiter not in expr:
             log.warning("Got insufficient arguments for %s match: %s", what, expr)
             return False
-        return subdict_match(data, expr, delimiter, leaf)
+        return subdict_match(data, expr, delimiter, fits)
 
     def nodegroup(self, expr: str) -> bool:
         """Name of a nodegroup of the configuration."""
@@ -252,14 +255,6 @@ def _factor(terms: Sequence[str | bool], start: int) -> _Partial | None:
     return None
 
 
-if TYPE_CHECKING:
-    _Leaf = Callable[[Any, str], bool]
-
-
-def _glob_match(value: Any, pattern: str) -> bool:
-    return fnmatch.fnmatch(str(value).lower(), pattern.lower())
-
-
 def _regex_match(value: Any, pattern: str) -> bool:
     try:
         return re.match(pattern.lower(), str(value).lower()) is not None
@@ -270,98 +265,3 @@ def _regex_match(value: Any, pattern: str) -> bool:
 
 def _equal_match(value: Any, pattern: str) -> bool:
     return str(value).lower() == pattern.lower()
-
-
-_MISSING = object()
-
-
-def traverse(data: Any, key: str, default: Any = None, delimiter: str = DELIMITER) -> Any:
-    """Walk nested data along ``a:b:0``: keys of mappings (also ``1`` for the number 1), indexes of lists.
-
-    A name that meets a list is looked up in the mappings of that list. Returns ``default`` when the way ends.
-    """
-    place = data
-    for part in key.split(delimiter):
-        place = _step_in_list(place, part) if isinstance(place, list) else _step_in_mapping(place, part)
-        if place is _MISSING:
-            return default
-    return place
-
-
-def _step_in_mapping(place: Any, part: str) -> Any:
-    try:
-        return place[part]
-    except KeyError:
-        typed = _typed_key(part)
-        return _MISSING if typed == part else place.get(typed, _MISSING)
-    except (TypeError, IndexError):
-        return _MISSING
-
-
-def _step_in_list(place: Sequence[Any], part: str) -> Any:
-    is_index = part.lstrip("-").isdigit()
-    wanted = int(part) if is_index else part
-    for item in place:
-        if isinstance(item, dict) and wanted in item:
-            return item[wanted]
-    return place[int(part)] if is_index and -len(place) <= int(part) < len(place) else _MISSING
-
-
-def _typed_key(part: str) -> Any:
-    """Return the number or truth value that YAML reads in ``part``, else ``part``."""
-    import yaml  # noqa: PLC0415 - only for keys that are not there as text
-
-    try:
-        typed = yaml.safe_load(part)
-    except yaml.YAMLError:
-        return part
-    return typed if isinstance(typed, bool | int | float) or typed is None else part
-
-
-def subdict_match(data: Mapping[str, Any], expr: str, delimiter: str = DELIMITER, leaf: _Leaf = _glob_match) -> bool:
-    """Whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
-
-    The deepest reading is tried first. The pattern may match a value, a member of a list, or a key of a mapping;
-    ``*`` stands for any key on the way. Upper and lower case are the same.
-    """
-    parts = expr.split(delimiter)
-    for index in range(len(parts) - 1, 0, -1):
-        key, pattern = delimiter.join(parts[:index]), delimiter.join(parts[index:])
-        if key == "*":
-            found: Any = data
-            pattern = expr
-        else:
-            found = traverse(data, key, {}, delimiter)
-        if _any_match(found, pattern, delimiter, leaf):
-            return True
-    return False
-
-
-def _any_match(found: Any, pattern: str, delimiter: str, leaf: _Leaf) -> bool:
-    if isinstance(found, dict):
-        return bool(found) and _matches_mapping(found, pattern, delimiter, leaf)
-    if isinstance(found, list | tuple):
-        return any(
-            (isinstance(member, dict) and _matches_mapping(member, pattern, delimiter, leaf)) or leaf(member, pattern)
-            for member in found
-        )
-    return leaf(found, pattern)
-
-
-def _matches_mapping(mapping: Mapping[str, Any], pattern: str, delimiter: str, leaf: _Leaf) -> bool:
-    deep = pattern.startswith("*" + delimiter)
-    if deep:
-        pattern = pattern[1 + len(delimiter) :]
-    if pattern == "*" or pattern in mapping or any(leaf(key, pattern) for key in mapping):
-        return True
-    if subdict_match(mapping, pattern, delimiter, leaf):
-        return True
-    return deep and any(_matches_below(value, pattern, delimiter, leaf) for value in mapping.values())
-
-
-def _matches_below(value: Any, pattern: str, delimiter: str, leaf: _Leaf) -> bool:
-    if isinstance(value, dict):
-        return _matches_mapping(value, pattern, delimiter, leaf)
-    if isinstance(value, list):
-        return any(leaf(item, pattern) for item in value)
-    return leaf(value, pattern)

@@ -5,14 +5,13 @@ Nothing is changed in place: each function returns a new mapping, in the key ord
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.merging import settled
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-log: logging.Logger = logging.getLogger(__name__)
 
 Pillar = dict[str, Any]
 
@@ -24,15 +23,11 @@ def merge(
     renderer: str = "yaml",
     merge_lists: bool = False,
 ) -> Pillar:
-    """Merge ``second`` over ``first``.
+    """Merge ``second`` over ``first`` by one of the strategies that `settled` explains.
 
-    ``recurse`` merges mappings at every level; lists replace each other, or with ``merge_lists`` grow by what they
-    lack. ``aggregate`` and ``overwrite`` take top-level keys whole. ``list`` puts the two values of a key in a list.
-    ``smart`` is ``recurse`` (``aggregate`` under the yamlex renderer), ``none`` is ``recurse`` that never merges lists.
+    With ``merge_lists``, ``recurse`` lets lists grow by what they lack; else they replace each other.
     """
-    if strategy == "smart":
-        is_yamlex = renderer.rpartition("|")[2] == "yamlex" or renderer.startswith("yamlex_")
-        strategy = "aggregate" if is_yamlex else "recurse"
+    strategy = settled(strategy, renderer)
     if strategy == "recurse":
         return merge_recurse(first, second, merge_lists)
     if strategy in {"aggregate", "overwrite"}:
@@ -42,8 +37,6 @@ def merge(
     if strategy == "list":
         pairs = {key: [value, second[key]] if key in second else value for key, value in first.items()}
         return pairs | {key: value for key, value in second.items() if key not in first}
-    if strategy != "none":
-        log.warning("Unknown merging strategy %r, falling back to recurse", strategy)
     return merge_recurse(first, second)
 
 

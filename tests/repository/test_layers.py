@@ -10,6 +10,7 @@ import pytest
 
 PLUGIN_MAY_IMPORT = (
     "asyncstate.__version__",
+    "asyncstate.data",
     "asyncstate.dunders",
     "asyncstate.errors",
     "asyncstate.filesystem",

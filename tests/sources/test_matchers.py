@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.sources.matchers import Matcher, subdict_match, traverse
+from asyncstate.data.paths import subdict_match, traverse
+from asyncstate.sources.matchers import Matcher
 
 GRAINS = {
     "os": "Debian",

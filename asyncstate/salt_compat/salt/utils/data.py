@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import fnmatch
 import logging
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data import merging
+from asyncstate.data.codec import decode, decode_dict, decode_list, decode_tuple, encode
 from asyncstate.data.collection import (
     compare_dicts,
     compare_lists,
@@ -28,14 +29,11 @@ from asyncstate.data.collection import exactly_one_true as exactly_one
 from asyncstate.data.collection import random_sample as sample
 from asyncstate.data.collection import random_shuffle as shuffle
 from asyncstate.data.collection import substring_in_list as substr_in_list
-from asyncstate.data.collection import traverse as traverse_dict_and_list
+from asyncstate.data.difference import data_diff as recursive_diff
+from asyncstate.data.paths import subdict_match as _subdict_match
+from asyncstate.data.paths import traverse as traverse_dict_and_list
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
-from asyncstate.salt_compat.salt.exceptions import SaltException
-from asyncstate.salt_compat.salt.utils.codec import decode, decode_dict, decode_list, decode_tuple, encode
-from asyncstate.salt_compat.salt.utils.dictdiffer import data_diff as recursive_diff
-from asyncstate.salt_compat.salt.utils.dictupdate import update
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
-from asyncstate.sources.matchers import subdict_match as _subdict_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -189,29 +187,7 @@ def filter_by(  # noqa: PLR0917 - Salt's signature
 
     It is laid over the entry ``base``, and ``merge`` over it. Raises SaltException if they cannot be merged.
     """
-    found = _entry_for(lookup_dict, traverse_dict_and_list(traverse, lookup, []))
-    if found is None:
-        found = lookup_dict.get(default)
-    below = lookup_dict.get(base) if base else None
-    if found is None:
-        found = below
-    elif isinstance(below, Mapping):
-        if not isinstance(found, Mapping):
-            raise SaltException("filter_by default and look-up values must both be dictionaries.")
-        found = update(copy.deepcopy(below), found)
-    if not merge:
-        return found
-    if not isinstance(merge, Mapping):
-        raise SaltException("filter_by merge argument must be a dictionary.")
-    return merge if found is None else update(found, copy.deepcopy(merge))
-
-
-def _entry_for(lookup_dict: Mapping[Any, Any], value: Any) -> Any:
-    for item in value if isinstance(value, list) else [value]:
-        for pattern, entry in lookup_dict.items():
-            if entry is not None and fnmatch.fnmatchcase(str(item), str(pattern)):
-                return entry
-    return None
+    return merging.filter_by(lookup_dict, traverse_dict_and_list(traverse, lookup, []), merge, default, base)
 
 
 def is_dictlist(data: Any) -> bool:

@@ -7,7 +7,6 @@ import fnmatch
 import io
 import re
 import shlex
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.digest import random_str as random
@@ -15,9 +14,12 @@ from asyncstate.data.host import is_text_file
 from asyncstate.data.text import (
     check_whitelist_blacklist,
     contains_whitespace,
+    expr_match,
     human_to_bytes,
     is_hex,
+    to_bytes,
     to_num,
+    to_unicode,
 )
 from asyncstate.data.text import to_camelcase as snake_to_camel_case
 from asyncstate.data.text import to_snake_case as camel_to_snake_case
@@ -54,58 +56,7 @@ __all__ = [
 _DIFFED = ("utf-8", "latin-1")
 
 
-def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = None, errors: str = "strict") -> bytes:
-    """Encode text in the first encoding that can (UTF-8); bytes pass through. Raises TypeError for anything else."""
-    if isinstance(s, (bytes, bytearray)):
-        return bytes(s)
-    if not isinstance(s, str):
-        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
-    *others, last = _encodings(encoding)
-    for each in others:
-        try:
-            return s.encode(each, errors)
-        except UnicodeEncodeError:
-            continue
-    return s.encode(last, errors)
-
-
-def to_unicode(
-    s: str | bytes | bytearray,
-    encoding: str | Sequence[str] | None = None,
-    errors: str = "strict",
-    normalize: bool = False,
-) -> str:
-    """Decode bytes by the first encoding that can (UTF-8); text passes through. Raises TypeError for anything else.
-
-    ``normalize`` composes characters (Unicode NFC).
-    """
-    if isinstance(s, (bytes, bytearray)):
-        s = _decoded(s, _encodings(encoding), errors)
-    elif not isinstance(s, str):
-        raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
-    return unicodedata.normalize("NFC", s) if normalize else s
-
-
 to_str = to_unicode
-
-
-def _encodings(encoding: str | Sequence[str] | None) -> Sequence[str]:
-    if encoding is None:
-        return ("utf-8",)
-    encodings = (encoding,) if isinstance(encoding, str) else encoding
-    if not encodings:
-        raise ValueError("encoding cannot be empty")
-    return encodings
-
-
-def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> str:
-    *others, last = encodings
-    for each in others:
-        try:
-            return data.decode(each, errors)
-        except UnicodeDecodeError:
-            continue
-    return data.decode(last, errors)
 
 
 def to_none(text: Any) -> Any:
@@ -131,18 +82,6 @@ def is_binary(data: Any) -> bool:
         return False
     content = to_bytes(data)
     return not is_text_file(io.BytesIO(content), len(content))
-
-
-def expr_match(line: str, expr: str) -> bool:
-    """Tell whether a name matches a shell pattern, or else a regular expression as a whole."""
-    if not isinstance(line, str) or not isinstance(expr, str):
-        return False
-    if fnmatch.fnmatch(line, expr):
-        return True
-    try:
-        return re.match(rf"\A{expr}\Z", line) is not None
-    except re.error:
-        return False
 
 
 def check_include_exclude(

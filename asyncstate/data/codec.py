@@ -1,4 +1,4 @@
-"""Bytes in nested data to text, and back. Part of ``salt.utils.data``."""
+"""Bytes in nested data to text, and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from asyncstate.salt_compat.salt.utils.stringutils import to_bytes, to_unicode
+from asyncstate.data.text import to_bytes, to_unicode
 
 _Encoding = str | Sequence[str] | None
 

@@ -1,0 +1,146 @@
+"""Merging of nested data: the strategies behind ``slsutil.merge``, ``pillar.get(merge=True)`` and ``dictupdate``.
+
+`update` works in place, as its callers expect; everything else returns new data and leaves its arguments alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from asyncstate.errors import InvocationError
+
+log: logging.Logger = logging.getLogger(__name__)
+
+
+def fresh(value: Any) -> Any:
+    """Copy dicts and lists to any depth; share everything else. What keeps its order when printed goes on doing so."""
+    if isinstance(value, dict):
+        pairs = ((key, fresh(item)) for key, item in value.items())
+        return OrderedDict(pairs) if isinstance(value, OrderedDict) else dict(pairs)
+    if isinstance(value, list):
+        return [fresh(item) for item in value]
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Copy dicts and lists to any depth, every kind of dict as a plain one, as writers of YAML want it."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False, strict: bool = False) -> Any:
+    """Merge ``upd`` into ``dest`` and return it: mappings key by key, anything else replaced.
+
+    ``merge_lists`` appends what a list has not; ``strict`` then refuses a mapping for a list. Raises TypeError.
+    """
+    if not isinstance(dest, Mapping) or not isinstance(upd, Mapping):
+        raise TypeError("Cannot update using non-dict types in dictupdate.update()")
+    into: Any = dest
+    for key, value in upd.items():
+        before = into.get(key) if recursive_update else None
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            into[key] = update(before, value, merge_lists=merge_lists)
+        elif merge_lists and isinstance(before, list) and isinstance(value, list):
+            into[key] = copy.deepcopy(before) + [item for item in value if item not in before]
+        elif strict and merge_lists and isinstance(before, list) and isinstance(value, Mapping):
+            raise TypeError(f"the list under {key!r} cannot be updated with a mapping of {', '.join(map(str, value))}")
+        else:
+            into[key] = value
+    return into
+
+
+def merge_list(obj_a: Mapping[Any, Any], obj_b: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the first with ``[its value, the other's]`` for keys of both."""
+    return {key: [value, obj_b[key]] if key in obj_b else value for key, value in obj_a.items()}
+
+
+def merge_recurse(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
+    """Return both merged at every depth."""
+    return update(copy.deepcopy(obj_a), obj_b, merge_lists=merge_lists)
+
+
+def merge_aggregate(obj_a: Any, obj_b: Any) -> Any:
+    """Return both merged at the top: data that carries no marks of ``yamlex`` is replaced below."""
+    return {**obj_a, **obj_b}
+
+
+def merge_overwrite(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:  # noqa: ARG001 - nothing is left to merge
+    """Return both, the values of the second in the place of the first's."""
+    return {**copy.deepcopy(obj_a), **obj_b}
+
+
+def merge(obj_a: Any, obj_b: Any, strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
+    """Return both merged, the second winning, by one of the strategies that `settled` returns."""
+    strategy = settled(strategy, renderer)
+    if strategy == "list":
+        return merge_list(obj_a, obj_b)
+    if strategy == "aggregate":
+        return merge_aggregate(obj_a, obj_b)
+    if strategy == "overwrite":
+        return merge_overwrite(obj_a, obj_b)
+    return merge_recurse(obj_a, obj_b, merge_lists=merge_lists and strategy == "recurse")
+
+
+def settled(strategy: str, renderer: str) -> str:
+    """Return the strategy that is meant, ``smart`` and unknown ones (logged) replaced.
+
+    ``recurse`` merges mappings at every depth, ``none`` does so and never merges lists; ``overwrite`` and ``aggregate``
+    replace top-level keys; ``list`` puts both values of a common key in a list. ``smart`` is ``recurse``, or
+    ``aggregate`` under the yamlex renderer.
+    """
+    if strategy == "smart":
+        is_yamlex = renderer.rpartition("|")[2] == "yamlex" or renderer.startswith("yamlex_")
+        return "aggregate" if is_yamlex else "recurse"
+    if strategy in {"recurse", "none", "overwrite", "aggregate", "list"}:
+        return strategy
+    log.warning("Unknown merging strategy '%s', fallback to recurse", strategy)
+    return "none"
+
+
+def overlaid(value: Any, merge: Any, *, merge_lists: bool = False) -> Any:
+    """Return ``value`` with ``merge``, a mapping, laid over it; nothing is laid over it if ``merge`` is empty.
+
+    Raises InvocationError if ``merge`` is no mapping.
+    """
+    if not merge:
+        return value
+    if not isinstance(merge, Mapping):
+        raise InvocationError("filter_by merge argument must be a dictionary.")
+    return merge if value is None else update(fresh(value), fresh(merge), merge_lists=merge_lists)
+
+
+def filter_by(
+    lookup_dict: Mapping[Any, Any], value: Any, merge: Any = None, default: str = "default", base: str | None = None
+) -> Any:
+    """Return the entry of ``lookup_dict`` whose key, a shell pattern, matches ``value`` (or one of its items).
+
+    Without one, the entry ``default``. ``base`` names an entry it is laid over, ``merge`` is laid over it. The lookup
+    data itself is never changed.
+    """
+    found = _lookup(lookup_dict, value)
+    if found is None:
+        found = lookup_dict.get(default)
+    below = lookup_dict.get(base) if base else None
+    if found is None:
+        found = below
+    elif isinstance(below, Mapping):
+        if not isinstance(found, Mapping):
+            raise InvocationError("filter_by default and look-up values must both be dictionaries.")
+        found = update(copy.deepcopy(below), found)
+    return overlaid(found, merge)
+
+
+def _lookup(lookup_dict: Mapping[Any, Any], value: Any) -> Any:
+    for item in value if isinstance(value, list) else [value]:
+        for pattern, entry in lookup_dict.items():
+            if entry is not None and fnmatch.fnmatchcase(str(item), str(pattern)):
+                return entry
+    return None

@@ -1,0 +1,203 @@
+"""Colon paths into nested data: what ``pillar.get``, ``grains.get``, ``config.get`` and their kin look up."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from asyncstate.data.yaml.scalar import read_plain
+from asyncstate.errors import InvocationError
+
+DELIMITER: Final = ":"
+
+MISSING: Final[Any] = object()
+"""A default that no data can be equal to."""
+
+
+def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
+    """Return what ``a:b:c`` leads to in nested mappings and lists, else ``default``.
+
+    In a list, a step is looked up in the mappings among the items first and taken as an index otherwise. A step that
+    is no key as a string is tried as the YAML scalar it spells, so ``ports:80`` finds the integer key 80.
+    """
+    found = data
+    for step in _steps(key, delimiter):
+        found = _in_list(found, step) if isinstance(found, list) else _in_mapping(found, step)
+        if found is MISSING:
+            return default
+    return found
+
+
+def _steps(key: Any, delimiter: str) -> list[Any]:
+    if isinstance(key, str):
+        return key.split(delimiter)
+    return list(key) if isinstance(key, (list, tuple)) else [key]
+
+
+def _in_mapping(data: Any, step: Any) -> Any:
+    try:
+        return data[step]
+    except KeyError:
+        scalar = _as_yaml(step)
+        if scalar is MISSING:
+            return MISSING
+    except (TypeError, IndexError):
+        return MISSING
+    try:
+        return data[scalar]
+    except (KeyError, TypeError):
+        return MISSING
+
+
+def _in_list(items: list[Any], step: Any) -> Any:
+    try:
+        index = int(step)
+    except (TypeError, ValueError):
+        index = None
+    wanted = step if index is None else index
+    for item in items:
+        if isinstance(item, Mapping) and wanted in item:
+            return item[wanted]
+    if index is None or not -len(items) <= index < len(items):
+        return MISSING
+    return items[index]
+
+
+def _as_yaml(step: Any) -> Any:
+    """Return the value that a text spells as a YAML scalar; ``MISSING`` if it is no text, or spells itself."""
+    if not isinstance(step, str):
+        return MISSING
+    if step == "None":
+        return None
+    try:
+        value = read_plain(step)
+    except ValueError:
+        return MISSING
+    return MISSING if value == step else value
+
+
+def ensure_dict_key(in_dict: Any, keys: str, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Make the dicts on the way to ``a:b:c``, that one too; returns the dict, which is changed."""
+    _made(in_dict, keys.split(delimiter), ordered_dict)
+    return in_dict
+
+
+def _made(in_dict: Any, path: list[str], ordered_dict: bool) -> Any:
+    """Return the dict at the end of a path; what is missing on the way is made, and what is no dict replaced."""
+    here = in_dict
+    for key in path:
+        if not isinstance(here.get(key), dict):
+            here[key] = OrderedDict() if ordered_dict else {}
+        here = here[key]
+    return here
+
+
+def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Set the value at ``a:b:c``; returns the dict, which is changed."""
+    *path, last = keys.split(delimiter)
+    parent = _made(in_dict, path, ordered_dict)
+    parent[last] = value
+    return in_dict
+
+
+def _slot(
+    in_dict: Any, keys: str, delimiter: str, *, ordered_dict: bool, empty: Callable[[], Any], verb: str
+) -> Callable[[Any], None]:
+    """Return the method ``verb`` of what stands at ``a:b:c``, made by ``empty`` if nothing does."""
+    *path, last = keys.split(delimiter)
+    parent = _made(in_dict, path, ordered_dict)
+    if parent.get(last) is None:
+        parent[last] = empty()
+    method: Callable[[Any], None] | None = getattr(parent[last], verb, None)
+    if method is None:
+        raise InvocationError(f"The last key contains a {type(parent[last])}, which cannot {verb}.")
+    return method
+
+
+def update_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Update the dict at ``a:b:c``; returns the whole dict, which is changed."""
+    update = _slot(
+        in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=OrderedDict if ordered_dict else dict, verb="update"
+    )
+    try:
+        update(value)
+    except (TypeError, ValueError):
+        target = OrderedDict if ordered_dict else dict
+        raise InvocationError(f"Cannot update {target} with a {type(value)}.") from None
+    return in_dict
+
+
+def append_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Append to the list at ``a:b:c``; returns the whole dict, which is changed."""
+    _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="append")(value)
+    return in_dict
+
+
+def extend_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
+    """Extend the list at ``a:b:c``; returns the whole dict, which is changed."""
+    extend = _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="extend")
+    try:
+        extend(value)
+    except TypeError:
+        raise InvocationError(f"Cannot extend {list} with a {type(value)}.") from None
+    return in_dict
+
+
+Fits = Callable[[Any, str], bool]
+"""Tells whether a value fits a pattern."""
+
+
+def glob_fits(value: Any, pattern: str) -> bool:
+    """Tell whether the text of a value fits a shell pattern, without regard to case."""
+    return fnmatch.fnmatch(str(value).lower(), pattern.lower())
+
+
+def subdict_match(data: Mapping[str, Any], expr: str, delimiter: str = DELIMITER, fits: Fits = glob_fits) -> bool:
+    """Whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
+
+    The deepest reading is tried first. The pattern may match a value, a member of a list, or a key of a mapping;
+    ``*`` stands for any key on the way. Upper and lower case are the same.
+    """
+    parts = expr.split(delimiter)
+    for index in range(len(parts) - 1, 0, -1):
+        key, pattern = delimiter.join(parts[:index]), delimiter.join(parts[index:])
+        if key == "*":
+            found: Any = data
+            pattern = expr
+        else:
+            found = traverse(data, key, {}, delimiter)
+        if _any_match(found, pattern, delimiter, fits):
+            return True
+    return False
+
+
+def _any_match(found: Any, pattern: str, delimiter: str, fits: Fits) -> bool:
+    if isinstance(found, dict):
+        return bool(found) and _matches_mapping(found, pattern, delimiter, fits)
+    if isinstance(found, list | tuple):
+        return any(
+            (isinstance(member, dict) and _matches_mapping(member, pattern, delimiter, fits)) or fits(member, pattern)
+            for member in found
+        )
+    return fits(found, pattern)
+
+
+def _matches_mapping(mapping: Mapping[str, Any], pattern: str, delimiter: str, fits: Fits) -> bool:
+    deep = pattern.startswith("*" + delimiter)
+    if deep:
+        pattern = pattern[1 + len(delimiter) :]
+    if pattern == "*" or pattern in mapping or any(fits(key, pattern) for key in mapping):
+        return True
+    if subdict_match(mapping, pattern, delimiter, fits):
+        return True
+    return deep and any(_matches_below(value, pattern, delimiter, fits) for value in mapping.values())
+
+
+def _matches_below(value: Any, pattern: str, delimiter: str, fits: Fits) -> bool:
+    if isinstance(value, dict):
+        return _matches_mapping(value, pattern, delimiter, fits)
+    if isinstance(value, list):
+        return any(fits(item, pattern) for item in value)
+    return fits(value, pattern)
