@@ -5,11 +5,11 @@
     - text: good morning
 """
 
-from asyncstate.dunders import __context__, __opts__, __salt__
+from asyncstate.dunders import Row, __context__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import InvocationError
 
 
-def present(name: str, text: str, greetings: dict | None = None, **kwargs) -> dict:
+def present(name: str, text: str, greetings: dict | None = None, **kwargs) -> Row:
     """The greeting is in the file.
 
     name
@@ -22,19 +22,18 @@ def present(name: str, text: str, greetings: dict | None = None, **kwargs) -> di
         Several at once, by file: what `mod_aggregate` makes of the states of a run. Not meant for trees.
     """
     wanted = greetings or {name: text}
-    ret = {"name": name, "result": True, "changes": {}, "comment": "Everybody is greeted already"}
     if any("\n" in greeting for greeting in wanted.values()):
         raise InvocationError("a greeting is one line")
-    ret["changes"] = _differences(wanted)
-    if not ret["changes"]:
-        return ret
-    if __opts__["test"]:
-        return ret | {"result": None, "comment": "Would greet"}
-    __salt__["greeting.write"]({path: wanted[path] for path in ret["changes"]})
+    changes = _differences(wanted)
+    if not changes:
+        return unchanged(name, "Everybody is greeted already")
+    if is_dry_run():
+        return would_change(name, "Would greet", changes)
+    __salt__["greeting.write"]({path: wanted[path] for path in changes})
     missing = _differences(wanted)
     if missing:
-        return ret | {"result": False, "changes": {}, "comment": f"Not written: {', '.join(missing)}"}
-    return ret | {"comment": "Greeted"}
+        return failed(name, f"Not written: {', '.join(missing)}")
+    return changed(name, "Greeted", changes)
 
 
 def _differences(wanted: dict) -> dict:
@@ -43,20 +42,18 @@ def _differences(wanted: dict) -> dict:
     return {path: {"old": now[path], "new": text} for path, text in wanted.items() if now[path] != text}
 
 
-async def heard(name: str, **kwargs) -> dict:
+async def heard(name: str, **kwargs) -> Row:
     """The file has a greeting, whatever it is. Changes nothing, and runs on the event loop."""
     greeting = await __salt__["greeting.read"](name)
-    comment = f"It is: {greeting}" if greeting else "Nobody greets"
-    return {"name": name, "result": bool(greeting), "changes": {}, "comment": comment}
+    return unchanged(name, f"It is: {greeting}") if greeting else failed(name, "Nobody greets")
 
 
-def mod_watch(name: str, **kwargs) -> dict:
+def mod_watch(name: str, **kwargs) -> Row:
     """Announce the greeting anew: called where a watched state has changed and the greeting itself has not."""
-    ret = {"name": name, "result": True, "changes": {"announced": name}, "comment": "Announced"}
-    if __opts__["test"]:
-        return ret | {"result": None, "comment": "Would be announced"}
+    if is_dry_run():
+        return would_change(name, "Would be announced", {"announced": name})
     __salt__["greeting.announce"](name)
-    return ret
+    return changed(name, "Announced", {"announced": name})
 
 
 def mod_init(low: dict) -> bool:
