@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.interfaces import Interface
-    from asyncstate.interfaces.survey import Provider, Survey
+    from asyncstate.reference.providers import Conformance, Provider
     from asyncstate.report.terminal import Palette
 
 
@@ -46,7 +46,7 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     compared with it, too, and so are providers for other platforms. The exit code is 1 if one cannot be called as its
     interface promises, or lacks a function that it does not declare as not implemented.
     """
-    found, grains = _survey(console, options)
+    found, grains = _check_tree(console, options)
     unknown = [name for name in module if name not in found.interfaces]
     if unknown:
         raise _no_interface(unknown[0], list(found.interfaces))
@@ -73,7 +73,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
 
     MODULE is a virtual name such as pkg.
     """
-    interfaces = _survey(console, options)[0].interfaces
+    interfaces = _check_tree(console, options)[0].interfaces
     if module not in interfaces:
         raise _no_interface(module, list(interfaces))
     described = _interface_data(interfaces[module])
@@ -102,10 +102,10 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
 
     MODULE is the name of an execution module's file, or a path that ends in .py.
     """
-    from asyncstate.interfaces.skeleton import interface_text
-    from asyncstate.interfaces.survey import namespace_of, plugin_files
     from asyncstate.load.folders import PluginFile, PluginFolder
     from asyncstate.load.loader import exported_functions
+    from asyncstate.reference.interface_source import interface_source
+    from asyncstate.reference.providers import namespace_of, plugin_files
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
@@ -119,7 +119,7 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
             plugin = files[module]
         namespace = namespace_of(plugin)
         name = virtual_name or str(getattr(namespace, "__virtualname__", plugin.name))
-        text = interface_text(name, exported_functions(namespace))
+        text = interface_source(name, exported_functions(namespace))
     if output is None:
         console.write(text)
         return 0
@@ -131,8 +131,8 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
     return 0
 
 
-def _survey(console: Console, options: dict[str, Any]) -> tuple[Survey, Mapping[str, Any]]:
-    from asyncstate.interfaces.survey import bundled_interfaces, plugin_files, survey, tree_interfaces
+def _check_tree(console: Console, options: dict[str, Any]) -> tuple[Conformance, Mapping[str, Any]]:
+    from asyncstate.reference.providers import bundled_interfaces, check_providers, plugin_files, tree_interfaces
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings_from(console, options)).open_sync() as runtime, runtime.host.enter():
@@ -140,7 +140,7 @@ def _survey(console: Console, options: dict[str, Any]) -> tuple[Survey, Mapping[
         of_tree, troubles = tree_interfaces(host.opts, host.file_client)
         interfaces = {**bundled_interfaces(), **of_tree}
         files, chosen = plugin_files(host.opts, host.file_client), host.opts.get("providers")
-        return survey(files, host.grains, interfaces, troubles, chosen), host.grains
+        return check_providers(files, host.grains, interfaces, troubles, chosen), host.grains
 
 
 def _no_interface(name: str, known: list[str], what: str = "interface") -> click.UsageError:
@@ -169,9 +169,9 @@ def _provider_data(provider: Provider) -> dict[str, Any]:
 
 
 def _check_lines(
-    groups: Mapping[str, list[Provider]], found: Survey, grains: Mapping[str, Any], palette: Palette
+    groups: Mapping[str, list[Provider]], found: Conformance, grains: Mapping[str, Any], palette: Palette
 ) -> Iterator[str]:
-    from asyncstate.interfaces.survey import unknown_grains
+    from asyncstate.reference.providers import unknown_grains
 
     for name, providers in groups.items():
         yield palette.paint(palette.bold, name) + f"  ({type(providers[0].interface).__name__})"

@@ -18,6 +18,7 @@ from asyncstate.dunders.context import (
     current,
     hide,
     is_dry_run,
+    runtime_services,
 )
 from asyncstate.dunders.proxies import (
     INJECTED,
@@ -43,14 +44,7 @@ from asyncstate.dunders.proxies import (
     resolved,
 )
 from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
-from asyncstate.dunders.services import (
-    PluginFunction,
-    PluginKind,
-    PluginModule,
-    Plugins,
-    Services,
-    runtime_services,
-)
+from asyncstate.dunders.services import PluginFunction, PluginKind, PluginModule, Plugins, Services
 
 __all__ = [
     "INJECTED",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.errors import LoaderError
+
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Mapping, MutableMapping
@@ -140,6 +142,20 @@ class CallContext:
 
 current: ContextVar[CallContext] = ContextVar("asyncstate_call")
 """The context of the call under way. LookupError outside any call."""
+
+
+def runtime_services(call: CallContext | None = None) -> Services:
+    """Return the services of the runtime that makes the call under way, or ``call``.
+
+    Raises LoaderError where there is no runtime.
+    """
+    context = call or current.get(None)
+    if context is None or context.services is None:
+        raise LoaderError(
+            "no runtime is here to do this: call the function through a StateRuntime or the command line, or give the "
+            "CallContext of a test services of its own"
+        )
+    return context.services
 
 
 def hide(text: str) -> None:

@@ -1,20 +1,15 @@
 """What the runtime does for plugins beyond calling functions: templates, targets, a new look at plugins and data.
 
-A plugin asks `runtime_services` for them. Functions of other plugins it finds in ``__salt__``, as always.
+A plugin asks `asyncstate.dunders.runtime_services` for them. It calls functions of other plugins through ``__salt__``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from asyncstate.dunders.context import current
-from asyncstate.errors import LoaderError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    from asyncstate.dunders.context import CallContext
 
 PluginKind = Literal["states", "modules", "grains", "utils", "renderers"]
 
@@ -109,17 +104,3 @@ class PluginModule(Protocol):
     @property
     def file(self) -> str:
         """The path of its source file; of a package, that of the ``__init__.py``."""
-
-
-def runtime_services(call: CallContext | None = None) -> Services:
-    """Return the services of the runtime that makes the call under way, or ``call``.
-
-    Raises LoaderError where there is no runtime.
-    """
-    context = call or current.get(None)
-    if context is None or context.services is None:
-        raise LoaderError(
-            "no runtime is here to do this: call the function through a StateRuntime or the command line, or give the "
-            "CallContext of a test services of its own"
-        )
-    return context.services

@@ -23,16 +23,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from asyncstate.interfaces.conditions import Condition
 from asyncstate.interfaces.errors import InterfaceError
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 F = TypeVar("F", bound=Callable[..., Any])
-Exports = Mapping[str, Callable[..., Any]]
 
 _SUPPORTED = "__smi_supported__"
 _NOT_APPLICABLE = "__smi_not_applicable__"
@@ -79,12 +75,6 @@ class Interface:
         """Return the virtual name, for ``__virtualname__``."""
         return VirtualName(self)
 
-    def __unify__(self, namespace: ModuleType, exports: Exports) -> Exports:
-        """Return what the provider ``namespace`` offers once it is made to fit; the loader calls it."""
-        from asyncstate.interfaces.unify import unify  # noqa: PLC0415 - declaring an interface needs none of it
-
-        return unify(self, namespace, exports)
-
     @cached_property
     def _functions(self) -> dict[str, Declared]:
         found: dict[str, Declared] = {}
@@ -127,7 +117,7 @@ class Interface:
 
 
 class VirtualName(str):
-    """The virtual name of a provider that follows an interface. To everybody but the loader it is a plain text."""
+    """The virtual name of a provider that follows an interface. For everybody but the loader it is a plain text."""
 
     __slots__ = ("interface",)
 
@@ -138,10 +128,6 @@ class VirtualName(str):
         name = super().__new__(cls, interface.__modulename__)
         name.interface = interface
         return name
-
-    def __unify__(self, namespace: ModuleType, exports: Exports) -> Exports:
-        """Do what the interface does."""
-        return self.interface.__unify__(namespace, exports)
 
 
 def interface_of(namespace: object) -> Interface | None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
+from asyncstate.interfaces import interface_of
+from asyncstate.interfaces.adapt import adapt
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
 from asyncstate.load.imports import import_plugin
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from asyncstate.dunders import CallContext, PluginKind
-
-    Unifier = Callable[[ModuleType, Mapping[str, Callable[..., Any]]], Mapping[str, Callable[..., Any]]]
+    from asyncstate.interfaces import Interface
 
 __all__ = ["LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
 
@@ -216,9 +217,9 @@ class LazyLoader:
         answered = False
         for plugin in self._candidates(contents, module_name):
             for module in self._modules_of(contents, plugin):
-                if module.name != module_name or (module.unified and answered):
+                if module.name != module_name or (module.adapted and answered):
                     continue
-                answered = answered or module.unified
+                answered = answered or module.adapted
                 function = module.functions.get(function_name)
                 if function is not None:
                     return self._keep(contents, name, function)
@@ -310,9 +311,9 @@ class LazyLoader:
             if not verdict.accepted:
                 return _Refusal(verdict.reason, *names, namespace=namespace)
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
-            unify = _unifier(namespace) or (self._unifier_of_others(as_name, plugin) if as_name else None)
-            if unify is not None:
-                exports = unify(namespace, exports)
+            interface = interface_of(namespace) or (self._interface_of_others(as_name, plugin) if as_name else None)
+            if interface is not None:
+                exports = adapt(interface, namespace, exports)
             elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
                 return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", *names)
         except LoaderError as refused:
@@ -321,13 +322,13 @@ class LazyLoader:
         finally:
             loading.reset(loading_token)
             current.reset(context_token)
-        unified = unify is not None
+        adapted = interface is not None
         return tuple(
-            _module(name, plugin, namespace, exports, unified=unified) for name in (verdict.name, *verdict.aliases)
+            _module(name, plugin, namespace, exports, adapted=adapted) for name in (verdict.name, *verdict.aliases)
         )
 
-    def _unifier_of_others(self, name: str, chosen: PluginFile) -> Unifier | None:
-        """Return what makes a module fit the interface that other files of a virtual name follow."""
+    def _interface_of_others(self, name: str, chosen: PluginFile) -> Interface | None:
+        """Return the interface that other files of a virtual name follow."""
         for plugin in self._candidates(self._contents, name):
             if plugin.name == chosen.name:
                 continue
@@ -336,8 +337,9 @@ class LazyLoader:
                     namespace = import_plugin(plugin, self.kind)
                 except LoaderError:
                     continue
-            if str(getattr(namespace, "__virtualname__", "")) == name and (unify := _unifier(namespace)) is not None:
-                return unify
+            interface = interface_of(namespace)
+            if interface is not None and str(interface) == name:
+                return interface
         return None
 
     def _initialised(self, namespace: ModuleType, plugin: PluginFile) -> bool:
@@ -414,21 +416,15 @@ def _defined_in(namespace: ModuleType, func: Any) -> bool:
     return home == namespace.__name__ or home.startswith(f"{namespace.__name__}.")
 
 
-def _unifier(namespace: ModuleType) -> Unifier | None:
-    """Return what makes a module fit the interface it follows; None if it follows none."""
-    unify: Unifier | None = getattr(getattr(namespace, "__virtualname__", None), "__unify__", None)
-    return unify
-
-
 def _module(
     name: str,
     plugin: PluginFile,
     namespace: ModuleType,
     exports: Mapping[str, Callable[..., Any]],
     *,
-    unified: bool = False,
+    adapted: bool = False,
 ) -> LoadedModule:
-    module = LoadedModule(name, plugin.source, namespace, bundled=plugin.folder.bundled, unified=unified)
+    module = LoadedModule(name, plugin.source, namespace, bundled=plugin.folder.bundled, adapted=adapted)
     for function_name, func in exports.items():
         module.functions[function_name] = LoadedFunction(f"{name}.{function_name}", func, module)
     return module

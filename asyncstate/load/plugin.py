@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.interfaces.adapt import is_hidden_stub
 from asyncstate.load.call import Signature
 
 if TYPE_CHECKING:
@@ -20,19 +21,19 @@ REQUIREMENTS = "__requirements__"
 class LoadedModule:
     """One plugin under one of its names, as a runtime sees it.
 
-    ``unified``: it follows an interface, and has a function for each of the interface's.
+    ``adapted``: it was adapted to an interface, and has each function of it.
     """
 
-    __slots__ = ("bundled", "file", "functions", "name", "namespace", "unified")
+    __slots__ = ("adapted", "bundled", "file", "functions", "name", "namespace")
 
     def __init__(
-        self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False, unified: bool = False
+        self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False, adapted: bool = False
     ) -> None:
         self.name: str = name
         self.file: str = file
         self.namespace: ModuleType | None = namespace
         self.bundled: bool = bundled
-        self.unified: bool = unified
+        self.adapted: bool = adapted
         self.functions: dict[str, LoadedFunction] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -56,7 +57,7 @@ class LoadedFunction:
         self.func: Callable[..., Any] = func
         self.module: LoadedModule = module
         self.is_async: bool = is_async(func)
-        self.hidden: bool = bool(getattr(func, "__smi_stub__", False))
+        self.hidden: bool = is_hidden_stub(func)
         self._signature: Signature | None = None
 
     @property

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import meant_for_program
+from asyncstate.interfaces import interface_of
 from asyncstate.load.reasons import told
 from asyncstate.model.encode import plain
 
@@ -140,8 +141,8 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     virtual = getattr(module, "__virtual__", None)
     declared = getattr(module, "__virtualname__", None)
     if not inspect.isfunction(virtual):
-        follows_interface = hasattr(declared, "__unify__")
-        return Verdict(accepted=True, name=str(declared) if follows_interface else name, aliases=aliases)
+        interface = interface_of(module)
+        return Verdict(accepted=True, name=name if interface is None else str(interface), aliases=aliases)
     reason: str | None = None
     try:
         answer = virtual()

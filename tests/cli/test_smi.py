@@ -10,10 +10,16 @@ import pytest
 from plugin_trees import PluginTree
 
 from asyncstate.interfaces import Interface, functions_of
-from asyncstate.interfaces.skeleton import interface_text
-from asyncstate.interfaces.survey import bundled_interfaces, plugin_files, survey, tree_interfaces, unknown_grains
 from asyncstate.load.folders import bundled_folder, scan
 from asyncstate.load.virtual import claims_of
+from asyncstate.reference.interface_source import interface_source
+from asyncstate.reference.providers import (
+    bundled_interfaces,
+    check_providers,
+    plugin_files,
+    tree_interfaces,
+    unknown_grains,
+)
 
 GRAINS = {"os": "Debian", "os_family": "Debian", "kernel": "Linux"}
 
@@ -51,7 +57,7 @@ def smi(run_cli, tree):
 
 @pytest.mark.feature("F176")
 def test_every_bundled_provider_fits_its_interface():
-    found = survey(scan(bundled_folder("modules")), GRAINS)
+    found = check_providers(scan(bundled_folder("modules")), GRAINS)
     assert found.troubles == {}
     assert found.additions == {}
     assert all(provider.follows for group in found.providers.values() for provider in group)
@@ -67,7 +73,7 @@ def test_every_bundled_provider_fits_its_interface():
 
 @pytest.mark.feature("F176")
 def test_every_interface_has_two_bundled_providers():
-    found = survey(scan(bundled_folder("modules")), GRAINS)
+    found = check_providers(scan(bundled_folder("modules")), GRAINS)
     assert {name: len(found.providers.get(name, ())) for name in bundled_interfaces()} == {
         name: max(2, len(found.providers.get(name, ()))) for name in bundled_interfaces()
     }
@@ -150,7 +156,7 @@ def test_no_provider_is_overlooked_however_it_takes_its_name(tree, how, function
     host = tree.host({"grains": GRAINS})
     with host.enter():
         interfaces, troubles = tree_interfaces(host.opts, host.file_client)
-        found = survey(plugin_files(host.opts, host.file_client), GRAINS, interfaces, troubles)
+        found = check_providers(plugin_files(host.opts, host.file_client), GRAINS, interfaces, troubles)
     [provider] = found.providers["virt"]
     assert provider.is_broken
     assert provider.findings[0].function == "info"
@@ -282,7 +288,7 @@ def test_the_text_of_awkward_functions():
 
     def plain(*, only): ...
 
-    text = interface_text("linux_thing", {"import": plain, "f": positional})
+    text = interface_source("linux_thing", {"import": plain, "f": positional})
     ast.parse(text)
     namespace = {}
     exec(text, namespace)

@@ -14,8 +14,8 @@ from plugin_trees import PluginTree
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces import Interface, InterfaceError, VirtualName, functions_of, interface_of
 from asyncstate.interfaces.conditions import Condition, all_match, describe
+from asyncstate.interfaces.conformance import Status, check_conformance
 from asyncstate.interfaces.errors import SMINotImplementedError, SMINotSupportedError, StructureError
-from asyncstate.interfaces.examine import Status, examine
 from asyncstate.interfaces.signature import conflicts, differing_defaults
 from asyncstate.interfaces.structure import mismatches
 
@@ -397,11 +397,11 @@ def test_an_interface_that_contradicts_itself():
         @Interface.not_applicable(kernel=["Linux"])
         def f(self): ...
 
-    assert [each.status for each in examine(Both(), {}, {"kernel": "Linux"})] == [Status.NOT_APPLICABLE]
-    assert [each.status for each in examine(Both(), {}, {"os": "Debian"})] == [Status.MISSING]
-    assert [each.status for each in examine(Both(), {}, {})] == [Status.UNSUPPORTED]
+    assert [each.status for each in check_conformance(Both(), {}, {"kernel": "Linux"})] == [Status.NOT_APPLICABLE]
+    assert [each.status for each in check_conformance(Both(), {}, {"os": "Debian"})] == [Status.MISSING]
+    assert [each.status for each in check_conformance(Both(), {}, {})] == [Status.UNSUPPORTED]
     with pytest.raises(InterfaceError, match="both supported and not applicable"):
-        examine(Both(), {}, {"os": "Debian", "kernel": "Linux"})
+        check_conformance(Both(), {}, {"os": "Debian", "kernel": "Linux"})
 
 
 def test_interface_of():

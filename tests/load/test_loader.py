@@ -457,12 +457,12 @@ def test_an_interface_shapes_the_exports(tree):
     tree.add(
         "_modules/prov.py",
         """
-        class Name(str):
-            def __unify__(self, namespace, exports):
-                def stub(): pass
-                stub.__smi_stub__ = True
-                return {**exports, "lacking": stub}
-        __virtualname__ = Name("virt")
+        from asyncstate.interfaces import Interface
+        class Virt(Interface):
+            __modulename__ = "virt"
+            def f(self): pass
+            def lacking(self): pass
+        __virtualname__ = Virt(__name__)()
         def __virtual__(): return True
         def f(): pass
         """,

@@ -12,7 +12,7 @@ from plugin_harness import PluginHarness
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces import interface_of
-from asyncstate.interfaces.examine import Status, examine
+from asyncstate.interfaces.conformance import Status, check_conformance
 
 SCRIPT = """#!/bin/sh
 ### BEGIN INIT INFO
@@ -105,7 +105,7 @@ def test_the_interface_is_kept_by_both_providers():
             if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == provider.__name__
         }
         grains = {"os_family": "Debian", "init": "systemd" if provider is systemd_service else "sysvinit"}
-        findings = examine(interface, exports, grains)
+        findings = check_conformance(interface, exports, grains)
         assert {(each.function, each.details) for each in findings if each.status is Status.INCOMPATIBLE} == set()
         assert {each.function for each in findings if each.status in {Status.MISSING, Status.DEPRECATED}} == set()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.interfaces import functions_of
 from asyncstate.interfaces.structure import mismatches
-from asyncstate.interfaces.survey import bundled_interfaces
+from asyncstate.reference.providers import bundled_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What a provider makes of its interface, function by function."""
+"""How a provider conforms to its interface, function by function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def examine(
+def check_conformance(
     interface: Interface,
     exports: Mapping[str, Callable[..., Any]],
     grains: Mapping[str, Any],
@@ -48,8 +48,8 @@ def examine(
 ) -> list[Finding]:
     """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then what is beyond it.
 
-    ``declined`` are the functions that the provider says it does not implement, each with the reason. InterfaceError if
-    a function is both expected and not applicable here.
+    ``declined`` are the functions that the provider says it does not implement, each with the reason. Raises
+    InterfaceError if a function is both expected and not applicable here.
     """
     declared = functions_of(interface)
     findings = [

@@ -1,4 +1,4 @@
-"""The text of an interface, made from a reference module."""
+"""The source of an interface, made from a module that shall be its reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 
-def interface_text(module: str, exports: Mapping[str, Callable[..., Any]]) -> str:
+def interface_source(module: str, exports: Mapping[str, Callable[..., Any]]) -> str:
     """Return a Python file that declares every function of ``exports`` as part of the interface of ``module``.
 
     Bodies return {}: what the function returns at least is for its author to say.

@@ -1,4 +1,4 @@
-"""Every provider there is, whether it would load on this machine or not, against its interface."""
+"""Every provider of a virtual module, whether it would load on this machine or not, compared with its interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import asyncstate.interfaces as home
 from asyncstate.errors import LoaderError
 from asyncstate.interfaces.base import Interface, functions_of, interface_of
 from asyncstate.interfaces.conditions import grain as grain_of
-from asyncstate.interfaces.examine import Finding, Status, declined_by, examine
+from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, bundled_folder, scan
 from asyncstate.load.host import plugin_folders
@@ -28,7 +28,7 @@ KIND: Literal["modules"] = "modules"
 
 
 class Provider(NamedTuple):
-    """One execution module behind a virtual name: what it makes of each function, or why that cannot be told.
+    """One execution module behind a virtual name: a finding for each function, or why there are none.
 
     ``follows``: it names the interface itself. Other files are compared with the interface of the name they claim.
     ``chosen``: the setting ``providers`` names the file, which alone is the module then.
@@ -49,7 +49,7 @@ class Provider(NamedTuple):
         return bool(self.trouble) or any(finding.status in wrong for finding in self.findings)
 
 
-class Survey(NamedTuple):
+class Conformance(NamedTuple):
     """``interfaces`` and ``providers`` by virtual name; ``additions``: files that only add functions to one.
 
     ``troubles`` tells by file what cannot be imported.
@@ -105,13 +105,13 @@ def _defined_in(namespace: ModuleType) -> Iterator[tuple[str, Interface]]:
             yield value.__modulename__, value(namespace.__name__)
 
 
-def survey(
+def check_providers(
     files: Mapping[str, PluginFile],
     grains: Mapping[str, Any],
     interfaces: Mapping[str, Interface] | None = None,
     troubles: Mapping[str, str] | None = None,
     chosen: Mapping[str, str] | None = None,
-) -> Survey:
+) -> Conformance:
     """Compare every provider among ``files`` with its interface. Imports what computes its virtual name.
 
     ``interfaces`` are those that are known without a provider, the bundled ones by default. ``grains`` are this
@@ -120,7 +120,7 @@ def survey(
     """
     names = {file: name for name, file in (chosen or {}).items()}
     known = dict(bundled_interfaces() if interfaces is None else interfaces)
-    found = Survey(known, {}, {}, dict(troubles or {}))
+    found = Conformance(known, {}, {}, dict(troubles or {}))
     for plugin in files.values():
         if plugin.name in names or claims_of(plugin).opaque or _plain_names(plugin) & known.keys():
             _add(found, plugin, grains, names.get(plugin.name, ""))
@@ -150,7 +150,7 @@ def unknown_grains(interface: Interface, grains: Mapping[str, Any]) -> dict[str,
     return {name: names for name, names in found.items() if names}
 
 
-def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any], chosen: str) -> None:
+def _add(found: Conformance, plugin: PluginFile, grains: Mapping[str, Any], chosen: str) -> None:
     try:
         namespace = namespace_of(plugin)
     except LoaderError as error:
@@ -167,7 +167,7 @@ def _add(found: Survey, plugin: PluginFile, grains: Mapping[str, Any], chosen: s
         found.additions.setdefault(name, []).append(plugin.source)
         return
     provider = Provider(plugin.name, plugin.source, interface, follows=own is not None, chosen=chosen == name)
-    found.providers.setdefault(name, []).append(_examined(provider, namespace, exports, grains))
+    found.providers.setdefault(name, []).append(_checked(provider, namespace, exports, grains))
 
 
 def _name_of(namespace: ModuleType, plugin: PluginFile, interfaces: Mapping[str, Interface]) -> str:
@@ -179,7 +179,7 @@ def _name_of(namespace: ModuleType, plugin: PluginFile, interfaces: Mapping[str,
     return next((name for name in returned if name in interfaces), "" if returned else plugin.name)
 
 
-def _examined(
+def _checked(
     provider: Provider, namespace: ModuleType, exports: Mapping[str, Any], grains: Mapping[str, Any]
 ) -> Provider:
     declined = declined_by(namespace)
@@ -191,7 +191,7 @@ def _examined(
         provider = provider._replace(trouble=trouble)
     try:
         home_grains = {**grains, **getattr(namespace, "__smi_grains__", {})}
-        findings = examine(provider.interface, exports, home_grains, declined)
+        findings = check_conformance(provider.interface, exports, home_grains, declined)
     except LoaderError as error:
         return provider._replace(trouble=str(error))
     if not provider.follows:

@@ -1,7 +1,7 @@
-"""Making a provider fit its interface, at the moment it is loaded.
+"""Adapting a provider to its interface when it is loaded.
 
-What the interface asks for and the provider lacks becomes a stub that raises when it is called; what the provider has
-beyond the interface keeps working, with a warning at the first call. The provider's own namespace is left alone.
+A function that the provider lacks becomes a stub, which raises when it is called. A function beyond the interface
+keeps working, with a warning at the first call. The provider's own namespace stays as it is.
 """
 
 from __future__ import annotations
@@ -14,43 +14,50 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate.dunders import current
 from asyncstate.interfaces.conditions import describe
+from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.interfaces.errors import (
     InterfaceError,
     SMINotImplementedError,
     SMINotSupportedError,
     StructureError,
 )
-from asyncstate.interfaces.examine import Finding, Status, declined_by, examine
 from asyncstate.interfaces.structure import mismatches
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from asyncstate.interfaces.base import Declared, Exports, Interface
+    from asyncstate.interfaces.base import Declared, Interface
 
 log: logging.Logger = logging.getLogger(__name__)
 
 Function = Callable[..., Any]
+Exports = Mapping[str, Function]
 
 _NAMED_GRAINS = ("os", "os_family", "kernel")
-_said: dict[tuple[str, str, str], None] = {}
+_HIDDEN_STUB = "__smi_stub__"
+_warned: set[tuple[str, str, str]] = set()
 
 
-def unify(interface: Interface, namespace: ModuleType, exports: Exports) -> Exports:
-    """Return the functions of a provider as the loader shall offer them, by name.
+def adapt(interface: Interface, namespace: ModuleType, exports: Exports) -> Exports:
+    """Return the functions that the loader offers for a provider, by name; ``exports`` are those that it has.
 
-    The grains and options are those of the current call. InterfaceError if the interface contradicts itself, or under
-    ``smi_strict`` if a signature does not fit.
+    Grains and options are those of the call under way. Raises InterfaceError if the interface contradicts itself, or
+    under ``smi_strict`` if a signature does not fit.
     """
     context = current.get(None)
     grains: Mapping[str, Any] = context.grains if context else {}
     opts: Mapping[str, Any] = context.base_opts if context else {}
     provider = _Provider(interface, namespace, grains, opts)
-    unified: dict[str, Function] = {}
-    for finding in examine(interface, exports, grains, declined_by(namespace)):
+    adapted: dict[str, Function] = {}
+    for finding in check_conformance(interface, exports, grains, declined_by(namespace)):
         func = exports.get(finding.function)
-        unified[finding.function] = provider.offered(finding, func)
-    return unified
+        adapted[finding.function] = provider.offered(finding, func)
+    return adapted
+
+
+def is_hidden_stub(func: Function) -> bool:
+    """Tell whether a function is a stub that listings and ``in`` tests leave out."""
+    return bool(getattr(func, _HIDDEN_STUB, False))
 
 
 class _Provider:
@@ -97,8 +104,8 @@ class _Provider:
         def stub(*_args: Any, **_kwargs: Any) -> NoReturn:
             raise kind(text)
 
-        _dress(stub, declared)
-        stub.__smi_stub__ = not self.visible_stubs  # type: ignore[attr-defined]
+        _describe(stub, declared)
+        setattr(stub, _HIDDEN_STUB, not self.visible_stubs)
         return stub
 
     def _not_applicable(self, declared: Declared, func: Function | None) -> Function:
@@ -110,7 +117,7 @@ class _Provider:
             log.debug("'%s' was called; %s says it is not applicable on %s", full, self.interface, self.machine)
             return declared.structure(*args, **kwargs)
 
-        _dress(nothing, declared)
+        _describe(nothing, declared)
         return nothing
 
     def _deprecated(self, name: str, func: Function) -> Function:
@@ -122,7 +129,6 @@ class _Provider:
             self._warn_once(name, "deprecated", text)
             return func(*args, **kwargs)
 
-        deprecated.__smi_deprecated__ = True  # type: ignore[attr-defined]
         return deprecated
 
     def _incompatible(self, finding: Finding, declared: Declared, func: Function) -> None:
@@ -162,8 +168,8 @@ class _Provider:
 
     def _warn_once(self, function: str, kind: str, text: str) -> None:
         key = (self.file, function, kind)
-        if key not in _said:
-            _said[key] = None
+        if key not in _warned:
+            _warned.add(key)
             log.warning(text)
 
     def _full(self, name: str) -> str:
@@ -177,7 +183,7 @@ def validation_mode(setting: Any) -> str:
     return str(setting) if setting in {"warn", "raise"} else ""
 
 
-def _dress(func: Function, declared: Declared) -> None:
+def _describe(func: Function, declared: Declared) -> None:
     func.__name__ = func.__qualname__ = declared.name
     func.__doc__ = declared.doc
     func.__signature__ = declared.signature  # type: ignore[attr-defined]  # what inspect.signature looks at
