@@ -9,7 +9,7 @@ from record_salt import TREES, comparable
 
 from asyncstate import Settings, StateRuntime
 
-ROWS = json.loads((Path(__file__).parents[1] / "data" / "salt_3008" / "rows.json").read_text())
+ROWS = json.loads((Path(__file__).parents[1] / "recorded" / "salt_3008" / "rows.json").read_text())
 
 MASK = "**********"
 BETTER = {

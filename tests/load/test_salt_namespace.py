@@ -17,7 +17,7 @@ from asyncstate.dunders import current
 from asyncstate.salt_compat import salt
 from asyncstate.salt_compat.salt.utils import _MOVED
 
-TABLE = Path(__file__).parents[1] / "data" / "salt_expressions.txt"
+TABLE = Path(__file__).parents[1] / "recorded" / "salt_expressions.txt"
 """Expressions, each followed by what Salt made of it: a ``repr``, or an exception with its text."""
 
 

@@ -40,7 +40,7 @@ def quickstart(checkout, run_cli, tmp_path):
 def rows_of_salt(checkout, run, site):
     """What Salt 3008.3 returned for the same tree; the folder and its owner are filled in."""
     owner = f"{pwd.getpwuid(os.geteuid()).pw_name}:{grp.getgrgid(os.getegid()).gr_name}"
-    recorded = json.loads((checkout / "tests" / "data" / "quickstart_rows_of_salt_3008.json").read_text())[run]
+    recorded = json.loads((checkout / "tests" / "recorded" / "quickstart_rows_of_salt_3008.json").read_text())[run]
     return json.loads(json.dumps(recorded).replace("{root}", str(site)).replace("{owner}", owner))
 
 

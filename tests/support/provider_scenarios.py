@@ -18,7 +18,7 @@ from asyncstate.reference.providers import bundled_interfaces
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-TRANSCRIPTS = Path(__file__).parents[1] / "data" / "transcripts"
+TRANSCRIPTS = Path(__file__).parents[1] / "recorded" / "transcripts"
 
 
 class Package(NamedTuple):

@@ -1,4 +1,4 @@
-"""Record what Salt itself returns for the trees of tests/data/salt_3008: ``python tests/support/record_salt.py`` where salt is installed.
+"""Record what Salt itself returns for the trees of tests/recorded/salt_3008: ``python tests/support/record_salt.py`` where salt is installed.
 
 Writes rows.json beside them. What differs from run to run is left out, and so are the tracebacks of exceptions.
 """
@@ -7,7 +7,7 @@ import json
 import tempfile
 from pathlib import Path
 
-TREES = Path(__file__).parents[1] / "data" / "salt_3008"
+TREES = Path(__file__).parents[1] / "recorded" / "salt_3008"
 
 
 def comparable(rows):

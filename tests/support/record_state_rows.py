@@ -1,4 +1,4 @@
-"""Record what Salt itself returns for the calls in tests/data/state_rows/*.yaml: ``python tests/support/record_state_rows.py [NAME…]``.
+"""Record what Salt itself returns for the calls in tests/recorded/state_rows/*.yaml: ``python tests/support/record_state_rows.py [NAME…]``.
 
 Run it as root where salt is installed, in a mount namespace of its own and with /etc and the accounts in it set up by
 hand (``unshare -m``): the calls are made for real. A case is a few files below a scratch folder, ``{root}`` in the
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-CASES = Path(__file__).parents[1] / "data" / "state_rows"
+CASES = Path(__file__).parents[1] / "recorded" / "state_rows"
 ROOT = Path("/tmp/state-rows")
 
 

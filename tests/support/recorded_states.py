@@ -1,4 +1,4 @@
-"""Replays the calls of tests/data/state_rows, whose rows record_state_rows.py had from Salt, on bundled plugins.
+"""Replays the calls of tests/recorded/state_rows, whose rows record_state_rows.py had from Salt, on bundled plugins.
 
 CASES = recorded("alias")
 
