@@ -17,9 +17,10 @@ from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
 from asyncstate.load.imports import import_plugin
 from asyncstate.load.lock import plugin_lock
-from asyncstate.load.plugin import LoadedFunction, LoadedModule, offered
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.load.virtual import Verdict, claims_of, evaluate
 from asyncstate.nearest import near_miss, nearest
+from asyncstate.salt_compat.requirements import offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-REQUIREMENTS = "__requirements__"
-"""Attribute of a function that is offered under conditions: pairs of a check and a fallback function or None."""
-
-
 class LoadedModule:
     """One plugin under one of its names, as a runtime sees it.
 
@@ -74,14 +70,6 @@ class LoadedFunction:
 
     def __repr__(self) -> str:
         return f"<{'async ' if self.is_async else ''}function {self.name} from {self.module.file}>"
-
-
-def offered(func: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return what a plugin offers for ``func`` here: the function, the fallback of a condition not met, or nothing."""
-    for is_met, fallback in getattr(func, REQUIREMENTS, ()):
-        if not is_met():
-            return fallback  # type: ignore[no-any-return]  # whatever the plugin gave
-    return func
 
 
 def is_async(func: Callable[..., Any]) -> bool:

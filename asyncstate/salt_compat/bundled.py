@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import runtime_services
-from asyncstate.load.plugin import is_async
 from asyncstate.salt_compat.namespace import absent
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class BundledModule(ModuleType):
         if not inspect.isfunction(found):
             address = f"{self.__name__}.{name}"
             raise AttributeError(absent(address))
-        return _callable_anywhere(found, self._module) if is_async(found) else found
+        return _callable_anywhere(found, self._module) if inspect.iscoroutinefunction(inspect.unwrap(found)) else found
 
 
 def _callable_anywhere(func: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:

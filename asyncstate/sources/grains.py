@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.release import SALT_VERSION
 from asyncstate.errors import ConfigError, PathRefused, meant_for_program
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 log: logging.Logger = logging.getLogger(__name__)
-
-SALT_VERSION = (3008, 3)
-"""The Salt release whose behaviour this package follows: formulas ask for it."""
 
 _SYSTEM_GRAINS = "/etc/salt/grains"
 

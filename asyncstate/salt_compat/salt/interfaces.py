@@ -6,18 +6,16 @@ import importlib
 import importlib.util
 from typing import Any
 
+from asyncstate import interfaces
 from asyncstate.salt_compat.namespace import absent
-
-_HOME = "asyncstate.interfaces"
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    home = importlib.import_module(_HOME)
-    if hasattr(home, name):
-        return getattr(home, name)
+    if hasattr(interfaces, name):
+        return getattr(interfaces, name)
     for module in (name, name.removesuffix("_module")):
-        if importlib.util.find_spec(f"{_HOME}.{module}") is not None:
-            return importlib.import_module(f"{_HOME}.{module}")
+        if importlib.util.find_spec(f"{interfaces.__name__}.{module}") is not None:
+            return importlib.import_module(f"{interfaces.__name__}.{module}")
     raise AttributeError(absent(f"salt.interfaces.{name}"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import total_ordering
 
+from asyncstate.data.release import SALT_VERSION
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
-from asyncstate.sources.grains import SALT_VERSION
 
 
 @total_ordering

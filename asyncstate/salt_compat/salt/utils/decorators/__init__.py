@@ -9,9 +9,9 @@ import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.load.plugin import REQUIREMENTS
 from asyncstate.process.child import run_child
 from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
+from asyncstate.salt_compat.requirements import require
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.args import clean_kwargs
 from asyncstate.salt_compat.salt.utils.versions import version_cmp
@@ -36,9 +36,7 @@ class depends:  # noqa: N801 - a decorator
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Note the dependencies at the function; the loader asks for them."""
         names = inspect.unwrap(function).__globals__
-        fallback = self.params.get("fallback_function")
-        checks = [*getattr(function, REQUIREMENTS, ()), (lambda: self._is_met(names), fallback)]
-        setattr(function, REQUIREMENTS, checks)
+        require(function, lambda: self._is_met(names), self.params.get("fallback_function"))
         return function
 
     def _is_met(self, names: dict[str, Any]) -> bool:

@@ -1,0 +1,23 @@
+"""Functions that a plugin offers only where a program or a module is there: Salt's ``@depends`` and its kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_REQUIREMENTS: Final = "__requirements__"
+
+
+def require(func: Any, is_met: Callable[[], bool], fallback: Callable[..., Any] | None = None) -> None:
+    """Offer a function only where ``is_met``; elsewhere ``fallback``, or nothing. Conditions add up, newest last."""
+    setattr(func, _REQUIREMENTS, [*getattr(func, _REQUIREMENTS, ()), (is_met, fallback)])
+
+
+def offered(func: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return what a plugin offers for ``func`` here: the function, the fallback of a condition not met, or nothing."""
+    for is_met, fallback in getattr(func, _REQUIREMENTS, ()):
+        if not is_met():
+            return fallback  # type: ignore[no-any-return]  # whatever the plugin gave
+    return func
