@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 
 def present(name: str, target: Any) -> Row:
@@ -21,14 +19,13 @@ def present(name: str, target: Any) -> Row:
           alias.present:
             - target: admin@example.org
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if __salt__["aliases.has_target"](name, target):
-        return {**row, "comment": f"Alias {name} already present"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Alias {name} -> {target} is set to be added"}
+        return unchanged(name, f"Alias {name} already present")
+    if is_dry_run():
+        return would_change(name, f"Alias {name} -> {target} is set to be added")
     if __salt__["aliases.set_target"](name, target):
-        return {**row, "changes": {"alias": name}, "comment": f"Set email alias {name} -> {target}"}
-    return {**row, "result": False, "comment": f"Failed to set alias {name} -> {target}"}
+        return changed(name, f"Set email alias {name} -> {target}", {"alias": name})
+    return failed(name, f"Failed to set alias {name} -> {target}")
 
 
 def absent(name: str) -> Row:
@@ -39,14 +36,13 @@ def absent(name: str) -> Row:
         webmaster:
           alias.absent
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if not __salt__["aliases.get_target"](name):
-        return {**row, "comment": f"Alias {name} already absent"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Alias {name} is set to be removed"}
+        return unchanged(name, f"Alias {name} already absent")
+    if is_dry_run():
+        return would_change(name, f"Alias {name} is set to be removed")
     if __salt__["aliases.rm_alias"](name):
-        return {**row, "changes": {"alias": name}, "comment": f"Removed alias {name}"}
-    return {**row, "result": False, "comment": f"Failed to remove alias {name}"}
+        return changed(name, f"Removed alias {name}", {"alias": name})
+    return failed(name, f"Failed to remove alias {name}")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

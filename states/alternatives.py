@@ -9,12 +9,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 __func_alias__ = {"set_": "set"}
 
@@ -36,22 +34,20 @@ def install(name: str, link: str, path: str, priority: Any) -> Row:
             - path: /opt/ed/bin/ed
             - priority: 50
     """
-    row = {**_row(name, path), "link": link, "priority": priority}
+    asked = {"link": link, "path": path, "priority": priority}
     filesystem.require_own_place(link, "update-alternatives")
     if __salt__["alternatives.check_exists"](name, path):
-        return {**row, "comment": f"Alternative {path} for {name} is already registered"}
-    if __opts__["test"]:
-        comment = f"Alternative will be set for {name} to {path} with priority {priority}"
-        return {**row, "result": None, "comment": comment}
+        return unchanged(name, f"Alternative {path} for {name} is already registered") | asked
+    if is_dry_run():
+        return would_change(name, f"Alternative will be set for {name} to {path} with priority {priority}") | asked
     said = __salt__["alternatives.install"](name, link, path, priority)
     if not __salt__["alternatives.check_exists"](name, path):
-        return {**row, "result": False, "comment": f"Alternative for {name} not installed: {said}"}
+        return failed(name, f"Alternative for {name} not installed: {said}") | asked
     if __salt__["alternatives.check_installed"](name, path):
         comment = f"Alternative for {name} set to path {path} with priority {priority}"
     else:
         comment = f"Alternative {path} for {name} registered with priority {priority} and not set to default"
-    changes = {"name": name, "link": link, "path": path, "priority": priority}
-    return {**row, "changes": changes, "comment": comment}
+    return changed(name, comment, {"name": name, **asked}) | asked
 
 
 def remove(name: str, path: str) -> Row:
@@ -63,20 +59,19 @@ def remove(name: str, path: str) -> Row:
           alternatives.remove:
             - path: /opt/ed/bin/ed
     """
-    row = _row(name, path)
     if __salt__["alternatives.check_exists"](name, path):
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"Alternative for {name} will be removed"}
+        if is_dry_run():
+            return would_change(name, f"Alternative for {name} will be removed") | {"path": path}
         __salt__["alternatives.remove"](name, path)
         current = __salt__["alternatives.show_current"](name)
         if not current:
-            return {**row, "comment": f"Alternative for {name} removed"}
+            return unchanged(name, f"Alternative for {name} removed") | {"path": path}
         comment = f"Alternative for {name} removed. Falling back to path {current}"
-        return {**row, "changes": {"path": current}, "comment": comment}
+        return changed(name, comment, {"path": current}) | {"path": path}
     current = __salt__["alternatives.show_current"](name)
     if current:
-        return {**row, "comment": f"Alternative for {name} is set to it's default path {current}"}
-    return {**row, "result": False, "comment": f"Alternative for {name} doesn't exist"}
+        return unchanged(name, f"Alternative for {name} is set to it's default path {current}") | {"path": path}
+    return failed(name, f"Alternative for {name} doesn't exist") | {"path": path}
 
 
 def auto(name: str) -> Row:
@@ -87,12 +82,11 @@ def auto(name: str) -> Row:
         editor:
           alternatives.auto
     """
-    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
     if __salt__["alternatives.display"](name).partition("\n")[0].endswith(" auto mode"):
-        return {**row, "comment": f"{name} already in auto mode"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"{name} will be put in auto mode"}
-    return {**row, "changes": {"result": __salt__["alternatives.auto"](name)}}
+        return unchanged(name, f"{name} already in auto mode")
+    if is_dry_run():
+        return would_change(name, f"{name} will be put in auto mode")
+    return changed(name, "", {"result": __salt__["alternatives.auto"](name)})
 
 
 def set_(name: str, path: str) -> Row:
@@ -104,17 +98,16 @@ def set_(name: str, path: str) -> Row:
           alternatives.set:
             - path: /usr/bin/vim.basic
     """
-    row = _row(name, path)
     if __salt__["alternatives.show_current"](name) == path:
-        return {**row, "comment": f"Alternative for {name} already set to {path}"}
+        return unchanged(name, f"Alternative for {name} already set to {path}") | {"path": path}
     if not __salt__["alternatives.check_exists"](name, path):
-        return {**row, "result": False, "comment": f"Alternative {path} for {name} doesn't exist"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Alternative for {name} will be set to path {path}"}
+        return failed(name, f"Alternative {path} for {name} doesn't exist") | {"path": path}
+    if is_dry_run():
+        return would_change(name, f"Alternative for {name} will be set to path {path}") | {"path": path}
     __salt__["alternatives.set"](name, path)
     if __salt__["alternatives.show_current"](name) != path:
-        return {**row, "comment": f"Alternative for {name} not updated"}
-    return {**row, "changes": {"path": path}, "comment": f"Alternative for {name} set to path {path}"}
+        return unchanged(name, f"Alternative for {name} not updated") | {"path": path}
+    return changed(name, f"Alternative for {name} set to path {path}", {"path": path}) | {"path": path}
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -122,7 +115,3 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     path, link = (os.path.normpath(str(low[key])) if low.get(key) else "" for key in ("path", "link"))
     writes = [f"alternatives:{low.get('name', '')}", *([f"path:{link}"] if link else [])]
     return {"reads": [f"path:{path}"] if path else [], "writes": writes}
-
-
-def _row(name: str, path: str) -> Row:
-    return {"name": name, "path": path, "result": True, "changes": {}, "comment": ""}

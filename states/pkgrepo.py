@@ -11,14 +11,12 @@ import re
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __grains__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RunCancelled
 
 from . import _package_sources
 
 __lane__ = "pkgdb"
-
-Row = dict[str, Any]
 
 _SIGNED_BY = re.compile(r"signed-by=([^\s\]]+)")
 
@@ -62,19 +60,19 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     """
     mistake = _mistake(kwargs)
     if mistake:
-        return _row(name, mistake)
+        return failed(name, mistake)
     repo, arguments = _definition(name, ppa, copr, kwargs)
     try:
         before = __salt__["pkg.get_repo"](repo=repo, **arguments)
         wanted = _expected(repo, arguments)
     except (CommandExecutionError, InvocationError) as error:
-        return _row(name, f"Failed to examine repo '{name}': {error}")
+        return failed(name, f"Failed to examine repo '{name}': {error}")
     others = _others_in_file(repo, kwargs) if before else []
     if before and not others and not _differs(before, wanted, arguments):
-        return _row(name, f"Package repo '{name}' already configured", result=True)
-    if __opts__["test"]:
+        return unchanged(name, f"Package repo '{name}' already configured")
+    if is_dry_run():
         changes = _difference(before, wanted) if before else {"repo": name}
-        return _row(name, f"Package repo '{name}' would be configured. {_CAUTION}", result=None, changes=changes)
+        return would_change(name, f"Package repo '{name}' would be configured. {_CAUTION}", changes)
     try:
         if _on_debian():
             arguments.update(saltenv=str(__env__), aptkey=aptkey, clean_file=bool(kwargs.get("clean_file")))
@@ -83,11 +81,11 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        return _row(name, f"Failed to configure repo '{name}': {error}")
+        return failed(name, f"Failed to configure repo '{name}': {error}")
     if not after:
-        return _row(name, f"Failed to confirm config of repo '{name}': it is not there")
+        return failed(name, f"Failed to confirm config of repo '{name}': it is not there")
     changes = _difference(before, {key: after.get(key) for key in wanted}) if before else {"repo": repo}
-    return _row(name, f"Configured package repo '{name}'", result=True, changes=changes)
+    return changed(name, f"Configured package repo '{name}'", changes)
 
 
 def absent(name: str, **kwargs: Any) -> Row:
@@ -98,30 +96,29 @@ def absent(name: str, **kwargs: Any) -> Row:
         name = f"copr:{str(kwargs.pop('copr')).removeprefix('copr:')}"
     with_key = kwargs.get("keyid") is not None or kwargs.get("keyid_ppa") is not None
     if with_key and "pkg.del_repo_key" not in __salt__:
-        return _row(name, "Repo key management is not implemented for this platform")
+        return failed(name, "Repo key management is not implemented for this platform")
     try:
         repo = __salt__["pkg.get_repo"](name, **kwargs)
     except (CommandExecutionError, InvocationError) as error:
-        return _row(name, f"Failed to configure repo '{name}': {error}")
+        return failed(name, f"Failed to configure repo '{name}': {error}")
     if not repo:
-        return _row(name, f"Package repo {name} is absent", result=True)
-    if __opts__["test"]:
-        return _row(name, f"Package repo '{name}' will be removed. {_CAUTION}", result=None)
+        return unchanged(name, f"Package repo {name} is absent")
+    if is_dry_run():
+        return would_change(name, f"Package repo '{name}' will be removed. {_CAUTION}")
     try:
         __salt__["pkg.del_repo"](repo=name, **kwargs)
         if __salt__["pkg.get_repo"](name, **kwargs):
-            return _row(name, f"Failed to remove repo {name}")
+            return failed(name, f"Failed to remove repo {name}")
     except (CommandExecutionError, InvocationError) as error:
-        return _row(name, str(error))
-    row = _row(name, f"Removed repo {name}", result=True, changes={"repo": name})
-    if with_key:
-        try:
-            keyid = __salt__["pkg.del_repo_key"](name, **kwargs)
-        except (CommandExecutionError, InvocationError) as error:
-            return {**row, "result": False, "comment": f"{row['comment']}, but failed to remove key: {error}"}
-        row["changes"]["keyid"] = keyid
-        row["comment"] += f", and keyid {keyid}"
-    return row
+        return failed(name, str(error))
+    removed = f"Removed repo {name}"
+    if not with_key:
+        return changed(name, removed, {"repo": name})
+    try:
+        keyid = __salt__["pkg.del_repo_key"](name, **kwargs)
+    except (CommandExecutionError, InvocationError) as error:
+        return failed(name, f"{removed}, but failed to remove key: {error}", {"repo": name})
+    return changed(name, f"{removed}, and keyid {keyid}", {"repo": name, "keyid": keyid})
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
@@ -234,7 +231,3 @@ def _is_true(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in {"true", "yes", "on", "1"}
     return bool(value)
-
-
-def _row(name: str, comment: str, *, result: bool | None = False, changes: dict[str, Any] | None = None) -> Row:
-    return {"name": name, "changes": changes or {}, "result": result, "comment": comment}

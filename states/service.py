@@ -10,13 +10,21 @@ import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__, check_cancelled
+from asyncstate.dunders import (
+    Row,
+    __salt__,
+    changed,
+    check_cancelled,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Row = dict[str, Any]
 
 _SYSTEMD_ONLY = ("no_block", "unmask", "unmask_runtime")
 _UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
@@ -38,14 +46,14 @@ def running(
     ``sig``: it runs if a command line matches that; ``init_delay``: seconds it needs to come up. ``unmask``,
     ``unmask_runtime`` and ``no_block`` are systemd's.
     """
-    row = _row(name)
-    problem = _not_usable(row, kwargs, "started")
+    row = unchanged(name)
+    problem = _not_usable(name, kwargs, "started")
     if problem is not None:
         return problem
     try:
         return _running(row, _switch(enable), sig, init_delay, **kwargs)
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return _fail(row, error.strerror)
 
 
 def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: float | None = None, **kwargs: Any) -> Row:
@@ -53,40 +61,37 @@ def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: floa
 
     A service that is not there is dead. ``init_delay``: seconds it needs to end.
     """
-    row = _row(name)
-    problem = _not_usable(row, kwargs, "stopped")
+    row = unchanged(name)
+    problem = _not_usable(name, kwargs, "stopped")
     if problem is not None:
         return problem
     try:
         return _dead(row, _switch(enable), sig, init_delay, **kwargs)
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return _fail(row, error.strerror)
 
 
 def enabled(name: str, **kwargs: Any) -> Row:
     """The service is started at boot."""
-    row = _row(name)
     try:
         if not _available(name):
-            if __opts__["test"]:
-                row["result"] = None
-                row["comment"] = f"Service {name} not present; if created in this state run, it would have been enabled"
-                return row
-            return _failed(row, f"The named service {name} is not available")
-        return {**row, **_at_boot(name, None, wanted=True, **kwargs)}
+            if is_dry_run():
+                comment = f"Service {name} not present; if created in this state run, it would have been enabled"
+                return would_change(name, comment)
+            return failed(name, f"The named service {name} is not available")
+        return unchanged(name) | _at_boot(name, None, wanted=True, **kwargs)
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return failed(name, error.strerror)
 
 
 def disabled(name: str, **kwargs: Any) -> Row:
     """The service is not started at boot."""
-    row = _row(name)
     try:
         if not _available(name):
-            return {**row, "comment": f"The named service {name} is not available"}
-        return {**row, **_at_boot(name, None, wanted=False, **kwargs)}
+            return unchanged(name, f"The named service {name} is not available")
+        return unchanged(name) | _at_boot(name, None, wanted=False, **kwargs)
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return failed(name, error.strerror)
 
 
 def masked(name: str, runtime: bool = False) -> Row:
@@ -115,25 +120,25 @@ def mod_watch(
 
     ``full_restart`` uses that function of the init system where it has one. One that does not run is started.
     """
-    row = _row(name)
+    row = unchanged(name)
     if sfun not in {"dead", "running"}:
-        return _failed(row, f"Unable to trigger watch for service.{sfun}")
+        return _fail(row, f"Unable to trigger watch for service.{sfun}")
     try:
         alive = __salt__["service.status"](name, sig, **_systemd_arguments("service.status", kwargs, row))
         if sfun == "dead":
             if not alive:
-                return {**row, "comment": "Service is already stopped"}
+                return row | {"comment": "Service is already stopped"}
             verb, past, function = "stop", "stopped", "service.stop"
         else:
             verb, function = _how_to_refresh(alive=alive, reload=reload, full_restart=full_restart, force=force)
             past = f"{verb}ed"
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"Service is set to be {past}"}
+        if is_dry_run():
+            return row | {"result": None, "comment": f"Service is set to be {past}"}
         if verb == "start":
             __salt__["service.stop"](name)
         done = __salt__[function](name, **_systemd_arguments(function, kwargs, row))
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return _fail(row, error.strerror)
     _wait(init_delay)
     row["changes"] = {name: done}
     row["result"] = done
@@ -163,12 +168,12 @@ def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float |
     if before:
         row["comment"] = "\n".join(filter(None, [f"The service {name} is already running", unmasking]))
         return _with_boot(row, enable, None, boot_before, **kwargs)
-    if __opts__["test"]:
+    if is_dry_run():
         row["result"] = None
         row["comment"] = "\n".join(filter(None, [f"Service {name} is set to start", unmasking]))
         return row
     if not __salt__["service.start"](name, **_systemd_arguments("service.start", kwargs, row)):
-        _failed(row, f"Service {name} failed to start")
+        _fail(row, f"Service {name} failed to start")
         return row if enable is None else {**row, **_at_boot(name, False, wanted=enable, result=False, **kwargs)}
     _wait(init_delay)
     after = __salt__["service.status"](name, sig, **asking)
@@ -176,7 +181,7 @@ def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float |
         row["changes"][name] = after
     row["comment"] = f"Started service {name}"
     if not after:
-        _failed(row, f"Service {name} failed to start")
+        _fail(row, f"Service {name} failed to start")
     if enable is not None:
         row = _merged(row, _at_boot(name, bool(after), wanted=enable, result=bool(after), **kwargs))
     if init_delay:
@@ -194,12 +199,12 @@ def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | No
     if not before:
         row["comment"] = f"The service {name} is already dead"
         return _with_boot(row, enable, None, boot_before, **kwargs)
-    if __opts__["test"]:
+    if is_dry_run():
         row["result"] = None
         row["comment"] = f"Service {name} is set to be killed"
         return row
     if not __salt__["service.stop"](name, **_systemd_arguments("service.stop", kwargs, row)):
-        _failed(row, f"Service {name} failed to die")
+        _fail(row, f"Service {name} failed to die")
         return row if enable is None else {**row, **_at_boot(name, True, wanted=enable, result=False, **kwargs)}
     _wait(init_delay)
     after = __salt__["service.status"](name, sig, **asking)
@@ -207,7 +212,7 @@ def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | No
         row["changes"][name] = after
     row["comment"] = f"Service {name} was killed"
     if after:
-        _failed(row, f"Service {name} failed to die")
+        _fail(row, f"Service {name} failed to die")
     if enable is not None:
         row = _merged(row, _at_boot(name, bool(after), wanted=enable, result=not after, **kwargs))
     return row
@@ -231,7 +236,7 @@ def _at_boot(name: str, started: bool | None, *, wanted: bool, result: bool = Tr
     before = __salt__[ask](name)
     if before:
         return {"result": result, "comment": f"Service {name} is already {word}, and {ending}"}
-    if __opts__["test"]:
+    if is_dry_run():
         return {"result": None, "comment": f"Service {name} set to be {word}"}
     function = f"service.{word[:-1]}"
     problem = ""
@@ -256,22 +261,21 @@ def _merged(row: Row, boot: Row) -> Row:
 
 
 def _mask(name: str, runtime: bool, *, wanted: bool, already: str, done: str, verb: str) -> Row:
-    row = _row(name)
     if "service.masked" not in __salt__:
-        return _failed(row, "Service masking not available on this minion")
+        return failed(name, "Service masking not available on this minion")
     kind = "runtime masked" if runtime else "masked"
     changes = {kind: {"old": not wanted, "new": wanted}}
     try:
         if bool(__salt__["service.masked"](name, runtime)) == wanted:
-            return {**row, "comment": f"Service {name} {already}"}
-        if __opts__["test"]:
-            return {**row, "result": None, "changes": changes, "comment": f"Service {name} would be {done}"}
+            return unchanged(name, f"Service {name} {already}")
+        if is_dry_run():
+            return would_change(name, f"Service {name} would be {done}", changes)
         __salt__[f"service.{verb}"](name, runtime)
         if bool(__salt__["service.masked"](name, runtime)) == wanted:
-            return {**row, "changes": changes, "comment": f"Service {name} was {done}"}
-        return _failed(row, f"Failed to {verb} service {name}")
+            return changed(name, f"Service {name} was {done}", changes)
+        return failed(name, f"Failed to {verb} service {name}")
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
+        return failed(name, error.strerror)
 
 
 def _how_to_refresh(*, alive: bool, reload: bool, full_restart: bool, force: bool) -> tuple[str, str]:
@@ -286,24 +290,23 @@ def _how_to_refresh(*, alive: bool, reload: bool, full_restart: bool, force: boo
     return "restart", "service.restart"
 
 
-def _not_usable(row: Row, kwargs: dict[str, Any], done: str) -> Row | None:
+def _not_usable(name: str, kwargs: dict[str, Any], done: str) -> Row | None:
     """Return the row of a service there is nothing to do about: it is not there, or the state is wrong."""
-    name = row["name"]
     if "enabled" in kwargs:
-        return _failed(
-            row, f'Service {name} uses non-existent option "enabled".  Perhaps "enable" option was intended?'
+        return failed(
+            name, f'Service {name} uses non-existent option "enabled".  Perhaps "enable" option was intended?'
         )
     if "service.offline" in __salt__ and __salt__["service.offline"]():
-        return {**row, "comment": "Running in OFFLINE mode. Nothing to do"}
+        return unchanged(name, "Running in OFFLINE mode. Nothing to do")
     try:
         if _available(name):
             return None
     except CommandExecutionError as error:
-        return _failed(row, error.strerror)
-    if __opts__["test"]:
+        return failed(name, error.strerror)
+    if is_dry_run():
         comment = f"Service {name} not present; if created in this state run, it would have been {done}"
-        return {**row, "result": None, "comment": comment}
-    return {**row, "result": done == "stopped", "comment": f"The named service {name} is not available"}
+        return would_change(name, comment)
+    return make_row(name, f"The named service {name} is not available", result=done == "stopped")
 
 
 def _available(name: str) -> bool:
@@ -350,11 +353,8 @@ def _wait(seconds: float | None) -> None:
             time.sleep(min(left, 0.5))
 
 
-def _row(name: str) -> Row:
-    return {"name": name, "changes": {}, "result": True, "comment": ""}
-
-
-def _failed(row: Row, comment: str) -> Row:
+def _fail(row: Row, comment: str) -> Row:
+    """Let the row fail. It keeps what it has by now: changes, and warnings about arguments."""
     row["result"] = False
     row["comment"] = comment
     return row

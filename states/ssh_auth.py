@@ -6,14 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged
 
 from . import _homes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _FULL_KEY = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
 _REASONS = {
@@ -53,13 +51,11 @@ def present(
           ssh_auth.present:
             - user: deploy
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
-    row["name"] = key.name if not source else name
-    if __opts__["test"]:
-        result, sentence = _foretold(user, key, source, where)
-        return {**row, "name": name, "result": result, "comment": sentence}
+    if is_dry_run():
+        result, sentence = _predict_present(user, key, source, where)
+        return make_row(name, sentence, result=result)
     if not source:
         done = __salt__["ssh.set_auth_key"](
             user, key.name, enc=key.enc, comment=key.comment, options=key.options or [], **where
@@ -68,7 +64,7 @@ def present(
         done = __salt__["ssh.set_auth_key_from_file"](user, source, saltenv=_env(), options=options, **where)
     else:
         done = "no key"
-    return _present_row({**row, "name": name}, key.name, user, source, done, where)
+    return _present_row(name, key.name, user, source, done, where)
 
 
 def absent(
@@ -89,19 +85,17 @@ def absent(
           ssh_auth.absent:
             - user: deploy
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
-    if __opts__["test"]:
-        result, sentence = _foretold_removal(user, key, source, where)
-        return {**row, "result": result, "comment": sentence}
+    if is_dry_run():
+        result, sentence = _predict_absent(user, key, source, where)
+        return make_row(name, sentence, result=result)
+    done = ""
     if not source:
-        row["comment"] = __salt__["ssh.rm_auth_key"](user, key.name, **where)
+        done = __salt__["ssh.rm_auth_key"](user, key.name, **where)
     elif _fetch(source):
-        row["comment"] = __salt__["ssh.rm_auth_key_from_file"](user, source, saltenv=_env(), **where)
-    if row["comment"] == "Key removed":
-        row["changes"] = {key.name: "Removed"}
-    return row
+        done = __salt__["ssh.rm_auth_key_from_file"](user, source, saltenv=_env(), **where)
+    return changed(name, done, {key.name: "Removed"}) if done == "Key removed" else unchanged(name, done)
 
 
 def manage(
@@ -126,7 +120,9 @@ def manage(
             - ssh_keys:
               - ssh-ed25519 AAAAC3Nz… admin@example
     """
-    row: Row = {"name": "", "changes": {}, "result": True, "comment": ""}
+    result: bool | None = True
+    comments: list[str] = []
+    changes: dict[str, Any] = {}
     about = {"enc": enc, "comment": comment, "source": source, "options": options, "config": config}
     about["fingerprint_hash_type"] = fingerprint_hash_type
     known = __salt__["ssh.auth_keys"](user=user, config=config, fingerprint_hash_type=fingerprint_hash_type)
@@ -134,19 +130,19 @@ def manage(
     for key in known:
         if key in wanted:
             continue
-        if __opts__["test"]:
-            row.update(comment=f"{key} Key set for removal", result=None)
+        if is_dry_run():
+            comments = [f"{key} Key set for removal"]
+            result = None
         else:
-            row["changes"][key] = absent(key, user, **about)["comment"]
-    comments = [row["comment"]]
+            changes[key] = absent(key, user, **about)["comment"]
     for line in ssh_keys:
         one = present(line, user, **about)
-        row["changes"].update(one["changes"])
+        changes.update(one["changes"])
         if not one["changes"]:
             comments.append(one["comment"])
-        if one["result"] is None or not one["result"]:
-            row["result"] = one["result"]
-    return {**row, "comment": "\n".join(comments).strip()}
+        if not one["result"]:
+            result = one["result"]
+    return make_row("", "\n".join(comments).strip(), changes, result=result)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -172,7 +168,7 @@ def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:
     return _Wanted(key, enc, rest[0] if rest else comment, options)
 
 
-def _foretold(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
+def _predict_present(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
     if source:
         found = __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where)
         steps = [f"Set to {status}: {each}\n" for each, status in found.items() if status != "exists"]
@@ -184,7 +180,7 @@ def _foretold(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tu
     return None, f"Key {key.name} for user {user} is set to be {verb}"
 
 
-def _foretold_removal(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
+def _predict_absent(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:
     if source:
         found = __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where)
         steps = [f"Set to remove: {each}\n" for each, status in found.items() if status != "add"]
@@ -203,21 +199,21 @@ def _source_answer(steps: list[str], found: dict[str, str], source: str, state: 
     return True, f"All host keys in file {source} are already {state}"
 
 
-def _present_row(row: Row, key: str, user: str, source: str, done: str, where: dict[str, Any]) -> Row:
+def _present_row(name: str, key: str, user: str, source: str, done: str, where: dict[str, Any]) -> Row:
     subject = f"The authorized host key {key}"
     if done == "replace":
-        return {**row, "changes": {key: "Updated"}, "comment": f"{subject} for user {user} was updated"}
+        return changed(name, f"{subject} for user {user} was updated", {key: "Updated"})
     if done == "new":
-        return {**row, "changes": {key: "New"}, "comment": f"{subject} for user {user} was added"}
+        return changed(name, f"{subject} for user {user} was added", {key: "New"})
     if done == "no change":
-        return {**row, "comment": f"{subject} is already present for user {user}"}
+        return unchanged(name, f"{subject} is already present for user {user}")
     if done == "no key":
         comment = f"Failed to add the ssh key. Source file {source} is missing"
     elif source and not __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where):
         comment = _without_keys(source)
     else:
         comment = _REASONS.get(done, done)
-    return {**row, "result": False, "comment": comment}
+    return failed(name, comment)
 
 
 def _without_keys(source: str) -> str:

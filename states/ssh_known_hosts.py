@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 
 from . import _homes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _NO_TYPE = 'Required argument "enc" if using "key" argument.'
 _NOT_ABSOLUTE = 'If not specifying a "user", specify an absolute "config".'
@@ -41,23 +39,22 @@ def present(
             - fingerprint: 9d:38:5b:83:…
     """
     config = config or _default(user)
-    row: Row = {"name": name, "changes": {}, "result": None if __opts__["test"] else True, "comment": ""}
     if not user and not os.path.isabs(config):
-        return {**row, "result": False, "comment": _NOT_ABSOLUTE}
+        return failed(name, _NOT_ABSOLUTE)
     about = {"fingerprint": fingerprint, "key": key, "port": port, "config": config}
     about["fingerprint_hash_type"] = fingerprint_hash_type
-    if __opts__["test"]:
+    if is_dry_run():
         result, comment = _foretold(name, user, enc, about)
-        return {**row, "result": result, "comment": comment}
+        return make_row(name, comment, result=result)
     if key and not enc:  # Salt writes a line nobody can use, and one more in every run
-        return {**row, "result": False, "comment": _NO_TYPE}
+        return failed(name, _NO_TYPE)
     done = __salt__["ssh.set_known_host"](
         user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
     )
     if done["status"] == "exists":
-        return {**row, "comment": f"{name} already exists in {config}"}
+        return make_row(name, f"{name} already exists in {config}", result=None if is_dry_run() else True)
     if done["status"] == "error":
-        return {**row, "result": False, "comment": done["error"]}
+        return failed(name, done["error"])
     first = done["new"][0]
     if key:
         comment = f"{name}'s key saved to {config} (key: {first['key']})"
@@ -67,7 +64,7 @@ def present(
         comment = f"{name}'s {enc} key saved to {config} (key: {first['key']})"
     else:
         comment = f"{name}'s key(s) saved to {config}"
-    return {**row, "changes": {"old": done["old"], "new": done["new"]}, "comment": comment}
+    return make_row(name, comment, {"old": done["old"], "new": done["new"]}, result=None if is_dry_run() else True)
 
 
 def absent(name: str, user: str | None = None, config: str | None = None) -> Row:
@@ -80,18 +77,17 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
             - user: deploy
     """
     config = config or _default(user)
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if not user and not os.path.isabs(config):
-        return {**row, "result": False, "comment": _NOT_ABSOLUTE}
+        return failed(name, _NOT_ABSOLUTE)
     known = __salt__["ssh.get_known_host_entries"](user=user, hostname=name, config=config)
     if not known:
-        return {**row, "comment": "Host is already absent"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Key for {name} is set to be removed from {config}"}
+        return unchanged(name, "Host is already absent")
+    if is_dry_run():
+        return would_change(name, f"Key for {name} is set to be removed from {config}")
     done = __salt__["ssh.rm_known_host"](user=user, hostname=name, config=config)
     if done["status"] == "error":
-        return {**row, "result": False, "comment": done["error"]}
-    return {**row, "changes": {"old": known, "new": None}, "comment": done["comment"]}
+        return failed(name, done["error"])
+    return changed(name, done["comment"], {"old": known, "new": None})
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate.dunders import Row, unchanged
+
 __func_alias__ = {"set_": "set"}
 
 
-async def set_(name: str, **kwargs: Any) -> dict[str, Any]:
+async def set_(name: str, **kwargs: Any) -> Row:
     """Succeed without changes; the arguments are the parameters."""
-    return {"name": name, "result": True, "changes": {}, "comment": ""}
+    return unchanged(name)
 
 
-async def context(name: str, **kwargs: Any) -> dict[str, Any]:
+async def context(name: str, **kwargs: Any) -> Row:
     """Succeed without changes, as `set_` does."""
     return await set_(name, **kwargs)
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from asyncstate.dunders import __low__, __opts__, __running__, __salt__
+from asyncstate.dunders import Row, __low__, __running__, __salt__, is_dry_run, make_row
 from asyncstate.errors import InvocationError
-
-Row = dict[str, Any]
 
 
 async def nop(name: str, **kwargs: Any) -> Row:
@@ -27,14 +25,14 @@ async def succeed_without_changes(name: str, **kwargs: Any) -> Row:
 
 async def fail_without_changes(name: str, **kwargs: Any) -> Row:
     """Fail without changes, in a dry run too; ``comment`` is the comment of a real run."""
-    if __opts__["test"]:
+    if is_dry_run():
         return _row(name, result=False, comment="If we weren't testing, this would be a failure!")
     return _row(name, result=False, comment=kwargs.get("comment", "Failure!"))
 
 
 async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
     """Succeed with changes that are made up."""
-    if __opts__["test"]:
+    if is_dry_run():
         comment = "If we weren't testing, this would be successful with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
     return _row(name, result=True, comment=kwargs.get("comment", "Success!"), changes=_made_up_changes())
@@ -42,7 +40,7 @@ async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
 
 async def fail_with_changes(name: str, **kwargs: Any) -> Row:
     """Fail with changes that are made up; in a dry run the result is None, as in Salt."""
-    if __opts__["test"]:
+    if is_dry_run():
         comment = "If we weren't testing, this would be failed with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
     return _row(name, result=False, comment=kwargs.get("comment", "Failure!"), changes=_made_up_changes())
@@ -74,7 +72,7 @@ async def configurable_test_state(
             "You have specified the state option 'warnings' with invalid arguments. "
             "It must be a string or a list of strings"
         )
-    if __opts__["test"]:
+    if is_dry_run():
         row["result"] = True if changes is False else None
         if allow_test_mode_failure and result is False:
             row["result"] = False
@@ -148,7 +146,7 @@ def check_pillar(
 
 
 def _row(name: str, *, result: Any, comment: Any, changes: Any = None) -> Row:
-    return {"name": name, "changes": {} if changes is None else changes, "result": result, "comment": comment}
+    return make_row(name, comment, {} if changes is None else changes, result=result)
 
 
 def _made_up_changes() -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _FILES = ("localtime", "timezone", "adjtime", "default/rcS")
 
@@ -29,24 +27,24 @@ def system(name: str, utc: bool = True) -> Row:
         Europe/Berlin:
           timezone.system
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     try:
         zone_is_right = __salt__["timezone.zone_compare"](name)
     except (InvocationError, CommandExecutionError) as error:
-        comment = f"Unable to compare desired timezone '{name}' to system timezone: {error}"
-        return {**row, "result": False, "comment": comment}
+        return failed(name, f"Unable to compare desired timezone '{name}' to system timezone: {error}")
     set_clock = bool(utc) and __salt__["timezone.get_hwclock"]() == "localtime"
     if zone_is_right and not set_clock:
         fine = [f"Timezone {name} already set", *([f"UTC already set to {name}"] if utc else [])]
-        return {**row, "comment": ", ".join(fine)}
-    if __opts__["test"]:
+        return unchanged(name, ", ".join(fine))
+    if is_dry_run():
         steps = [] if zone_is_right else [f"Timezone {name} needs to be set"]
         steps += [f"UTC needs to be set to {utc}"] if set_clock else []
-        return {**row, "result": None, "comment": ", ".join(steps)}
-    comments = [] if zone_is_right else [_set_zone(row, name)]
+        return would_change(name, ", ".join(steps))
+    changes: dict[str, Any] = {}
+    comments = [] if zone_is_right else [_set_zone(name, changes)]
     if set_clock:
-        comments.append(_set_clock(row, utc))
-    return {**row, "comment": ", ".join(comments)}
+        comments.append(_set_clock(utc, changes))
+    done = len(changes) == len(comments)
+    return make_row(name, ", ".join(comments), changes, result=done)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -54,18 +52,16 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": ["path:/usr/share/zoneinfo"], "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 
-def _set_zone(row: Row, name: str) -> str:
+def _set_zone(name: str, changes: dict[str, Any]) -> str:
     done = __salt__["timezone.set_zone"](name)
     if done is True:
-        row["changes"]["timezone"] = name
+        changes["timezone"] = name
         return f"Set timezone {name}"
-    row["result"] = False
     return f"Failed to set timezone: {done}" if done else "Failed to set timezone"
 
 
-def _set_clock(row: Row, utc: bool) -> str:
+def _set_clock(utc: bool, changes: dict[str, Any]) -> str:
     if __salt__["timezone.set_hwclock"]("UTC"):
-        row["changes"]["utc"] = utc
+        changes["utc"] = utc
         return f"Set UTC to {utc}"
-    row["result"] = False
     return f"Failed to set UTC to {utc}"

@@ -7,13 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Row = dict[str, Any]
 Changes = dict[str, Any]
 
 log = logging.getLogger(__name__)
@@ -29,6 +28,7 @@ _AGE_WORDS = {
     "warndays": "warn days to",
     "expire": "expire days to",
 }
+_UP_TO_DATE = "User {} is present and up to date"
 _HASHES = {"1": "md5", "2a": "blowfish", "2b": "blowfish", "5": "sha256", "6": "sha512"}
 
 
@@ -78,18 +78,17 @@ def present(
     ``remove_groups`` is False. ``password`` is a hash, or with ``hash_password`` a text to be hashed. The arguments
     ``win_*`` and ``loginclass`` mean nothing on Linux.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"User {name} is present and up to date"}
     if password and hash_password:
         password = _hashed(name, password)
     gecos = dict(zip(_GECOS, (fullname, roomnumber, workphone, homephone, other), strict=True))
     gecos = {key: str(value) for key, value in gecos.items() if value is not None}
     for key in ("fullname", "roomnumber", "workphone", "homephone"):
         if "," in gecos.get(key, ""):
-            return _failed(row, f"Unsupported char ',' in {gecos[key]}")
+            return failed(name, f"Unsupported char ',' in {gecos[key]}")
     groups, optional = _names(groups), _names(optional_groups)
     missing = [each for each in groups or () if not __salt__["group.info"](each)]
-    if missing and not __opts__["test"]:
-        return _failed(row, f"The following group(s) are not present: {','.join(missing)}")
+    if missing and not is_dry_run():
+        return failed(name, f"The following group(s) are not present: {','.join(missing)}")
     if groups is not None:
         groups = [each for each in groups if each not in missing]
     optional = None if optional is None else [each for each in optional if __salt__["group.info"](each)]
@@ -114,38 +113,36 @@ def present(
     changes = _differences(name, wanted)
     _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
-        if __opts__["test"]:
+        if is_dry_run():
             pending = f" (pending groups: {','.join(missing)})" if missing else ""
-            return {**row, "result": None, "comment": f"User {name} set to be added{pending}"}
+            return would_change(name, f"User {name} set to be added{pending}")
         options = {"unique": unique, "system": system, "nologinit": nologinit, "usergroup": usergroup, "local": local}
-        return _create(row, wanted, {**options, "uid": uid, "gid": gid, "loginclass": loginclass})
+        return _create(name, wanted, {**options, "uid": uid, "gid": gid, "loginclass": loginclass})
     forbidden = _forbidden(name, changes, wanted, uid=allow_uid_change, gid=allow_gid_change)
     if forbidden:
-        return _failed(row, forbidden)
-    if changes and __opts__["test"]:
-        return {**row, "result": None, "comment": _announcement(changes, missing)}
+        return failed(name, forbidden)
+    if changes and is_dry_run():
+        return would_change(name, _announcement(changes, missing))
     if changes:
-        return _update(row, changes, wanted, persist_home=persist_home)
-    return row
+        return _update(name, changes, wanted, persist_home=persist_home)
+    return unchanged(name, _UP_TO_DATE.format(name))
 
 
 def absent(name: str, purge: bool = False, force: bool = False, local: bool = False) -> Row:
     """Make sure that there is no such user. ``purge`` removes the files too, ``force`` one who is logged in."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"User {name} is not present"}
     user = __salt__["user.info"](name, **({"root": "/"} if local else {}))
     if not user:
-        return row
+        return unchanged(name, f"User {name} is not present")
     if purge and user["home"]:
         filesystem.require_own_place(user["home"], "userdel")
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"User {name} set for removal"}
+    if is_dry_run():
+        return would_change(name, f"User {name} set for removal")
     before = __salt__["user.list_groups"](name)
     if not __salt__["user.delete"](name, purge, force, local=local):
-        return _failed(row, f"Failed to remove user {name}")
+        return failed(name, f"Failed to remove user {name}")
     gone = [group for group in before if not __salt__["group.info"](group)]
-    row["changes"] = {**{f"{group} group": "removed" for group in gone}, name: "removed"}
-    row["comment"] = f"Removed user {name}"
-    return row
+    changes = {**{f"{group} group": "removed" for group in gone}, name: "removed"}
+    return changed(name, f"Removed user {name}", changes)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -167,10 +164,6 @@ def _names(value: Any) -> list[str] | None:
     if value is None:
         return None
     return value.split(",") if isinstance(value, str) else [str(each) for each in value]
-
-
-def _failed(row: Row, comment: str) -> Row:
-    return {**row, "result": False, "comment": comment}
 
 
 def _hashed(name: str, password: str) -> str:
@@ -278,30 +271,27 @@ def _announcement(changes: Changes, missing: list[str]) -> str:
     return "The following user attributes are set to be changed:\n" + "".join(lines)
 
 
-def _update(row: Row, changes: Changes, wanted: Mapping[str, Any], *, persist_home: bool) -> Row:
-    name = row["name"]
+def _update(name: str, wanted_changes: Changes, wanted: Mapping[str, Any], *, persist_home: bool) -> Row:
     has_shadow = "shadow.info" in __salt__
     before = __salt__["user.info"](name, **wanted["root"])
     shadow = __salt__["shadow.info"](name) if has_shadow else {}
     trouble = ""
     try:
-        _apply(name, changes, before, remove_groups=wanted["remove_groups"], persist_home=persist_home)
+        _apply(name, wanted_changes, before, remove_groups=wanted["remove_groups"], persist_home=persist_home)
     except CommandExecutionError as error:
         trouble = str(error)
     after = __salt__["user.info"](name, **wanted["root"])
-    row["changes"] = {key: value for key, value in after.items() if value != before[key]}
+    changes = {key: value for key, value in after.items() if value != before[key]}
     for key, value in (__salt__["shadow.info"](name) if has_shadow else {}).items():
         if shadow[key] != value:
-            row["changes"][key] = _REDACTED if key == "passwd" else value
-    if row["changes"]:
-        row["comment"] = f"Updated user {name}"
+            changes[key] = _REDACTED if key == "passwd" else value
     if trouble:
-        return _failed(row, trouble)
+        return failed(name, trouble, changes)
     left = _differences(name, wanted)
     if left:
         shown = {key: _REDACTED if key == "passwd" else value for key, value in left.items()}
-        return _failed(row, f"These values could not be changed: {shown}")
-    return row
+        return failed(name, f"These values could not be changed: {shown}", changes)
+    return changed(name, f"Updated user {name}" if changes else _UP_TO_DATE.format(name), changes)
 
 
 def _apply(name: str, changes: Changes, before: Mapping[str, Any], *, remove_groups: bool, persist_home: bool) -> None:
@@ -329,8 +319,7 @@ def _apply(name: str, changes: Changes, before: Mapping[str, Any], *, remove_gro
         __salt__["user.chgroups"](name, changes["groups"], not remove_groups)
 
 
-def _create(row: Row, wanted: Mapping[str, Any], options: dict[str, Any]) -> Row:
-    name = row["name"]
+def _create(name: str, wanted: Mapping[str, Any], options: dict[str, Any]) -> Row:
     groups = [*(wanted["groups"] or ()), *(wanted["optional_groups"] or ())]
     created = __salt__["user.add"](
         name=name,
@@ -342,9 +331,8 @@ def _create(row: Row, wanted: Mapping[str, Any], options: dict[str, Any]) -> Row
         **options,
     )
     if created is not True:
-        return _failed(row, f"Failed to create new user {name}")
-    row["comment"] = f"New user {name} created"
-    row["changes"] = __salt__["user.info"](name, **wanted["root"])
+        return failed(name, f"Failed to create new user {name}")
+    row = changed(name, f"New user {name} created", __salt__["user.info"](name, **wanted["root"]))
     if not wanted["createhome"]:
         row["changes"]["home"] = ""
     if "shadow.info" in __salt__:

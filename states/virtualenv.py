@@ -6,10 +6,8 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
-
-Row = dict[str, Any]
 
 
 class _Failed(Exception):
@@ -64,7 +62,7 @@ def managed(
             - requirements: salt://app/requirements.txt
             - user: www
     """
-    row: Row = {"name": name, "result": True, "comment": "", "changes": {}}
+    row: Row = unchanged(name)
     making = {
         "venv_bin": venv_bin,
         "system_site_packages": system_site_packages,
@@ -102,8 +100,8 @@ def managed(
     try:
         filesystem.require_unshared(name, "virtualenv", user)
         files = _cached(requirements)
-        if __opts__["test"]:
-            return _foretold(row, files, pip_pkgs, clear=clear, user=user)
+        if is_dry_run():
+            return _dry_run_row(name, files, pip_pkgs, clear=clear, user=user)
         _make(row, making)
         if files or pip_pkgs:
             _install(row, files, pip_pkgs, installing)
@@ -151,19 +149,18 @@ def _cached(requirements: Any) -> Any:
     return path
 
 
-def _foretold(row: Row, files: Any, packages: Any, *, clear: bool, user: str | None) -> Row:
-    name = row["name"]
+def _dry_run_row(name: str, files: Any, packages: Any, *, clear: bool, user: str | None) -> Row:
     if not os.path.exists(_python(name)):
-        return {**row, "result": None, "comment": f"Virtualenv {name} is set to be created"}
+        return would_change(name, f"Virtualenv {name} is set to be created")
     if clear:
         packages = __salt__["pip.freeze"](bin_env=name, user=user)
-        row["changes"] = {"cleared_packages": packages, "old": _version(name, user)}
-        return {**row, "result": None, "comment": f"Virtualenv {name} is set to be cleared"}
+        changes = {"cleared_packages": packages, "old": _version(name, user)}
+        return would_change(name, f"Virtualenv {name} is set to be cleared", changes)
     unmet = __salt__["pip.unmet"](packages, files, bin_env=name, user=user) if files or packages else []
     comment = f"Virtualenv {name} is already created"
     if not unmet:
-        return {**row, "comment": comment}
-    return {**row, "result": None, "comment": f"{comment}, packages are set to be installed: {', '.join(unmet)}"}
+        return unchanged(name, comment)
+    return would_change(name, f"{comment}, packages are set to be installed: {', '.join(unmet)}")
 
 
 def _make(row: Row, making: dict[str, Any]) -> None:

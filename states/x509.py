@@ -10,13 +10,23 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __low__, __opts__, __pillar__, __salt__, __states__
+from asyncstate.dunders import (
+    Row,
+    __low__,
+    __opts__,
+    __pillar__,
+    __salt__,
+    __states__,
+    changed,
+    failed,
+    is_dry_run,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-Row = dict[str, Any]
 
 _FILE_ARGUMENTS = (
     "user group mode attrs makedirs dir_mode backup create follow_symlinks check_cmd tmp_dir tmp_ext selinux"
@@ -117,7 +127,7 @@ def certificate_managed(
             - days_remaining: 30
     """
     digest = kwargs.pop("algorithm", digest)
-    _foretell_reading(signing_private_key, signing_cert, public_key, private_key, csr)
+    _require_readable(signing_private_key, signing_cert, public_key, private_key, csr)
     files, rest = _split(kwargs)
     given = {
         **rest,
@@ -173,7 +183,7 @@ def csr_managed(
             - CN: www.example.com
     """
     digest = kwargs.pop("algorithm", digest)
-    _foretell_reading(private_key)
+    _require_readable(private_key)
     files, rest = _split(kwargs)
     given = {
         **rest,
@@ -267,7 +277,7 @@ def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
         _refuse(rest)
         files["contents"] = __salt__["x509.get_pem_entry"](text=text).decode("ascii")
     except AsyncStateError as error:
-        return {"name": name, "result": False, "comment": str(error), "changes": {}}
+        return failed(name, str(error))
     row: Row = __states__["file.managed"](name, **files)
     return row
 
@@ -299,10 +309,10 @@ def _policy(name: Any) -> Mapping[str, Any]:
     return policy if isinstance(policy, dict) else {}
 
 
-def _foretell_reading(*sources: Any) -> None:
+def _require_readable(*sources: Any) -> None:
     """Refuse in a dry run the paths that a run would refuse to read."""
     for source in sources:
-        if __opts__["test"] and isinstance(source, str) and os.path.isabs(source):
+        if is_dry_run() and isinstance(source, str) and os.path.isabs(source):
             filesystem.require_readable(source)
 
 
@@ -321,36 +331,34 @@ def _managed(
 
     A file that held something else is *created*, not *recreated*; not so a key, for whatever was there is gone then.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"The {what} is in the correct state"}
+    right = f"The {what} is in the correct state"
     try:
         _refuse(unknown)
-        foretold = _file(name, foretell=True, replace=False, **files)
-        row["sub_state_run"] = [foretold]
-        if foretold["result"] is False:
-            return {**row, "result": False, "comment": "Problem while testing file.managed changes, see its output"}
-        if "is not present and is not set for creation" in foretold["comment"]:
-            return row
+        dry_run = _file(name, dry_run=True, replace=False, **files)
+        parts: dict[str, Any] = {"sub_state_run": [dry_run]}
+        if dry_run["result"] is False:
+            return failed(name, "Problem while testing file.managed changes, see its output") | parts
+        if "is not present and is not set for creation" in dry_run["comment"]:
+            return unchanged(name, right) | parts
         path = filesystem.resolved(name) if files.get("follow_symlinks", True) else name
         there = filesystem.is_file(path) and not (path == name and filesystem.is_link(name))
         changes = _named(check(path), path, name) if there or is_key else {"created": name}
-        if not changes and foretold["result"] and not foretold["changes"]:
-            return row
+        if not changes and dry_run["result"] and not dry_run["changes"]:
+            return unchanged(name, right) | parts
         again = there and (is_key or "replaced" not in changes)
         verb = "recreated" if again else "created"
-        if __opts__["test"]:
+        if is_dry_run():
             if not changes:
-                return row
-            return {**row, "changes": changes, "result": None, "comment": f"The {what} would have been {verb}"}
+                return unchanged(name, right) | parts
+            return would_change(name, f"The {what} would have been {verb}", changes) | parts
         content = _content(make(path, changes), encoding) if changes else None
         written = _file(name, replace=bool(changes), contents=content, **files)
     except AsyncStateError as error:
-        row.pop("sub_state_run", None)
-        return {**row, "result": False, "comment": str(error), "changes": {}}
-    row["sub_state_run"] = [written]
+        return failed(name, str(error))
+    parts = {"sub_state_run": [written]}
     if written["result"] is False:
-        comment = f"Could not {'update' if there else 'create'} file, see file.managed output"
-        return {**row, "result": False, "comment": comment, "changes": {}}
-    return {**row, "changes": changes, "comment": f"The {what} has been {verb}" if changes else row["comment"]}
+        return failed(name, f"Could not {'update' if there else 'create'} file, see file.managed output") | parts
+    return changed(name, f"The {what} has been {verb}" if changes else right, changes) | parts
 
 
 def _content(text: str, encoding: str) -> str | bytes:
@@ -362,10 +370,10 @@ def _named(changes: dict[str, Any], path: str, name: str) -> dict[str, Any]:
     return {key: name if key in {"created", "replaced"} and value == path else value for key, value in changes.items()}
 
 
-def _file(name: str, *, foretell: bool = False, **arguments: Any) -> Row:
-    """Return the row of ``file.managed``, of a dry run if ``foretell``, fit to be a part of this state's."""
-    before = __opts__["test"]
-    __opts__["test"] = bool(foretell or before)
+def _file(name: str, *, dry_run: bool = False, **arguments: Any) -> Row:
+    """Return the row of ``file.managed``, of a dry run with ``dry_run``, fit to be a part of this state's."""
+    before = is_dry_run()
+    __opts__["test"] = dry_run or before
     try:
         row: Row = __states__["file.managed"](name, **arguments)
     finally:

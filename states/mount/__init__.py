@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
 from ._entries import fstab_absent, fstab_present
 from ._mounted import mounted
-from ._row import Row, new_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,13 +39,13 @@ def unmounted(
           mount.unmounted:
             - persist: True
     """
-    row = new_row(name)
+    row = unchanged(name)
     if not name:
-        return {**row, "result": False, "comment": "Must provide name to mount.unmounted"}
+        return failed(name, "Must provide name to mount.unmounted")
     if name.replace(" ", "\\040") not in __salt__["mount.active"](extended=True):
         row["comment"] = "Target was already unmounted"
-    elif __opts__["test"]:
-        return {**row, "result": None, "comment": f"Mount point {name} is mounted but should not be"}
+    elif is_dry_run():
+        return would_change(name, f"Mount point {name} is mounted but should not be")
     else:
         done = __salt__["mount.umount"](name, device, user=user)
         __salt__["mount.delete_mount_cache"](name)
@@ -65,14 +64,14 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
         /swapfile:
           mount.swap
     """
-    row = new_row(name)
+    row = unchanged(name)
     if name.startswith("/"):
         filesystem.require_unshared(name, "swapon")
     active = __salt__["mount.swaps"]()
     device = _swap_device(name)
     if device in active:
         row["comment"] = f"Swap {name} already active"
-    elif __opts__["test"]:
+    elif is_dry_run():
         row |= {"result": None, "comment": f"Swap {name} is set to be activated"}
     else:
         __salt__["mount.swapon"](device)
@@ -86,16 +85,15 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
 
 def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
     """Mount once more when something that is watched has changed."""
-    row = new_row(name)
     if kwargs["sfun"] != "mounted":
-        return {**row, "comment": f"Watch not supported in {kwargs['sfun']} at this time"}
-    if __opts__["test"]:  # Salt mounts even in a dry run
-        return {**row, "result": None, "comment": f"{name} is set to be remounted"}
+        return unchanged(name, f"Watch not supported in {kwargs['sfun']} at this time")
+    if is_dry_run():  # Salt mounts even in a dry run
+        return would_change(name, f"{name} is set to be remounted")
     options = kwargs.get("opts", "defaults")
     done = __salt__["mount.remount"](name, kwargs["device"], False, kwargs["fstype"], options, user=user)
     if done is True:
-        return {**row, "comment": f"{name} remounted"}
-    return {**row, "result": False, "comment": f"{name} failed to remount: {done}"}
+        return unchanged(name, f"{name} remounted")
+    return failed(name, f"{name} failed to remount: {done}")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -121,7 +119,7 @@ def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
         return {**row, "comment": f"{row['comment']}. fstab entry not found"}
     if device and entry["device"] != device:
         return {**row, "comment": f"{row['comment']}. fstab entry for device {device} not found"}
-    if __opts__["test"]:
+    if is_dry_run():
         comment = f"Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"
         return {**row, "result": None, "comment": comment}
     __salt__["mount.rm_fstab"](name, device, config)
@@ -139,7 +137,7 @@ def _swap_device(name: str) -> str:
 
 def _persist_swap(row: Row, name: str, config: str, *, is_active: bool) -> Row:
     known = __salt__["mount.fstab"](config)
-    if __opts__["test"]:
+    if is_dry_run():
         if name not in known and name not in [each["device"] for each in known.values()]:
             row["result"] = None
             if is_active:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
-
-from ._row import Row, new_row
 
 
 def fstab_present(
@@ -34,11 +32,10 @@ def fstab_present(
             - fs_file: /srv
             - fs_vfstype: ext4
     """
-    row: Row = new_row(name)
     fs_file = _folder(fs_file)
     device = _device_by(name, mount_by)
     if not device:
-        return {**row, "result": False, "comment": f"Device {name} cannot be converted to {mount_by}"}
+        return failed(name, f"Device {name} cannot be converted to {mount_by}")
     arguments = {
         "name": fs_file,
         "device": device,
@@ -50,20 +47,21 @@ def fstab_present(
         "match_on": match_on,
         "not_change": not_change,
     }
-    if __opts__["test"]:
-        return _foretold(row, __salt__["mount.set_fstab"](**arguments, test=True), fs_file, config, mount=mount)
+    if is_dry_run():
+        return _would_write(name, __salt__["mount.set_fstab"](**arguments, test=True), fs_file, config, mount=mount)
     done = __salt__["mount.set_fstab"](**arguments)
     if done == "present":
-        return {**row, "comment": f"{fs_file} entry was already in {config}."}
-    row["changes"] = {"persist": done}
+        return unchanged(name, f"{fs_file} entry was already in {config}.")
+    changes = {"persist": done}
     if done == "change":
-        return {**row, "comment": f"{fs_file} entry updated in {config}."}
-    comments = [f"{fs_file} entry added in {config}."]
-    if mount:
-        complaint = __salt__["mount.mount"](fs_file)
-        row["result"] = complaint is True
-        comments.append(f"Mounted {name} on {fs_file}" if complaint is True else _error(complaint))
-    return {**row, "comment": "\n".join(comments)}
+        return changed(name, f"{fs_file} entry updated in {config}.", changes)
+    added = f"{fs_file} entry added in {config}."
+    if not mount:
+        return changed(name, added, changes)
+    complaint = __salt__["mount.mount"](fs_file)
+    is_mounted = complaint is True
+    outcome = f"Mounted {name} on {fs_file}" if is_mounted else _error(complaint)
+    return make_row(name, f"{added}\n{outcome}", changes, result=is_mounted)
 
 
 def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: str = "/etc/fstab") -> Row:
@@ -75,26 +73,25 @@ def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: s
           mount.fstab_absent:
             - fs_file: /srv
     """
-    row = new_row(name)
     fs_file = _folder(fs_file)
     is_there = fs_file in __salt__["mount.fstab"](config)
-    if __opts__["test"]:
+    if is_dry_run():
         what = "will be removed from" if is_there else "is already missing in"
-        return {**row, "result": None, "comment": f"{fs_file} entry {what} {config}."}
+        return would_change(name, f"{fs_file} entry {what} {config}.")
     if not is_there:
-        return {**row, "comment": f"{fs_file} entry is already missing in {config}."}
+        return unchanged(name, f"{fs_file} entry is already missing in {config}.")
     __salt__["mount.rm_fstab"](name=fs_file, device=_device_by(name, mount_by), config=config)
-    return {**row, "changes": {"persist": "removed"}, "comment": f"{fs_file} entry removed from {config}."}
+    return changed(name, f"{fs_file} entry removed from {config}.", {"persist": "removed"})
 
 
-def _foretold(row: Row, status: str, fs_file: str, config: str, *, mount: bool) -> Row:
+def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bool) -> Row:
     if status == "present":
-        return {**row, "comment": f"{fs_file} entry is already in {config}."}
+        return unchanged(name, f"{fs_file} entry is already in {config}.")
     verb = "written" if status == "new" else "updated"
     comments = [f"{fs_file} entry will be {verb} in {config}."]
     if status == "new" and mount:
-        comments.append(f"Will mount {row['name']} on {fs_file}")
-    return {**row, "result": None, "comment": "\n".join(comments)}
+        comments.append(f"Will mount {name} on {fs_file}")
+    return would_change(name, "\n".join(comments))
 
 
 def _folder(path: str) -> str:

@@ -7,10 +7,9 @@ import re
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
 from ._options import Tolerance, outdated
-from ._row import Row, new_row
 
 _MUST_BE_UNMOUNTED = ("nfs", "cvfs")
 _LVM_NAME = re.compile(r"^/dev/([^/]+)/([^/]+)$")
@@ -53,10 +52,9 @@ def mounted(
             - opts: noatime,nodev
             - mkmnt: True
     """
-    row = new_row(name)
     for what, value in (("name", name), ("device", device), ("fstype", fstype)):
         if not value:
-            return {**row, "result": False, "comment": f"Must provide {what} to mount.mounted"}
+            return failed(name, f"Must provide {what} to mount.mounted")
     if mount:
         filesystem.require_own_place(name, "mount", user)
     tolerance = Tolerance(
@@ -70,16 +68,17 @@ def mounted(
     here = _Mount(name if name == "/" else name.rstrip("/"), device, fstype, options, mkmnt=mkmnt, user=user)
     trouble = here.find_device(copy_options=bind_mount_copy_active_opts)
     if trouble:
-        return {**row, "result": False, "comment": trouble}
+        return failed(name, trouble)
+    row = unchanged(name)
     is_final = mount and here.is_active and here.adjust(row, tolerance, device_name_regex or [])
     if is_final or (not here.is_active and (here.mount(row) if mount else here.leave(row))):
         return row
     if not persist:
         return row
     entry = (here.name, device, fstype, here.options, dump, pass_num, config)
-    if __opts__["test"]:
+    if is_dry_run():
         status = __salt__["mount.set_fstab"](*entry, test=True, match_on=match_on)
-        return _foretold(row, here.name, status, mount=mount)
+        return _would_persist(row, here.name, status, mount=mount)
     status = __salt__["mount.set_fstab"](*entry, match_on=match_on)
     here.remember()
     return _persisted(row, status)
@@ -159,7 +158,7 @@ class _Mount:
             comment = "An umount will not be forced because device matched device_name_regex: "
             row["comment"] = comment + ignored
             return False
-        if __opts__["test"]:
+        if is_dry_run():
             comment = "An umount would have been forced because devices do not match.  Watched: "
             row.update(result=None, comment=comment + self.device)
             return False
@@ -172,7 +171,7 @@ class _Mount:
         self._to_remember = bool(new or gone or remembered is None)
         if not new and not gone:
             return False
-        if __opts__["test"]:
+        if is_dry_run():
             because = f"({','.join(sorted(new))}) changed" if new else f"({','.join(gone)})changed"
             row.update(result=None, comment=f"Remount would be forced because options {because}")
             return True
@@ -215,7 +214,7 @@ class _Mount:
     def mount(self, row: Row) -> bool:
         """Mount what is not mounted; returns whether the row is final."""
         exists = os.path.exists(self.name)
-        if __opts__["test"]:
+        if is_dry_run():
             missing = "would be created and mounted" if self._mkmnt else "does not exist and would not be created"
             row.update(result=None, comment=f"{self.name} {'would be mounted' if exists else missing}")
             return True
@@ -238,8 +237,8 @@ class _Mount:
     def leave(self, row: Row) -> bool:
         """Say that nothing is mounted, and make the folder if that is wanted; the row is never final."""
         if os.path.exists(self.name):
-            row["comment"] = f"{self.name} {'would not be mounted' if __opts__['test'] else 'not mounted'}"
-        elif __opts__["test"]:
+            row["comment"] = f"{self.name} {'would not be mounted' if is_dry_run() else 'not mounted'}"
+        elif is_dry_run():
             what = "be created, but not mounted" if self._mkmnt else "neither be created nor mounted"
             row["result"] = None
             row["comment"] = f"{self.name} {'' if self._mkmnt else 'does not exist and '}would {what}"
@@ -258,7 +257,7 @@ class _Mount:
             )
 
 
-def _foretold(row: Row, name: str, status: str, *, mount: bool) -> Row:
+def _would_persist(row: Row, name: str, status: str, *, mount: bool) -> Row:
     if status == "present":
         return _persisted(row, status)
     if status == "new":
@@ -268,7 +267,7 @@ def _foretold(row: Row, name: str, status: str, *, mount: bool) -> Row:
         comment = f"{name} is mounted, but its fstab entry must be updated."
     else:
         comment = f"The {name} fstab entry must be updated."
-    return {**row, "result": None, "comment": f"{row['comment']}. {comment}"}
+    return would_change(row["name"], f"{row['comment']}. {comment}", row["changes"])
 
 
 def _persisted(row: Row, status: str) -> Row:

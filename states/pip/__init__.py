@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
 from .installation import Installation as _Installation
-
-Row = dict[str, Any]
 
 __all__ = ["installed", "mod_footprint", "removed", "uptodate"]
 
@@ -116,9 +114,9 @@ def installed(
         "extra_args": extra_args,
     }
     if pkgs and not isinstance(pkgs, list):
-        return {"name": name, "result": False, "changes": {}, "comment": "pkgs argument must be formatted as a list"}
+        return failed(name, "pkgs argument must be formatted as a list")
     wanted = [_as_text(package) for package in pkgs or [name]]
-    row: Row = {"name": ";".join(wanted), "result": None, "comment": "", "changes": {}}
+    row: Row = would_change(";".join(wanted), "")
     where = {"bin_env": bin_env or pip_bin, "user": user, "cwd": cwd, "env_vars": env_vars}
     installation = _Installation(row, wanted, requirements, editable, where, options)
     try:
@@ -142,13 +140,12 @@ def removed(
     use_vt: bool = False,
 ) -> Row:
     """Make sure that the package ``name`` is not installed in the environment ``bin_env``."""
-    row: Row = {"name": name, "result": None, "comment": "", "changes": {}}
     key = __salt__["pip.normalize"](name)
     try:
         if key not in __salt__["pip.list"](bin_env=bin_env, user=user, cwd=cwd):
-            return {**row, "result": True, "comment": "Package is not installed."}
-        if __opts__["test"]:
-            return {**row, "comment": f"Package {name} is set to be removed"}
+            return unchanged(name, "Package is not installed.")
+        if is_dry_run():
+            return would_change(name, f"Package {name} is set to be removed")
         done = __salt__["pip.uninstall"](
             pkgs=name,
             requirements=requirements,
@@ -163,31 +160,30 @@ def removed(
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        return {**row, "result": False, "comment": f"Error uninstalling '{name}': {error}"}
+        return failed(name, f"Error uninstalling '{name}': {error}")
     if done["retcode"] or not gone:
-        return {**row, "result": False, "comment": "Could not remove package."}
-    return {**row, "result": True, "changes": {name: "Removed"}, "comment": "Package was successfully removed."}
+        return failed(name, "Could not remove package.")
+    return changed(name, "Package was successfully removed.", {name: "Removed"})
 
 
 def uptodate(
     name: str, bin_env: str | None = None, user: str | None = None, cwd: str | None = None, use_vt: bool = False
 ) -> Row:
     """Make sure that every package of the environment ``bin_env`` has its newest version. ``name`` means nothing."""
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": "Failed to update."}
     where = {"bin_env": bin_env, "user": user, "cwd": cwd}
     try:
         if not __salt__["pip.list_upgrades"](**where):
-            return {**row, "result": True, "comment": "System is already up-to-date."}
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": "System update will be performed"}
+            return unchanged(name, "System is already up-to-date.")
+        if is_dry_run():
+            return would_change(name, "System update will be performed")
         done = __salt__["pip.upgrade"](**where)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        return {**row, "comment": str(error)}
+        return failed(name, str(error))
     if not done["result"]:
-        return {**row, **done}
-    return {**row, "changes": done, "result": True, "comment": "Upgrade successful."}
+        return failed(name, "Failed to update.") | dict(done)
+    return changed(name, "Upgrade successful.", done)
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, is_dry_run
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.redact.urls import without_credentials
-
-Row = dict[str, Any]
 
 _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
 
@@ -80,7 +78,7 @@ class Installation:
         return found
 
     def _process_files(self) -> None:
-        if __opts__["test"]:
+        if is_dry_run():
             comments = []
             for file in self.requirements if isinstance(self.requirements, list) else [self.requirements]:
                 if str(file).startswith("/"):
@@ -128,7 +126,7 @@ class Installation:
             also = " and up-to-date" if self.options["upgrade"] else ""
             self._end(True, "\n".join([*self.already, f"All specified packages are already installed{also}"]))
             return
-        if __opts__["test"]:
+        if is_dry_run():
             if len(wanted) > 1:
                 comment = "\n".join(["Python package(s) set to be installed:", *(package.text for package in wanted)])
             else:
