@@ -17,6 +17,7 @@ from .devices import (
     mknod_fifo,
 )
 from .diffs import get_diff
+from .dry_run import check_file_meta, check_managed, check_managed_changes
 from .edits import (
     append,
     comment,
@@ -33,7 +34,6 @@ from .edits import (
     write,
 )
 from .finder import find
-from .foretelling import check_file_meta, check_managed, check_managed_changes
 from .hashes import check_hash, extract_hash, get_hash, get_source_sum, get_sum
 from .lines import line
 from .manage import manage_file

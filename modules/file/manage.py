@@ -16,7 +16,7 @@ from .attributes import check_attributes, require_settable
 from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
-from .foretelling import check_file_meta
+from .dry_run import check_file_meta
 from .hashes import get_hash, verify_signature
 from .modes import directory_mode, mode_text
 from .paths import expand

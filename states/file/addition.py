@@ -10,7 +10,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 from asyncstate.errors import CommandExecutionError
 
 from . import texts
-from .rows import expand, file_problem, misspelt, string_list, warn_needless_hash
+from .arguments import expand, file_problem, misspelt, string_list, warn_needless_hash
 from .sources import paired, rendered_texts
 from .transfer import touch
 

@@ -10,7 +10,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __opts__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
 
-from .rows import is_remote
+from .arguments import is_remote
 
 _LOCAL = ("", "file")
 

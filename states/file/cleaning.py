@@ -9,8 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled, is_dry_run
 from asyncstate.errors import CommandExecutionError, PathRefused
 
+from .arguments import plain
 from .patterns import is_included
-from .rows import plain
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:

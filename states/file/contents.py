@@ -7,7 +7,7 @@ from typing import Any
 
 from asyncstate.dunders import __env__, __salt__
 
-from .rows import string_list
+from .arguments import string_list
 
 _MISSING = object()
 

@@ -7,7 +7,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, would_change
 
-from .rows import expand, misspelt
+from .arguments import expand, misspelt
 
 _KINDS = {
     "c": ("Character device", "a character device", "file.is_chrdev"),

@@ -10,9 +10,9 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
+from .arguments import expand, missing_accounts, normalize_mode, owner_of, plain
 from .cleaning import clean_directory, required_files
 from .patterns import is_included
-from .rows import expand, missing_accounts, normalize_mode, owner_of, plain
 
 Listing = tuple[str, list[str], list[str]]
 

@@ -10,8 +10,8 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError, Invocation
 
 from . import texts
 from .accumulators import accumulated_for_this_state
+from .arguments import expand, file_problem, warn_needless_hash
 from .managed import managed
-from .rows import expand, file_problem, warn_needless_hash
 from .sources import paired, rendered_texts
 
 

@@ -9,7 +9,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_
 from asyncstate.errors import CommandExecutionError
 
 from . import texts
-from .rows import expand
+from .arguments import expand
 
 
 def keyvalue(

@@ -9,7 +9,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
-from .rows import default_owner, expand, normalize_mode, owner_of, plain, preflight
+from .arguments import default_owner, expand, normalize_mode, owner_of, plain, preflight
 
 
 def symlink(

@@ -13,8 +13,8 @@ from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dr
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
 from .accumulators import accumulated_for
+from .arguments import expand, is_remote, missing_accounts, misspelt, normalize_mode, owner_of, warn_needless_hash
 from .contents import ContentsError, requested_contents
-from .rows import expand, is_remote, missing_accounts, misspelt, normalize_mode, owner_of, warn_needless_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

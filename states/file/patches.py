@@ -12,7 +12,7 @@ from asyncstate import filesystem, remains
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .rows import expand
+from .arguments import expand
 
 _FORBIDDEN = ("-N", "--forward", "-r", "--reject-file", "-o", "--output")
 

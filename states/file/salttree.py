@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __env__, current
 from asyncstate.errors import CommandExecutionError
 
+from .arguments import string_list
 from .patterns import is_included
-from .rows import string_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

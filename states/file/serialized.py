@@ -9,8 +9,8 @@ from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_
 from asyncstate.errors import CommandExecutionError
 
 from . import serializers
+from .arguments import expand, misspelt, normalize_mode
 from .managed import check_copy
-from .rows import expand, misspelt, normalize_mode
 
 
 def serialize(

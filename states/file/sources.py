@@ -10,7 +10,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__, runtime_services
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
-from .rows import is_remote
+from .arguments import is_remote
 
 
 def paired(source: Any, source_hash: Any, sources: Any, source_hashes: Any) -> list[tuple[Any, Any]]:

@@ -13,7 +13,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
-from .rows import expand
+from .arguments import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .rows import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of, plain
+from .arguments import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of, plain
 
 
 def absent(name: str, **kwargs: Any) -> Row:

@@ -19,11 +19,11 @@ from asyncstate.dunders import (
 )
 from asyncstate.errors import CommandExecutionError, PathRefused
 
+from .arguments import expand, missing_accounts, normalize_mode, owner_of, plain
 from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink
 from .managed import managed
-from .rows import expand, missing_accounts, normalize_mode, owner_of, plain
 from .salttree import TreeContent, existing_sources
 
 if TYPE_CHECKING:
