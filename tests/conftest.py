@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from asyncstate.run.validation import ValidatingMachine
+
 ROOT = Path(__file__).parent.parent
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -36,6 +38,12 @@ def pytest_configure():
 def private_directories(tmp_path, monkeypatch):
     """Let no test use the machine's own cache directory, where each run takes a lock, because it named no other."""
     monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: str(tmp_path / ".own"))
+
+
+@pytest.fixture(autouse=True)
+def validating_machine(monkeypatch):
+    """Let the scheduler check itself after every transition, in every run that a test starts in its own process."""
+    monkeypatch.setattr("asyncstate.run.engine.Engine.machine", ValidatingMachine)
 
 
 @pytest.fixture(scope="session")

@@ -70,9 +70,11 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0: success; 2: a state failed; 124: time-out; 125: cancelled by a program; 128 + n: ended by signal n."""
+        """0: success; 2: a state failed; 70: a bug; 124: time-out; 125: cancelled by a program; 128 + n: signal n."""
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
+        if self.cancelled == STALLED:
+            return 70
         if self.cancelled:
             return 124 if self.cancelled.startswith(_OUT_OF_TIME) else 125
         return 2 if self.failed else 0
@@ -80,6 +82,8 @@ class RunReport(msgspec.Struct, frozen=True):
 
 GAVE_UP = "the program that ran it gave up"
 """The reason that a report gives when the task of the run was cancelled, or an exception left its block."""
+STALLED = "the scheduler stalled"
+"""The reason that a report gives when a bug ended the run: nothing ran, and something was left that could not start."""
 _OUT_OF_TIME = "out of time after "
 
 

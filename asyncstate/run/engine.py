@@ -11,7 +11,7 @@ import anyio
 
 from asyncstate.errors import LoaderError
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.result import GAVE_UP, RunReport, out_of_time
+from asyncstate.model.result import GAVE_UP, STALLED, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -19,6 +19,7 @@ from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits
 from asyncstate.run.recorder import Recorder
+from asyncstate.run.story import MachineStalled
 from asyncstate.run.summary import summarise
 from asyncstate.run.worker_pool import WorkerPool
 
@@ -40,6 +41,9 @@ class Engine:
     leaves it goes through `ShownPlan`. With a ``clock`` of your own nobody watches whether a plugin holds up the event
     loop: only real time tells.
     """
+
+    machine = Machine
+    """What schedules. Tests put one in its place that checks itself after every transition."""
 
     def __init__(
         self,
@@ -121,6 +125,10 @@ class Engine:
                 with anyio.CancelScope(shield=True):
                     self.report = await self._report(machine, pool, recorder, announcer)
                 raise
+            except MachineStalled:
+                self._cancelled = self._cancelled or STALLED
+                self.report = await self._report(machine, pool, recorder, announcer)
+                raise
         self.report = await self._report(machine, pool, recorder, announcer)
         return self.report
 
@@ -150,7 +158,7 @@ class Engine:
         """Ask the modules of the plan, which imports them, and build the machine."""
         options = self.options
         traits = Traits.of(self.plan, self._host, options)
-        return Machine(
+        return self.machine(
             self.plan,
             failhard=traits.failhard,
             exclusive=traits.exclusive,

@@ -9,7 +9,9 @@ everything else has ended, one after the other.
 from __future__ import annotations
 
 import random
+from array import array
 from collections import Counter
+from enum import IntEnum
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -21,10 +23,32 @@ from asyncstate.model.result import Outcome
 from asyncstate.run.gate import Verdict, target_marks, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.requisite import Requisite
+
+
+class Step(IntEnum):
+    """One entry of a machine's history; what `done`, `stop` and `fail_hard` were told comes before what it led to."""
+
+    READY = 0
+    """The node may be taken: nothing that it waits for is left."""
+    PARKED = 1
+    """It was its turn, but a lane that it needs is full."""
+    PASSED = 2
+    """A set or a stage: complete as soon as it is free."""
+    TAKEN = 3
+    """`take` handed it out."""
+    ENDED = 4
+    """`done` reported its end."""
+    FAILED_HARD = 5
+    """It failed and is a failhard: no further chunk starts."""
+    STOPPED = 6
+    """`stop` was called. The entry belongs to no node."""
+
+
+_READY, _PARKED, _PASSED, _TAKEN, _ENDED, _FAILED_HARD, _STOPPED = map(int, Step)
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +103,7 @@ class Machine:
         self._to_come = self._listeners[::-1]
         self._called: set[str] = set()
         self._closed = False
+        self._history = array("q")
         self.running: set[int] = set()
         self.stopped: str = ""
         apart = set(self._listeners)
@@ -96,6 +121,18 @@ class Machine:
         """Whether nothing runs and nothing more will."""
         return not self.running and (self._closed or not self._ready)
 
+    @property
+    def stalled(self) -> bool:
+        """Whether nothing runs, nobody stopped it, and chunks are left: a bug, if `take` gives nothing."""
+        if self.running or self.stopped:
+            return False
+        return bool(self._ready) or not all(self._started[: len(self.plan.chunks)])
+
+    def history(self) -> Iterator[tuple[Step, int]]:
+        """Yield every step so far with its node, in order; at most a handful for each node of the plan."""
+        for entry in self._history:
+            yield Step(entry & _STEP_MASK), entry >> _STEP_BITS
+
     def outcome(self, node: int) -> Outcome | None:
         """Return what a node ended with; None while it has not."""
         return self._outcomes[node]
@@ -107,7 +144,9 @@ class Machine:
 
     def stop(self, reason: str) -> None:
         """Hand out nothing more; what runs may finish."""
-        self.stopped = self.stopped or reason
+        if not self._closed:
+            self._history.append(_STOPPED)
+        self.stopped = self.stopped or reason or "stopped"
         self._closed = True
 
     def fail_hard(self, node: int) -> None:
@@ -118,6 +157,7 @@ class Machine:
         what = self.plan.nodes[node]
         if what.chunk not in self._failhard:
             return
+        self._history.append(node << _STEP_BITS | _FAILED_HARD)
         if what.kind is NodeKind.LISTENER:
             self.stop(_FAILHARD)
             return
@@ -138,12 +178,14 @@ class Machine:
                 continue
             self._started[node] = 1
             self.running.add(node)
+            self._history.append(node << _STEP_BITS | _TAKEN)
             return self._work(node)
         return None
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
         """Take note that a node ended; return the nodes that are ready because of it, in the order they became so."""
         self.running.discard(node)
+        self._history.append(node << _STEP_BITS | _ENDED)
         if node in self._exclusive:
             self._alone = False
         if self._lanes:
@@ -162,7 +204,7 @@ class Machine:
         while self._to_come:
             node = self._to_come.pop()
             if self._is_due(node):
-                heappush(self._ready, (self._rank[node], node))
+                self._make_ready(node)
                 return
 
     def _is_due(self, node: int) -> bool:
@@ -184,6 +226,7 @@ class Machine:
         for lane in lanes:
             if self._taken[lane] >= self._limits.get(lane, 1):
                 self._parked.setdefault(lane, []).append(node)
+                self._history.append(node << _STEP_BITS | _PARKED)
                 return False
         self._taken.update(lanes)
         return True
@@ -193,7 +236,7 @@ class Machine:
         self._taken.subtract(lanes)
         for lane in lanes:
             for waiting in self._parked.pop(lane, ()):
-                heappush(self._ready, (self._rank[waiting], waiting))
+                self._make_ready(waiting)
 
     def _work(self, node: int) -> Work:
         what = self.plan.nodes[node]
@@ -268,6 +311,10 @@ class Machine:
             if not self._waiting[successor]:
                 self._release(successor, released)
 
+    def _make_ready(self, node: int) -> None:
+        heappush(self._ready, (self._rank[node], node))
+        self._history.append(node << _STEP_BITS | _READY)
+
     def _release(self, node: int, released: list[int] | None = None) -> None:
         """Put a free node into the heap; sets and stages are complete at once, and so is what that frees."""
         released = released if released is not None else []
@@ -275,19 +322,22 @@ class Machine:
         while stack:
             free = stack.pop()
             if self.plan.nodes[free].kind not in (NodeKind.SET, NodeKind.STAGE):
-                heappush(self._ready, (self._rank[free], free))
+                self._make_ready(free)
                 released.append(free)
                 continue
             self._started[free] = 1
-            self._outcomes[free] = _PASSED
+            self._history.append(free << _STEP_BITS | _PASSED)
+            self._outcomes[free] = _COMPLETE
             for successor in self.plan.dag.successors(free):
                 self._waiting[successor] -= 1
                 if not self._waiting[successor]:
                     stack.append(successor)
 
 
+_STEP_BITS = 3
+_STEP_MASK = (1 << _STEP_BITS) - 1
 _FAILHARD = "failhard"
-_PASSED = Outcome(result=True, changed=False)
+_COMPLETE = Outcome(result=True, changed=False)
 
 
 def _listeners(plan: Plan) -> list[int]:

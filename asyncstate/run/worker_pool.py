@@ -20,6 +20,7 @@ from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.run.chunk.invoke import Invoker
 from asyncstate.run.chunk.time_limit import GRACE
 from asyncstate.run.rows import exception_row, failed_row
+from asyncstate.run.story import MachineStalled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -117,8 +118,12 @@ class WorkerPool:
 
     async def work(self) -> None:
         """Return when everything has ended, or was cut off and had its time to end. Cancelling cuts off, too."""
-        if self._machine.finished:
-            return
+        if not self._machine.finished:
+            await self._work_off()
+        if self._machine.stalled:
+            raise self._stalled()
+
+    async def _work_off(self) -> None:
         reminder = _Reminder(self._name_long_running, _LONG / 2) if self._announcer.heard else None
         self._start_workers()
         try:
@@ -156,15 +161,24 @@ class WorkerPool:
         """Take note that a worker is done; the last one ends the run, and so does one that an error of ours ended."""
         self._tasks.discard(task)
         self._workers -= 1
-        if not task.cancelled() and task.exception() is not None and not self.cut:
-            self._failure = task.exception()
-            self._machine.stop("internal error")
-            self.cut_off("internal error")
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self.cut:
+            self._fail(error)
         if not self._tasks:
             if self._machine.finished or self.cut:
                 self._over.set()
             else:  # somebody cancelled the worker, which nobody may
                 self._start_workers()
+                if not self._tasks:
+                    self._fail(self._stalled())
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self.cut_off("internal error")
+        self._machine.stop("internal error")
+
+    def _stalled(self) -> MachineStalled:
+        return MachineStalled(self._machine, self._announcer.shown.text)
 
     def _wake(self, count: int) -> None:
         for _ in range(count):
@@ -200,6 +214,9 @@ class WorkerPool:
         self._turning = False
 
     async def _wait_for_work(self) -> None:
+        """Wait until there is work again. Raises MachineStalled if all others wait, too: then there never will be."""
+        if len(self._idle) + 1 == len(self._tasks):
+            raise self._stalled()
         event = asyncio.Event()
         self._idle.append(event)
         try:

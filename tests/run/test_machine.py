@@ -11,7 +11,8 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run import machine as scheduler
 from asyncstate.run.gate import Verdict
-from asyncstate.run.machine import Machine, Work
+from asyncstate.run.machine import Work
+from asyncstate.run.validation import ValidatingMachine as Machine
 
 OK = Outcome(result=True, changed=False)
 CHANGED = Outcome(result=True, changed=True)

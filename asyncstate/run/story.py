@@ -1,0 +1,150 @@
+"""The story of a node: what happened to it in a run, in which order and why, told from the machine's history.
+
+    s:web (web.sls:7)
+          0  start: waits for 2: s:conf (require), s:user (require)
+          4  s:conf ended: waits for 1
+          7  s:user ended: ready
+          9  taken: running
+         12  ended: True, with changes
+
+The numbers count what the machine was told (work taken, work ended, a stop), so the stories of one run fit together.
+A machine that stalls, with nodes left that it can never hand out, ends its run with the stories of those nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import STALLED
+from asyncstate.run.machine import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.run.machine import Machine
+
+_TOLD = 20
+"""So many stories are told of a run that stalled, and so many predecessors are named in one."""
+_STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.FAILED_HARD, Step.STOPPED})
+
+
+class Change(NamedTuple):
+    """One change of a node: the ``number`` of the stimulus (0: the start), what it was, the state before and after."""
+
+    number: int
+    stimulus: str
+    before: str
+    after: str
+
+
+class MachineStalled(RuntimeError):
+    """A bug: nothing runs, nothing can be taken, and nodes are left. Its notes are their stories."""
+
+    def __init__(self, machine: Machine, shown: Callable[[str], str]) -> None:
+        """Tell the stories as ``shown`` gives them back: without secrets."""
+        left = stalled_nodes(machine)
+        super().__init__(f"{STALLED}: nothing runs, and {len(left)} nodes of the plan can never start")
+        for node in left[:_TOLD]:
+            self.add_note(shown(story_text(machine, node)))
+        if len(left) > _TOLD:
+            self.add_note(f"and {len(left) - _TOLD} more")
+
+
+def stalled_nodes(machine: Machine) -> list[int]:
+    """Return the nodes of a stalled machine that were never handed out and wait for none that was not, at first."""
+    known = [False] * len(machine.plan.nodes)
+    for step, node in machine.history():
+        if step in {Step.TAKEN, Step.PASSED}:
+            known[node] = True
+    left = [n for n, what in enumerate(machine.plan.nodes) if not known[n] and what.kind is not NodeKind.LISTENER]
+    before = machine.plan.dag.predecessors
+    return sorted(left, key=lambda node: (not all(known[other] for other in before(node)), node))
+
+
+def story(machine: Machine, node: int) -> list[Change]:
+    """Return every change of a node, in order. The first stands for the start of the run."""
+    plan, outcome = machine.plan, machine.outcome(node)
+    before = set(plan.dag.predecessors(node))
+    listener = plan.nodes[node].kind is NodeKind.LISTENER
+    state = "waits for the end of all others" if listener else _waits_for(plan, node, before)
+    changes = [Change(0, "start", "", state)]
+    number, stimulus, stopped = 0, "start", False
+    for step, other in machine.history():
+        if step in _STIMULI:
+            number += 1
+            stimulus = _stimulus(machine, step, other, node)
+        after = state
+        if other == node and step is not Step.STOPPED:
+            after = _own_state(step, outcome) or state
+        elif step in {Step.ENDED, Step.PASSED} and other in before and not stopped:
+            before.remove(other)
+            after = f"waits for {len(before)}" if before else "free"
+        elif step in {Step.FAILED_HARD, Step.STOPPED}:
+            stopped = True
+            if state in _OPEN or state.startswith("waits"):
+                after = "not to be started"
+        if after != state:
+            origin = changes.pop().before if changes[-1].number == number else state
+            changes.append(Change(number, stimulus, origin, after))
+            state = after
+    return changes
+
+
+def story_text(machine: Machine, node: int) -> str:
+    """Return the story of a node as lines: its name, then one line a change; and what it still waits for."""
+    lines = [name_of(machine.plan, node)]
+    lines += [f"  {each.number:>7}  {each.stimulus}: {each.after}" for each in story(machine, node)]
+    if machine.outcome(node) is None:
+        missing = [other for other in machine.plan.dag.predecessors(node) if machine.outcome(other) is None]
+        if missing:
+            lines.append(f"           never ended: {_names(machine.plan, missing, node)}")
+    return "\n".join(lines)
+
+
+def name_of(plan: Plan, node: int) -> str:
+    """Return what a node is, for people."""
+    what = plan.nodes[node]
+    if what.kind is NodeKind.CHUNK:
+        return plan.chunks[node].place
+    if what.kind in {NodeKind.CHECK, NodeKind.LISTENER}:
+        return f"{what.kind.name.lower()} of {plan.chunks[what.chunk].place}"
+    return f"{what.kind.name.lower()} {what.label or node}"
+
+
+_OPEN = frozenset({"ready", "free", "waits for a lane"})
+
+
+def _own_state(step: Step, outcome: object) -> str:
+    if step is Step.READY:
+        return "ready"
+    if step is Step.PARKED:
+        return "waits for a lane"
+    if step is Step.TAKEN:
+        return "running"
+    if step is Step.PASSED:
+        return "passed"
+    return _in_words(outcome) if step is Step.ENDED else ""
+
+
+def _in_words(outcome: object) -> str:
+    result, changed = getattr(outcome, "result", None), getattr(outcome, "changed", False)
+    return f"{result}{', with changes' if changed else ''}"
+
+
+def _stimulus(machine: Machine, step: Step, other: int, node: int) -> str:
+    if step is Step.STOPPED:
+        return f"stopped ({machine.stopped})"
+    words = {Step.TAKEN: "taken", Step.ENDED: "ended", Step.FAILED_HARD: "failed hard"}[step]
+    return words if other == node else f"{name_of(machine.plan, other)} {words}"
+
+
+def _waits_for(plan: Plan, node: int, before: Iterable[int]) -> str:
+    others = sorted(before)
+    return f"waits for {len(others)}: {_names(plan, others, node)}" if others else "free"
+
+
+def _names(plan: Plan, others: list[int], node: int) -> str:
+    named = [f"{name_of(plan, other)} ({', '.join(plan.dag.sources(other, node))})" for other in others[:_TOLD]]
+    return ", ".join(named) + (f" and {len(others) - _TOLD} more" if len(others) > _TOLD else "")

@@ -1,0 +1,160 @@
+"""ValidatingMachine: a machine that checks itself. Tests run with it; production does not.
+
+`validate` derives from the plan, from what runs and from what ended how a machine must look, and compares that with its
+bookkeeping, in O(nodes + edges).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.run.machine import Machine, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Outcome
+    from asyncstate.run.machine import Work
+
+_SMALL = 64
+"""Up to so many nodes every transition is checked; in larger plans fewer are, so that the cost stays linear."""
+
+
+class InvalidMachine(AssertionError):
+    """The bookkeeping of a machine contradicts itself."""
+
+
+class ValidatingMachine(Machine):
+    """Calls `validate` after every transition; in a plan of n times 64 nodes, after every n-th, and at the end."""
+
+    def __init__(self, plan: Plan, **options: object) -> None:
+        super().__init__(plan, **options)  # type: ignore[arg-type]
+        self._every = max(1, len(plan.nodes) // _SMALL)
+        self._transitions = 0
+        self._ending = self._invalid = False
+        self.validate()
+
+    def stop(self, reason: str) -> None:
+        """Stop, then check."""
+        super().stop(reason)
+        self._checked()
+
+    def take(self) -> Work | None:
+        """Take, then check."""
+        work = super().take()
+        self._checked()
+        return work
+
+    def done(self, node: int, outcome: Outcome) -> list[int]:
+        """Take note of an end, then check."""
+        if node not in self.running:
+            raise InvalidMachine(f"node {node} ended, and does not run")
+        self._ending = True  # `stop` may be called on the way
+        released = super().done(node, outcome)
+        self._ending = False
+        self._checked()
+        return released
+
+    def _checked(self) -> None:
+        self._transitions += 1
+        due = self._transitions % self._every == 0 or self.finished
+        if due and not self._ending and not self._invalid:
+            self.validate()
+
+    def validate(self) -> None:
+        """Raise InvalidMachine with all that is wrong. What is checked stands in the messages below."""
+        wrong = [
+            *self._wrong_places(),
+            *self._wrong_counts(),
+            *self._wrong_lanes(),
+            *self._wrong_listeners(),
+            *self._wrong_history(),
+        ]
+        if wrong:
+            self._invalid = True  # The run that now ends is not told again.
+            raise InvalidMachine("\n".join(wrong))
+
+    def _wrong_places(self) -> Iterator[str]:
+        """Each node is in one place: waiting, in the heap, parked, running or ended."""
+        heap = [node for _, node in self._ready]
+        parked = [node for nodes in self._parked.values() for node in nodes]
+        places = Counter([*heap, *parked, *self.running])
+        places.update(node for node, outcome in enumerate(self._outcomes) if outcome is not None)
+        yield from (f"node {node} is in {count} places" for node, count in places.items() if count > 1)
+        for position, entry in enumerate(self._ready):
+            if entry != (self._rank[entry[1]], entry[1]):
+                yield f"node {entry[1]} is ready with a rank that is not its own"
+            if position and entry < self._ready[(position - 1) // 2]:
+                yield f"node {entry[1]} is ready before one of lower rank: the heap is none"
+        for node, what in enumerate(self.plan.nodes):
+            ended = self._outcomes[node] is not None
+            if bool(self._started[node]) != (ended or node in self.running):
+                yield f"node {node} counts as {'started' if self._started[node] else 'not started'}"
+            timeless = what.kind in {NodeKind.SET, NodeKind.STAGE}
+            if timeless and (node in self.running or node in parked or node in heap):
+                yield f"node {node} takes no time, and is handed out"
+        if self._alone != any(node in self._exclusive for node in self.running):
+            yield f"something exclusive runs alone: {self._alone}"
+        if self._alone and len(self.running) > 1:
+            yield "something exclusive runs beside others"
+        if self._closed and not self.stopped:
+            yield "it is closed, and nobody stopped it"
+
+    def _wrong_counts(self) -> Iterator[str]:
+        """Each node waits for its predecessors that have not ended, and one that waits for none is on its way."""
+        on_its_way = {node for _, node in self._ready} | self.running
+        on_its_way.update(node for nodes in self._parked.values() for node in nodes)
+        before = self.plan.dag.predecessors
+        for node, count in enumerate(self._waiting):
+            left = sum(self._outcomes[other] is None for other in before(node))
+            if count < left or (count > left and not self.stopped):
+                yield f"node {node} waits for {count}, and {left} have not ended"
+            if left and (node in on_its_way or self._outcomes[node] is not None):
+                yield f"node {node} did not wait for all before it"
+            listens = self.plan.nodes[node].kind is NodeKind.LISTENER
+            if not left and not listens and not self.stopped and not self._started[node] and node not in on_its_way:
+                yield f"node {node} is free, and forgotten"
+
+    def _wrong_lanes(self) -> Iterator[str]:
+        taken = Counter(lane for node in self.running for lane in self._lanes_of(node))
+        if taken != +self._taken or any(count < 0 for count in self._taken.values()):
+            yield f"places taken in lanes: {dict(taken)}, and counted: {dict(self._taken)}"
+        yield from (f"lane {lane} is overfull" for lane in taken if taken[lane] > self._limits.get(lane, 1))
+        for lane, nodes in self._parked.items():
+            if taken[lane] < self._limits.get(lane, 1):
+                yield f"nodes {nodes} wait for lane {lane}, which has a place"
+            yield from (f"node {node} waits for lane {lane}" for node in nodes if lane not in self._lanes_of(node))
+
+    def _wrong_listeners(self) -> Iterator[str]:
+        """Listeners come one by one, when all else has ended, each label once."""
+        listeners = set(self._listeners)
+        due = {node for _, node in self._ready} & listeners | self.running & listeners
+        if len(due) > 1 or (due and self.running - due) or (due and len(self._ready) > 1):
+            yield f"listeners {sorted(due)} are called beside others"
+        if due & set(self._to_come):
+            yield "a listener that was called is still to come"
+        called = [self.plan.nodes[node].label for node in self._listeners if self._started[node]]
+        if len(called) != len(set(called)) or set(called) != self._called:
+            yield f"listeners called: {called}, and noted: {sorted(self._called)}"
+        unchecked = {chunk for chunk, check in self._check_of.items() if not self._has_checked(chunk, check)}
+        if unchecked != self._unchecked:
+            yield f"checks that were not made: {sorted(unchecked)}, and noted: {sorted(self._unchecked)}"
+        if not self.running and not self._ready and not self._parked and not self.stopped:
+            yield from (f"listener {node} is due, and not called" for node in self._to_come if self._is_due(node))
+
+    def _has_checked(self, chunk: int, check: int) -> bool:
+        return bool(self._started[check]) and self._verdict(chunk, check=check).runs
+
+    def _wrong_history(self) -> Iterator[str]:
+        """The history tells of what was started and has ended, in this order, once each."""
+        seen: dict[Step, list[int]] = {step: [] for step in Step}
+        for step, node in self.history():
+            seen[step].append(node)
+        if sorted(seen[Step.TAKEN] + seen[Step.PASSED]) != [n for n, started in enumerate(self._started) if started]:
+            yield "the history lacks a start"
+        ended = [node for node, outcome in enumerate(self._outcomes) if outcome is not None]
+        if sorted(seen[Step.ENDED] + seen[Step.PASSED]) != ended:
+            yield "the history lacks an end"
