@@ -17,18 +17,12 @@ from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from asyncstate.compile.compiler import Compiler
 from asyncstate.config import Settings
-from asyncstate.errors import AsyncStateError, CompileError, FunctionNotFound, Issue
-from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import Dag
-from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.errors import AsyncStateError
+from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.services import RuntimeServices
-from asyncstate.sources.fileclient import OtherTexts, SlsFile
-from asyncstate.sources.pillar_merge import independent
-from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +32,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import Event
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
@@ -47,7 +42,8 @@ if TYPE_CHECKING:
 class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
-    Two runtimes may live in one process, and in one event loop: nothing of one is seen by the other.
+    Two runtimes may live in one process, and in one event loop: nothing of one is seen by the other. ``states`` are
+    functions of the program that its trees may call, by ``module.function``, as with `register_state`.
     """
 
     def __init__(
@@ -63,6 +59,7 @@ class StateRuntime:
         self.settings: Settings = settings or Settings()
         self.settings.validate()
         self._services = RuntimeServices(self.settings, states=states, secrets=self.secrets)
+        self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host
         self.file_client: FileClient = self._services.file_client
 
@@ -81,7 +78,7 @@ class StateRuntime:
             ) from None
         self.host.attach(loop)
         try:
-            with self._discreet():
+            with self.secrets.kept_out_of_errors():
                 await self.host.workers.run(self._open_on_loop)
         except BaseException:
             self.host.detach()
@@ -100,18 +97,9 @@ class StateRuntime:
     @contextmanager
     def open_sync(self) -> Iterator[Self]:
         """Gather grains and render the pillar without an event loop, for programs that only compile or call."""
-        with self._discreet():
+        with self.secrets.kept_out_of_errors():
             self._open()
         yield self
-
-    @contextmanager
-    def _discreet(self) -> Iterator[None]:
-        """Hide secrets in errors of ours on their way out."""
-        try:
-            yield
-        except AsyncStateError as error:
-            self.secrets.redactor.error(error)
-            raise
 
     def _open_on_loop(self) -> None:
         # What a run needs is imported here, in a thread: later it would be imported on the loop, and hold it up.
@@ -146,10 +134,37 @@ class StateRuntime:
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
     ) -> Plan:
-        """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError with every mistake."""
+        """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError with every mistake.
 
+        ``exclude`` leaves SLS files or states out, ``ids`` keeps these IDs and what they depend on.
+        """
+        return await self._off_loop(
+            lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids),
+        )
+
+    async def compile_data(
+        self,
+        data: Mapping[str, Any],
+        *,
+        sls: str = "data",
+        saltenv: str | None = None,
+        exclude: Sequence[str] = (),
+        ids: Sequence[str] = (),
+    ) -> Plan:
+        """Compile what an SLS file would render to: ``{"motd": {"file.managed": [{"name": "/etc/motd"}]}}``.
+
+        It may do whatever an SLS may: short forms, ``extend``, ``exclude``, ``names``, requisites, and ``include`` of
+        SLS files of the tree. ``sls`` is the name that it has as an SLS, for requisites, footprints and rows; a file of
+        that name is not looked at. The data is copied, not rendered. Raises CompileError with every mistake: no file
+        or line, but the ID is in the message.
+        """
+        return await self._off_loop(
+            lambda: self.compile_data_sync(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
+        )
+
+    async def _off_loop(self, compile_: Callable[[], Plan]) -> Plan:
         def compile_in_thread() -> Plan:
-            plan = self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids)
+            plan = compile_()
             import asyncstate.run.engine  # noqa: F401, PLC0415 - `run` would import it on the program's loop
 
             return plan
@@ -166,28 +181,19 @@ class StateRuntime:
         texts: Mapping[str, str] | None = None,
     ) -> Plan:
         """Do what `compile` does, in the calling thread; ``texts`` stand in for files, by their path."""
-        self._need_a_tree()
-        client = OtherTexts(self.file_client, texts) if texts else self.file_client
-        with self._discreet(), self.host.enter():
-            return self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+        return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts)
 
-    def _need_a_tree(self) -> None:
-        """Raise CompileError where there is no folder to look for SLS files in."""
-        settings = self.settings
-        roots = [root for roots in settings.file_roots.values() for root in roots if "__env__" not in root]
-        if not roots or any(os.path.isdir(root) for root in roots):
-            return
-        origin = settings.origins.get("file_roots")
-        named = f"named by {origin}" if origin else "the default: no configuration and no --file-root names another one"
-        raise CompileError(
-            [
-                Issue(
-                    f"There is no state tree: {', '.join(dict.fromkeys(roots))} does not exist",
-                    hint=f"it is {named}\nname the folder of your tree with --file-root DIR, or file_roots in "
-                    f"{settings.conf_file}; or create this one, with a top.sls",
-                )
-            ]
-        )
+    def compile_data_sync(
+        self,
+        data: Mapping[str, Any],
+        *,
+        sls: str = "data",
+        saltenv: str | None = None,
+        exclude: Sequence[str] = (),
+        ids: Sequence[str] = (),
+    ) -> Plan:
+        """Do what `compile_data` does, in the calling thread."""
+        return self._planner.data(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
         """Compile one file that need not lie in a file root.
@@ -196,43 +202,21 @@ class StateRuntime:
 
         As with Salt's ``state.template`` it may neither include nor extend nor exclude anything.
         """
-        from asyncstate.filesystem import open_read  # noqa: PLC0415 - most programs compile trees
+        return self._planner.file(path, saltenv=saltenv)
 
-        path = os.path.abspath(path)
-        with open_read(path):
-            env = saltenv or self.settings.saltenv or "base"
-        name = os.path.basename(path)
-        with self._discreet(), self.host.enter():
-            return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+    def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
+        """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
+        return self._planner.single(function, arguments)
 
     def high_sync(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
     ) -> HighData:
         """Return the high data of SLS files, or of the highstate. Raises CompileError."""
-        with self._discreet():
-            return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
+        return self._planner.high(sls, saltenv=saltenv, exclude=exclude)
 
     def top_sync(self) -> dict[str, list[str]]:
         """Return what top.sls gives this host: SLS names by environment. Raises CompileError."""
-        with self._discreet():
-            return self._compiler().top_matches()
-
-    def _compiler(self, client: FileClient | None = None) -> Compiler:
-        client, services = client or self.file_client, self._services
-        opts, grains, pillar = self.host.opts, self.host.grains, self.host.pillar
-        rendered: set[str] = set()
-        templates_pillar = independent(pillar)  # what a template does to it, other templates see, but no plugin
-        return Compiler(
-            opts=opts,
-            file_client=client,
-            render=lambda file, extra: services.render_sls(file, extra, client, rendered, templates_pillar),
-            states=self.host.loaders["states"],
-            functions=self.host.loaders["states"],
-            matcher=services.matcher(),
-            pillar=pillar,
-            grains=grains,
-            real_path=RealPaths(),
-        )
+        return self._planner.top()
 
     # running
 
@@ -308,7 +292,7 @@ class StateRuntime:
     async def single(self, function: str, arguments: Mapping[str, Any], **options: Any) -> RunReport:
         """Run one state function, without a tree. Raises CompileError if there is no such function."""
         async with self._lock_of(options):
-            plan = await self.host.workers.run(self.single_plan, function, arguments)
+            plan = await self.host.workers.run(self._planner.single, function, arguments)
             async with self.run(plan, events=False, **options, lock=False) as run:
                 pass
         return run.report
@@ -324,22 +308,6 @@ class StateRuntime:
 
         wanted = not test if lock is None else lock
         return RunLock(self.settings.cachedir, wait=wait) if wanted else nullcontext()
-
-    def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
-        """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
-        state, dot, fun = function.partition(".")
-        if not dot or not state or not fun:
-            raise CompileError([Issue(f"Invalid function passed: {function!r} is not of the form module.function")])
-        try:
-            self.host.loaders["states"].get(function)
-        except FunctionNotFound as error:
-            raise CompileError([Issue(f"Specified state '{function}' was not found", hint=str(error))]) from None
-        args = dict(arguments)
-        name = str(args.pop("name", "") or function)
-        chunk = LowChunk(0, state, fun, name, name, "", self.host.opts.get("saltenv") or "base", 0, args)
-        nodes = (Node(NodeKind.CHUNK, 0),)
-        dag = Dag(1)
-        return Plan((chunk,), nodes, ((),), (0,), dag, digest=plan_digest((chunk,), nodes, dag))
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Call an execution function. Raises FunctionNotFound, or what the function raises."""

@@ -30,6 +30,7 @@ from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.model.rules import ANY, Silenced
+from asyncstate.sources.fileclient import OneMoreSls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -134,7 +135,7 @@ class Compiler:
     def plan_file(self, file: SlsFile) -> Plan:
         """Compile one file, wherever it lies. It may only declare states, as in Salt's ``state.template``."""
         with rare_collections():
-            high = self._build({file.saltenv: [file.sls]}, (), _OneFile(self._file_client, file))
+            high = self._build({file.saltenv: [file.sls]}, (), OneMoreSls(self._file_client, file))
             said = {"include": high.includes.get(file.sls), "exclude": high.data.get("__exclude__")}
             for word, value in {**said, "extend": high.data.get("__extend__")}.items():
                 if value:
@@ -323,23 +324,6 @@ class Compiler:
         if known is None:
             known = self._capabilities[key] = self._states.has(f"{module}.{function}")
         return known
-
-
-class _OneFile:
-    """A file client that has one more SLS file than another."""
-
-    def __init__(self, client: FileClient, file: SlsFile) -> None:
-        self._client = client
-        self._file = file
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
-        """Return the file of an SLS."""
-        if (sls, saltenv) == (self._file.sls, self._file.saltenv):
-            return self._file
-        return self._client.sls_file(sls, saltenv)
 
 
 def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str, warnings: tuple[Issue, ...]) -> Plan:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, MutableSet
+from contextlib import contextmanager
 
+from asyncstate.errors import AsyncStateError
 from asyncstate.redact.redactor import Redactor
 
 
@@ -43,6 +45,15 @@ class Secrets(MutableSet[str]):
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    @contextmanager
+    def kept_out_of_errors(self) -> Iterator[None]:
+        """Hide these texts in errors of this package that leave the block."""
+        try:
+            yield
+        except AsyncStateError as error:
+            self.redactor.error(error)
+            raise
 
     @property
     def redactor(self) -> Redactor:

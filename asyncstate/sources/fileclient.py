@@ -324,6 +324,23 @@ class OtherTexts:
         return self._client.read(path) if text is None else text.encode()
 
 
+class OneMoreSls:
+    """A file client that has one more SLS than another, whatever the other has under that name."""
+
+    def __init__(self, client: FileClient, file: SlsFile) -> None:
+        self._client = client
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
+        """Return the file of an SLS."""
+        if (sls, saltenv) == (self._file.sls, self._file.saltenv):
+            return self._file
+        return self._client.sls_file(sls, saltenv)
+
+
 class MemoryFileClient(_SlsLookup):
     """A tree given as ``{saltenv: {path: text}}``. Paths that `find` returns begin with ``/memory/``."""
 

@@ -1,0 +1,155 @@
+"""Planner: from trees, files, data and single functions to plans, for one host. It blocks; `StateRuntime` does not."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.compiler import Compiler
+from asyncstate.errors import CompileError, FunctionNotFound, Issue
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.render.pipe import Rendered
+from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
+from asyncstate.sources.pillar_merge import independent
+from asyncstate.sources.real_paths import RealPaths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from asyncstate.compile.high.highstate import HighData
+    from asyncstate.config import Settings
+    from asyncstate.redact.secrets import Secrets
+    from asyncstate.services import RuntimeServices
+    from asyncstate.sources.fileclient import FileClient
+
+_SLS_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+
+
+class Planner:
+    """Compiles for one host. Every method raises CompileError with every mistake, secrets hidden."""
+
+    def __init__(self, settings: Settings, services: RuntimeServices, secrets: Secrets) -> None:
+        self._settings = settings
+        self._services = services
+        self._host = services.host
+        self._secrets = secrets
+
+    def tree(
+        self,
+        sls: Sequence[str] | None,
+        *,
+        saltenv: str | None,
+        exclude: Sequence[str],
+        ids: Sequence[str],
+        texts: Mapping[str, str] | None,
+    ) -> Plan:
+        """Compile SLS files (None: the highstate of top.sls); ``texts`` stand in for files, by their path."""
+        self._require_tree()
+        client = OtherTexts(self._services.file_client, texts) if texts else None
+        with self._secrets.kept_out_of_errors(), self._host.enter():
+            return self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+
+    def data(
+        self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
+    ) -> Plan:
+        """Compile what an SLS called ``sls`` would render to; the data given stays as it is."""
+        if not _SLS_NAME.fullmatch(sls):
+            raise CompileError([Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'")])
+        file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
+        client = OneMoreSls(self._services.file_client, file)
+        with self._secrets.kept_out_of_errors(), self._host.enter():
+            compiler = self._compiler(client, {file: _copy(data)})
+            return compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
+
+    def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
+        """Compile one file, wherever it lies. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
+        from asyncstate.filesystem import open_read  # noqa: PLC0415 - most programs compile trees
+
+        path = os.path.abspath(path)
+        with open_read(path):
+            env = saltenv or self._settings.saltenv or "base"
+        name = os.path.basename(path)
+        with self._secrets.kept_out_of_errors(), self._host.enter():
+            return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+
+    def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
+        """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
+        state, dot, fun = function.partition(".")
+        if not dot or not state or not fun:
+            raise CompileError([Issue(f"Invalid function passed: {function!r} is not of the form module.function")])
+        try:
+            self._host.loaders["states"].get(function)
+        except FunctionNotFound as error:
+            raise CompileError([Issue(f"Specified state '{function}' was not found", hint=str(error))]) from None
+        args = dict(arguments)
+        name = str(args.pop("name", "") or function)
+        chunk = LowChunk(0, state, fun, name, name, "", self._host.opts.get("saltenv") or "base", 0, args)
+        nodes = (Node(NodeKind.CHUNK, 0),)
+        dag = Dag(1)
+        return Plan((chunk,), nodes, ((),), (0,), dag, digest=plan_digest((chunk,), nodes, dag))
+
+    def high(self, sls: Sequence[str] | None, *, saltenv: str | None, exclude: Sequence[str]) -> HighData:
+        """Return the high data of SLS files (None: of the highstate)."""
+        with self._secrets.kept_out_of_errors():
+            return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
+
+    def top(self) -> dict[str, list[str]]:
+        """Return what top.sls gives this host: SLS names by environment."""
+        with self._secrets.kept_out_of_errors():
+            return self._compiler().top_matches()
+
+    def _compiler(self, client: FileClient | None = None, given: Mapping[SlsFile, Any] | None = None) -> Compiler:
+        """Return a compiler for this host. ``given`` has what some files render to: they are not rendered."""
+        services, host = self._services, self._host
+        files = client or services.file_client
+        rendered: set[str] = set()
+        templates_pillar = independent(host.pillar)  # what a template does to it, other templates see, but no plugin
+
+        def render(file: SlsFile, extra: Mapping[str, Any]) -> Rendered:
+            if given and file in given:
+                return Rendered(given[file])
+            return services.render_sls(file, extra, files, rendered, templates_pillar)
+
+        return Compiler(
+            opts=host.opts,
+            file_client=files,
+            render=render,
+            states=host.loaders["states"],
+            functions=host.loaders["states"],
+            matcher=services.matcher(),
+            pillar=host.pillar,
+            grains=host.grains,
+            real_path=RealPaths(),
+        )
+
+    def _require_tree(self) -> None:
+        """Raise CompileError where there is no folder to look for SLS files in."""
+        settings = self._settings
+        roots = [root for roots in settings.file_roots.values() for root in roots if "__env__" not in root]
+        if not roots or any(os.path.isdir(root) for root in roots):
+            return
+        origin = settings.origins.get("file_roots")
+        named = f"named by {origin}" if origin else "the default: no configuration and no --file-root names another one"
+        raise CompileError(
+            [
+                Issue(
+                    f"There is no state tree: {', '.join(dict.fromkeys(roots))} does not exist",
+                    hint=f"it is {named}\nname the folder of your tree with --file-root DIR, or file_roots in "
+                    f"{settings.conf_file}; or create this one, with a top.sls",
+                )
+            ]
+        )
+
+
+def _copy(value: Any) -> Any:
+    """Return data as renderers give it, dicts and lists, whatever mappings and sequences a program used."""
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copy(item) for item in value]
+    return value
