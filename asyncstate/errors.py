@@ -165,6 +165,13 @@ class RunCancelled(AsyncStateError):
     """The run was cancelled, or exceeded its time limit, during this call."""
 
 
+class EventLoopError(AsyncStateError):
+    """Something was used away from the event loop it belongs to: there is none, it is trio's, or another thread's.
+
+    The text says where it belongs, and how to get there.
+    """
+
+
 class LockHeld(AsyncStateError):
     """Another run that changes this system holds the lock. ``pid`` is 0 and ``since`` "" if they are unknown."""
 

@@ -18,10 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.config import Settings
-from asyncstate.errors import AsyncStateError
 from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
+from asyncstate.run.affinity import LoopAffinity
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class StateRuntime:
 
     Two runtimes may live in one process, and in one event loop: nothing of one is seen by the other. ``states`` are
     functions of the program that its trees may call, by ``module.function``, as with `register_state`.
+
+    It belongs to the event loop of asyncio that it was entered on. What is awaited there raises EventLoopError on any
+    other; what ends in ``_sync`` blocks, for any thread without a loop, and raises EventLoopError where one runs.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class StateRuntime:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values a decrypting renderer produced; whatever shows a run hides them."""
         self._runs: set[Run] = set()
+        self._affinity = LoopAffinity()
         self.settings: Settings = settings or Settings()
         self.settings.validate()
         self._services = RuntimeServices(self.settings, states=states, secrets=self.secrets)
@@ -66,22 +70,19 @@ class StateRuntime:
     # life
 
     async def __aenter__(self) -> Self:
-        """Gather grains and render the pillar. Raises PillarError; ConfigError if root would run others' plugins."""
-        import asyncio  # noqa: PLC0415 - programs that only compile never need it
+        """Gather grains and render the pillar, and belong to this event loop until the block is left.
 
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            raise AsyncStateError(
-                "a StateRuntime needs the event loop of asyncio, and none runs here. Under trio, run it in a thread of "
-                "its own: trio.to_thread.run_sync(asyncio.run, main())"
-            ) from None
-        self.host.attach(loop)
+        Raises PillarError; ConfigError if root would run others' plugins; EventLoopError where asyncio runs no loop;
+        RuntimeError if it is entered already.
+        """
+        if self._affinity.bound:
+            raise RuntimeError("this runtime is entered already: leave it first, or make another one")
+        self.host.attach(self._affinity.bind())
         try:
             with self.secrets.kept_out_of_errors():
                 await self.host.workers.run(self._open_on_loop)
         except BaseException:
-            self.host.detach()
+            self._detach()
             raise
         return self
 
@@ -92,11 +93,16 @@ class StateRuntime:
                 run.cancel("its runtime was closed")
                 await run.wait()
         finally:
-            self.host.detach()
+            self._detach()
+
+    def _detach(self) -> None:
+        self.host.detach()
+        self._affinity.release()
 
     @contextmanager
     def open_sync(self) -> Iterator[Self]:
         """Gather grains and render the pillar without an event loop, for programs that only compile or call."""
+        self._affinity.refuse("StateRuntime.open_sync", "async with StateRuntime(…)")
         with self.secrets.kept_out_of_errors():
             self._open()
         yield self
@@ -138,6 +144,7 @@ class StateRuntime:
 
         ``exclude`` leaves SLS files or states out, ``ids`` keeps these IDs and what they depend on.
         """
+        self._affinity.require("StateRuntime.compile")
         return await self._off_loop(
             lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids),
         )
@@ -158,6 +165,7 @@ class StateRuntime:
         that name is not looked at. The data is copied, not rendered. Raises CompileError with every mistake: no file
         or line, but the ID is in the message.
         """
+        self._affinity.require("StateRuntime.compile_data")
         return await self._off_loop(
             lambda: self.compile_data_sync(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
         )
@@ -181,6 +189,7 @@ class StateRuntime:
         texts: Mapping[str, str] | None = None,
     ) -> Plan:
         """Do what `compile` does, in the calling thread; ``texts`` stand in for files, by their path."""
+        self._affinity.refuse("StateRuntime.compile_sync", "await runtime.compile(…)")
         return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts)
 
     def compile_data_sync(
@@ -193,6 +202,7 @@ class StateRuntime:
         ids: Sequence[str] = (),
     ) -> Plan:
         """Do what `compile_data` does, in the calling thread."""
+        self._affinity.refuse("StateRuntime.compile_data_sync", "await runtime.compile_data(…)")
         return self._planner.data(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
@@ -202,20 +212,26 @@ class StateRuntime:
 
         As with Salt's ``state.template`` it may neither include nor extend nor exclude anything.
         """
+        self._affinity.refuse(
+            "StateRuntime.compile_file_sync", "await asyncio.to_thread(runtime.compile_file_sync, path)"
+        )
         return self._planner.file(path, saltenv=saltenv)
 
     def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
+        self._affinity.refuse("StateRuntime.single_plan", "await asyncio.to_thread(runtime.single_plan, …)")
         return self._planner.single(function, arguments)
 
     def high_sync(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
     ) -> HighData:
         """Return the high data of SLS files, or of the highstate. Raises CompileError."""
+        self._affinity.refuse("StateRuntime.high_sync", "await asyncio.to_thread(runtime.high_sync, …)")
         return self._planner.high(sls, saltenv=saltenv, exclude=exclude)
 
     def top_sync(self) -> dict[str, list[str]]:
         """Return what top.sls gives this host: SLS names by environment. Raises CompileError."""
+        self._affinity.refuse("StateRuntime.top_sync", "await asyncio.to_thread(runtime.top_sync)")
         return self._planner.top()
 
     # running
@@ -267,7 +283,12 @@ class StateRuntime:
         watching = [*observers, feed.put] if feed is not None else list(observers)
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
         return Run(
-            Engine(plan, self.host, options, watching, secrets=self.secrets), feed, self.host, run_lock, self._runs
+            Engine(plan, self.host, options, watching, secrets=self.secrets),
+            feed,
+            host=self.host,
+            lock=run_lock,
+            running=self._runs,
+            affinity=self._affinity,
         )
 
     async def apply(
@@ -283,6 +304,7 @@ class StateRuntime:
 
         The lock is taken before the tree is compiled: what another run has changed by then is seen.
         """
+        self._affinity.require("StateRuntime.apply")
         async with self._lock_of(options):
             plan = await self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids)
             async with self.run(plan, events=False, **options, lock=False) as run:
@@ -291,6 +313,7 @@ class StateRuntime:
 
     async def single(self, function: str, arguments: Mapping[str, Any], **options: Any) -> RunReport:
         """Run one state function, without a tree. Raises CompileError if there is no such function."""
+        self._affinity.require("StateRuntime.single")
         async with self._lock_of(options):
             plan = await self.host.workers.run(self._planner.single, function, arguments)
             async with self.run(plan, events=False, **options, lock=False) as run:
@@ -311,11 +334,13 @@ class StateRuntime:
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Call an execution function. Raises FunctionNotFound, or what the function raises."""
+        self._affinity.require("StateRuntime.call")
         found = await self.host.workers.run(self.host.loaders["modules"].get, function)
         return await self.host.call(found, args, kwargs)
 
     def call_sync(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Do what `call` does, without an event loop."""
+        self._affinity.refuse("StateRuntime.call_sync", "await runtime.call(…)")
         with self.host.enter():
             self.host.loaders["modules"].get(function)
             return self.host.salt[function](*args, **kwargs)

@@ -138,7 +138,8 @@ class States:
             returned = _record(runtime, function)
             report = await runtime.single(function, arguments, test=test)
             row = next(iter(report.rows.values()))
-            return _Ran(row, _footprint(runtime, function, arguments), returned[-1] if returned else None)
+            footprint = await asyncio.to_thread(_footprint, runtime, function, arguments)
+            return _Ran(row, footprint, returned[-1] if returned else None)
 
 
 class _Ran(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import Event
     from asyncstate.model.result import Row, RunReport
+    from asyncstate.run.affinity import LoopAffinity
     from asyncstate.run.engine import Engine
 
 
 class Feed:
-    """Events on their way from the engine to whoever iterates; a slow reader never holds up a state."""
+    """Events on their way from the engine to who iterates, one reader at a time; a slow one never holds up a state."""
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
         self._closed = False
-        self._news: Any = None
+        self._news: anyio.Event | None = None
 
     def put(self, event: Event) -> None:
         """Take an event and wake the reader."""
@@ -53,6 +54,8 @@ class Feed:
                 yield self._events.popleft()
             if self._closed:
                 return
+            if self._news is not None:
+                raise RuntimeError("the events of this run have a reader already: start one task that passes them on")
             self._news = anyio.Event()
             await self._news.wait()
 
@@ -60,23 +63,30 @@ class Feed:
 class Run:
     """A run under way. Enter it to start; iterate for its events; leave it to wait for its end.
 
-    Leaving through an exception cancels the run. ``report`` is there once the run is over.
+    Leaving the block through an exception, of which a cancellation of the task is one, cancels the run and waits until
+    what it ran has ended. ``report`` is there once the run is over, then too.
+
+    A run belongs to the event loop of its runtime. Whatever is used on another one, or in another thread, raises
+    EventLoopError; `stop` and `cancel` may be called from any thread, and ``report`` may be read there.
     """
 
     def __init__(
         self,
         engine: Engine,
         feed: Feed | None,
+        *,
         host: PluginHost,
         lock: AbstractAsyncContextManager[object],
         running: set[Run],
+        affinity: LoopAffinity,
     ) -> None:
         self._engine = engine
+        self._affinity = affinity
         self._host = host
         self._feed = feed
         self._lock = lock
         self._all_running = running
-        self._end: Any = None
+        self._end: anyio.Event | None = None
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
 
@@ -92,29 +102,47 @@ class Run:
     @property
     def rows(self) -> dict[str, Row]:
         """The rows of the states that have ended so far, by tag."""
+        self._look("Run.rows")
         return self._engine.rows
 
     @property
     def running(self) -> list[str]:
         """The tags of the states that run now."""
+        self._look("Run.running")
         return self._engine.running
 
     def stop(self, reason: str) -> None:
-        """Start nothing more; what runs may finish. The report's ``cancelled`` is ``reason`` and its exit code 125."""
-        self._engine.stop(reason)
+        """Start nothing more; what runs may finish. The report's ``cancelled`` is ``reason``, its exit code 125.
+
+        May be called from any thread, before the run is entered and after its end too. The first reason counts. On the
+        event loop nothing is started after the call; from another thread, as soon as the loop gets to it. In a handler
+        of `signal.signal`, call ``loop.call_soon_threadsafe(run.stop, reason)``.
+        """
+        self._affinity.deliver(self._engine.stop, reason)
 
     def cancel(self, reason: str) -> None:
-        """Stop, and cancel what runs: process groups are killed, the rows say so."""
-        self._engine.cancel(reason)
+        """Do what `stop` does, and end what runs: process groups are killed, the rows of the states say so.
+
+        Returns at once; leaving the block, or `wait`, waits for the end. May be called wherever `stop` may.
+        """
+        self._affinity.deliver(self._engine.cancel, reason)
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        """Yield every event, from the first, as it happens."""
+        """Yield every event, from the first, as it happens, to one reader. One that left may come back for the rest.
+
+        RuntimeError for a run without events, and for a second reader beside the first. EventLoopError.
+        """
+        self._affinity.require("async for … in run")
         if self._feed is None:
             raise RuntimeError("this run was started without events")
         return aiter(self._feed)
 
     async def __aenter__(self) -> Self:
-        """Start the run. Raises LockHeld, or OSError if there can be no lock; RuntimeError if it was started before."""
+        """Start the run.
+
+        Raises LockHeld, or OSError if there can be no lock; RuntimeError if it was started before; EventLoopError.
+        """
+        self._affinity.require("async with runtime.run(…)")
         if self._group is not None:
             raise RuntimeError("a run is started once: ask the runtime for another one")
         await self._lock.__aenter__()
@@ -126,13 +154,19 @@ class Run:
         return self
 
     async def wait(self) -> None:
-        """Wait for the end of a run that was entered elsewhere."""
+        """Wait for the end of a run that another task of this loop has entered. Giving up waiting leaves it alone."""
+        self._affinity.require("Run.wait")
         if self._end is not None:
             await self._end.wait()
 
+    def _look(self, call: str) -> None:
+        if self._end is not None and not self._end.is_set():
+            self._affinity.require_loop_thread(call)
+
     def _has_ended(self) -> None:
         self._all_running.discard(self)
-        self._end.set()
+        if self._end is not None:
+            self._end.set()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
