@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.cli.console import Console
-    from asyncstate.load.loader import LazyLoader, LoadedFunction
+    from asyncstate.load.loader import LazyLoader
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.report.terminal import Palette
 
 

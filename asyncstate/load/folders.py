@@ -77,13 +77,3 @@ def _plugin(folder: PluginFolder, entry: os.DirEntry[str]) -> PluginFile | None:
     if not suffix and entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
         return PluginFile(stem, entry.path, folder, is_package=True)
     return None
-
-
-def bundled_folder(kind: str) -> list[PluginFolder]:
-    """Return the folder of the plugins that come with this package: states and execution modules only."""
-    if kind not in {"states", "modules"}:
-        return []
-    import importlib  # noqa: PLC0415 - needed by a process that loads plugins only
-
-    package = importlib.import_module(f"asyncstate.{kind}")
-    return [PluginFolder(str(path), package.__name__, bundled=True) for path in package.__path__]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import CallContext, SharedContext, current, resolved, runtime_services
 from asyncstate.errors import ConfigError
 from asyncstate.filesystem import writable_below
-from asyncstate.load.bridge import FunctionMap, SuffixMap, Switch, settle, wrap
-from asyncstate.load.loader import LazyLoader, PluginFolder
+from asyncstate.load.bridge import Switch, settle, wrap
+from asyncstate.load.functions import FunctionMap, SuffixMap
+from asyncstate.load.loader import LazyLoader
+from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.salt_compat.serializers import Serializers
 
@@ -19,17 +20,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
 
-    from asyncstate.dunders import PluginKind, Services
-    from asyncstate.load.loader import LoadedFunction
+    from asyncstate.dunders import Services
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
-
-_DIRECTORY_OPTION: dict[PluginKind, str] = {
-    "states": "states_dirs",
-    "modules": "module_dirs",
-    "grains": "grains_dirs",
-    "utils": "utils_dirs",
-    "renderers": "render_dirs",
-}
 
 _CODE = (".py", ".so")
 _MOST_NAMED = 5
@@ -67,7 +60,7 @@ class PluginHost:
                 disabled=opts.get(f"disable_{kind}") or (),
                 providers=opts.get("providers") if kind == "modules" else None,
             )
-            for kind in _DIRECTORY_OPTION
+            for kind in FOLDER_OPTIONS
         }
         self.salt: FunctionMap = FunctionMap(self.loaders["modules"], self._switch, label="__salt__")
         self.states: FunctionMap = FunctionMap(self.loaders["states"], self._switch, label="__states__")
@@ -120,7 +113,7 @@ class PluginHost:
             return
         folders = {
             folder.path: None
-            for kind in (*_DIRECTORY_OPTION, "interfaces")
+            for kind in (*FOLDER_OPTIONS, "interfaces")
             for folder in plugin_folders(kind, self.opts, self.file_client)
         }
         found = [entry for folder in folders for entry in writable_below(folder, _CODE)]
@@ -215,30 +208,3 @@ class PluginHost:
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):
             functions.reset()
-
-
-def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:
-    """Return where plugins of ``kind`` are looked for, before installed and bundled ones.
-
-    The file roots of every environment (base first), then ``<module_dirs>/<kind>`` and ``<module_dirs>/_<kind>``,
-    ``<extension_modules>/<kind>``, and the directories of the kind's own option (``states_dirs``, ``module_dirs`` …).
-    Their plugins can import each other, what stands in the folders of ``utils``, and the interfaces of the tree.
-    """
-    kinds = dict.fromkeys((kind, "utils", "interfaces"))
-    neighbours = tuple((each, path) for each in kinds for path in _folder_paths(each, opts, file_client))
-    return [PluginFolder(path, neighbours=neighbours) for each, path in neighbours if each == kind]
-
-
-def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[str]:
-    paths = [
-        os.path.join(root, f"_{kind}")
-        for env in sorted(file_client.envs(), key=lambda env: env != "base")
-        for root in file_client.roots(env)
-    ]
-    module_dirs = list(opts.get("module_dirs") or ())
-    for directory in reversed(module_dirs):
-        paths += [os.path.join(directory, kind), os.path.join(directory, f"_{kind}")]
-    if opts.get("extension_modules"):
-        paths.append(os.path.join(opts["extension_modules"], kind))
-    paths += next((opts.get(option) or [] for each, option in _DIRECTORY_OPTION.items() if each == kind), [])
-    return list(dict.fromkeys(map(str, paths)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import logging
 import threading
@@ -13,14 +12,16 @@ from asyncstate.dunders import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.interfaces import interface_of
 from asyncstate.interfaces.adapt import adapt
+from asyncstate.load.claims import claims_of
 from asyncstate.load.entry_points import entry_point_folders
-from asyncstate.load.folders import PluginFile, PluginFolder, bundled_folder, scan
+from asyncstate.load.exports import exported_functions
+from asyncstate.load.folders import PluginFile, PluginFolder, scan
 from asyncstate.load.imports import import_plugin
 from asyncstate.load.lock import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
-from asyncstate.load.virtual import Verdict, claims_of, evaluate
+from asyncstate.load.search_path import bundled_folder
+from asyncstate.load.virtual import Verdict, evaluate
 from asyncstate.nearest import near_miss, nearest
-from asyncstate.salt_compat.requirements import offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders import CallContext, PluginKind
     from asyncstate.interfaces import Interface
-
-__all__ = ["LazyLoader", "LoadedFunction", "LoadedModule", "PluginFile", "PluginFolder", "loading"]
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -388,33 +387,6 @@ def _nearest_function(module: LoadedModule, name: str) -> str:
     known = [other for other, f in module.functions.items() if not f.hidden and not other.startswith("mod_")]
     near = nearest(name, known)
     return f"{module.name}.{near}" if near else ""
-
-
-def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> Mapping[str, Callable[..., Any]]:
-    """Return what a plugin offers, under the names it offers it by.
-
-    As in Salt 3008: the functions listed in ``__load__`` or ``__all__``, else those defined in the plugin itself
-    (``imported_too``: all), without private names and what ``depends`` holds back, and renamed by ``__func_alias__``.
-    """
-    listed = getattr(namespace, "__load__", None)
-    if listed is None:
-        listed = getattr(namespace, "__all__", None)
-    aliases = getattr(namespace, "__func_alias__", {})
-    exports: dict[str, Callable[..., Any]] = {}
-    for attribute in dir(namespace) if listed is None else listed:
-        func = None if attribute.startswith("_") else getattr(namespace, attribute, None)
-        if not (inspect.isfunction(func) or isinstance(func, functools.partial)):
-            continue
-        if imported_too or listed is not None or _defined_in(namespace, func):
-            func = offered(func)
-            if func is not None:
-                exports[aliases.get(attribute, attribute)] = func
-    return exports
-
-
-def _defined_in(namespace: ModuleType, func: Any) -> bool:
-    home = getattr(func, "__module__", None) or ""
-    return home == namespace.__name__ or home.startswith(f"{namespace.__name__}.")
 
 
 def _module(

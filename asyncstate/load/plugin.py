@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.interfaces.adapt import is_hidden_stub
-from asyncstate.load.call import Signature
+from asyncstate.load.signature import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -176,9 +176,10 @@ class Provider(NamedTuple):
 
 def bundled_modules(kind: str) -> dict[str, list[Provider]]:
     """Return the bundled plugins of a kind by the name they have, whether they would load on this machine or not."""
-    from asyncstate.load.folders import bundled_folder, scan  # noqa: PLC0415 - for the site only
+    from asyncstate.load.exports import exported_functions  # noqa: PLC0415
+    from asyncstate.load.folders import scan  # noqa: PLC0415 - for the site only
     from asyncstate.load.imports import import_plugin  # noqa: PLC0415
-    from asyncstate.load.loader import exported_functions  # noqa: PLC0415
+    from asyncstate.load.search_path import bundled_folder  # noqa: PLC0415
 
     found: dict[str, list[Provider]] = {}
     for plugin in scan(bundled_folder(kind)).values():

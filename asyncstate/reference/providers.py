@@ -12,13 +12,13 @@ from asyncstate.errors import LoaderError
 from asyncstate.interfaces.base import Interface, functions_of, interface_of
 from asyncstate.interfaces.conditions import grain as grain_of
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
+from asyncstate.load.claims import claims_of, returned_names
 from asyncstate.load.entry_points import entry_point_folders
-from asyncstate.load.folders import PluginFile, bundled_folder, scan
-from asyncstate.load.host import plugin_folders
+from asyncstate.load.exports import exported_functions
+from asyncstate.load.folders import PluginFile, scan
 from asyncstate.load.imports import import_plugin
-from asyncstate.load.loader import exported_functions
 from asyncstate.load.lock import plugin_lock
-from asyncstate.load.virtual import claims_of, returned_names
+from asyncstate.load.search_path import bundled_folder, plugin_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

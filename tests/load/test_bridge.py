@@ -10,7 +10,7 @@ from plugin_trees import PluginTree
 
 from asyncstate import dunders
 from asyncstate.errors import FunctionNotFound, LoaderError, RunCancelled
-from asyncstate.load.bridge import ForgottenAwait
+from asyncstate.load.pending import ForgottenAwait
 
 MODULES = """
 import asyncio, threading

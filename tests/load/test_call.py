@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.errors import ArgumentError
-from asyncstate.load.call import MissingParameters, Signature, UnknownKeywords, bind
+from asyncstate.load.call import MissingParameters, UnknownKeywords, bind
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 LOW = {"state": "x", "fun": "f", "name": "n", "__id__": "i", "__sls__": "s", "__env__": "base", "order": 10000}
@@ -150,16 +150,7 @@ def test_a_partial_is_bound_by_what_is_left():
 
 
 def test_a_callable_without_signature_takes_everything():
-    assert Signature.of(dict).has_varargs
     assert bound(dict, extra=1) == ([], {"name": "n", "extra": 1})
-
-
-def test_accepts_tells_of_named_parameters_only():
-    signature = Signature.of(lambda name, timeout=None, **kwargs: None)
-    assert signature.accepts("timeout")
-    assert signature.accepts("name")
-    assert not signature.accepts("kwargs")
-    assert signature.has_kwargs
 
 
 def test_low_data_is_left_alone():

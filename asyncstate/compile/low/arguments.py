@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.draft import Draft
-    from asyncstate.load.loader import LoadedFunction, LoadedModule
+    from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "unknown-function"
 UNKNOWN_ARGUMENT = "unknown-argument"

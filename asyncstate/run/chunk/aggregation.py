@@ -20,7 +20,7 @@ from asyncstate.model.requisite import INTERNAL_KEYWORDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from asyncstate.load.loader import LoadedFunction
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
 

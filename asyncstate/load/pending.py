@@ -1,0 +1,78 @@
+"""What a call gives on the event loop: an awaitable that tells whoever forgot to await it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn
+
+from asyncstate.errors import AsyncStateError
+
+
+class ForgottenAwait(AsyncStateError, TypeError):
+    """The result of a call made on the event loop was used without awaiting it."""
+
+
+class PendingCall(Coroutine[Any, Any, Any]):
+    """What a call gives on the event loop: an awaitable, and nothing but that.
+
+    Any use as a value raises ForgottenAwait, which names the file and line of the call. One that is never awaited did
+    nothing; Python's usual RuntimeWarning says so.
+    """
+
+    __slots__ = ("_args", "_coroutine", "_kwargs", "_label", "_place", "_start")
+
+    def __init__(
+        self,
+        start: Callable[..., Coroutine[Any, Any, Any]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        label: str,
+        place: tuple[str, int],
+    ) -> None:
+        self._start = start
+        self._args = args
+        self._kwargs = kwargs
+        self._label = label
+        self._place = place
+        self._coroutine: Coroutine[Any, Any, Any] | None = None
+
+    def __await__(self) -> Any:
+        return self._begin().__await__()
+
+    def send(self, value: Any) -> Any:
+        """Drive the call, as a task does."""
+        return self._begin().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise ``error`` inside the call."""
+        return self._begin().throw(*error)
+
+    def close(self) -> None:
+        """Give the call up."""
+        self._begin().close()
+
+    def _begin(self) -> Coroutine[Any, Any, Any]:
+        if self._coroutine is None:
+            self._coroutine = self._start(*self._args, **self._kwargs)
+        return self._coroutine
+
+    def _forgotten(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise ForgottenAwait(f"you forgot to await {self._label} in {self._place[0]}, line {self._place[1]}")
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __str__ = __int__ = __float__ = __index__ = _forgotten
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __call__ = _forgotten
+    __format__ = __setitem__ = __delitem__ = __enter__ = __mod__ = __or__ = _forgotten
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "cr_", "gi_", "ag_", "_asyncio")):  # what asyncio asks of any coroutine
+            raise AttributeError(name)
+        return self._forgotten()
+
+    def __repr__(self) -> str:
+        return f"<pending {self._label} from {self._place[0]}:{self._place[1]}>"
+
+    def __del__(self) -> None:
+        if getattr(self, "_coroutine", self) is None:
+            warnings.warn(f"{self!r} was never awaited: the function did not run", RuntimeWarning, stacklevel=2)

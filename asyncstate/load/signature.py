@@ -1,0 +1,84 @@
+"""The parameters of a plugin function, as far as a call of it must know them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Signature:
+    """What a function takes.
+
+    ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
+    keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
+    parameters with their defaults.
+    """
+
+    __slots__ = (
+        "has_kwargs",
+        "has_varargs",
+        "keywords",
+        "positional_defaults",
+        "required",
+        "required_keywords",
+    )
+
+    def __init__(
+        self,
+        required: tuple[str, ...] = (),
+        keywords: frozenset[str] = frozenset(),
+        required_keywords: tuple[str, ...] = (),
+        positional_defaults: tuple[tuple[str, Any], ...] = (),
+        *,
+        has_varargs: bool = False,
+        has_kwargs: bool = False,
+    ) -> None:
+        self.required: tuple[str, ...] = required
+        self.keywords: frozenset[str] = keywords
+        self.required_keywords: tuple[str, ...] = required_keywords
+        self.positional_defaults: tuple[tuple[str, Any], ...] = positional_defaults
+        self.has_varargs: bool = has_varargs
+        self.has_kwargs: bool = has_kwargs
+
+    @classmethod
+    def of(cls, func: Callable[..., Any]) -> Signature:
+        """Summarise ``func``; of a decorated function, the one that was decorated.
+
+        A callable without a signature (some built-ins) counts as ``(*args, **kwargs)``.
+        """
+        try:
+            parameters = inspect.signature(inspect.unwrap(func)).parameters.values()
+        except (TypeError, ValueError):
+            return cls(has_varargs=True, has_kwargs=True)
+        kinds = {parameter.kind for parameter in parameters}
+        by_keyword = [p for p in parameters if p.kind is p.KEYWORD_ONLY or (_named(p) and p.default is not p.empty)]
+        return cls(
+            required=tuple(p.name for p in parameters if _positional(p) and p.default is p.empty),
+            keywords=frozenset(p.name for p in by_keyword),
+            required_keywords=tuple(p.name for p in by_keyword if p.default is p.empty),
+            positional_defaults=tuple(
+                (p.name, p.default) for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is not p.empty
+            ),
+            has_varargs=inspect.Parameter.VAR_POSITIONAL in kinds,
+            has_kwargs=inspect.Parameter.VAR_KEYWORD in kinds,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every parameter that can be given by name in an SLS."""
+        return (*self.required, *(name for name, _ in self.positional_defaults), *sorted(self.keywords))
+
+    def accepts(self, name: str) -> bool:
+        """Tell whether the function has a parameter of that name (``**kwargs`` does not count)."""
+        return name in self.keywords or name in self.names
+
+
+def _named(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+
+
+def _positional(parameter: inspect.Parameter) -> bool:
+    return parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY}
