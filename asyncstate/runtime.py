@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from asyncstate.config import Settings
 from asyncstate.planner import Planner
@@ -25,7 +25,7 @@ from asyncstate.run.affinity import LoopAffinity
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -37,6 +37,21 @@ if TYPE_CHECKING:
     from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
+
+
+class RunKeywords(TypedDict, total=False):
+    """What `StateRuntime.apply` and `StateRuntime.single` pass on to `StateRuntime.run`, which explains each.
+
+    For functions that pass them on, too: ``async def deploy(**options: Unpack[RunKeywords])``.
+    """
+
+    concurrency: int | None
+    test: bool | None
+    failhard: bool | None
+    shuffle: int | None
+    timeout: float | None
+    mock: bool
+    observers: Sequence[Callable[[Event], None]]
 
 
 class StateRuntime:
@@ -298,33 +313,45 @@ class StateRuntime:
         saltenv: str | None = None,
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
-        **options: Any,
+        lock: bool | None = None,
+        wait: float = 0.0,
+        **options: Unpack[RunKeywords],
     ) -> RunReport:
-        """Compile and run; ``options`` are those of `run`. A failing state is in the report, not an exception.
+        """Compile and run, with the options of `run`. A failing state is in the report, not an exception.
 
-        The lock is taken before the tree is compiled: what another run has changed by then is seen.
+        The lock is taken before the tree is compiled: what another run has changed by then is seen. Raises what
+        `compile` and entering a run raise. Cancelling the task cancels the run.
         """
-        self._affinity.require("StateRuntime.apply")
-        async with self._lock_of(options):
-            plan = await self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids)
-            async with self.run(plan, events=False, **options, lock=False) as run:
-                pass
-        return run.report
+        return await self._compile_and_run(
+            lambda: self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids), lock, wait, options
+        )
 
-    async def single(self, function: str, arguments: Mapping[str, Any], **options: Any) -> RunReport:
+    async def single(
+        self,
+        function: str,
+        arguments: Mapping[str, Any],
+        *,
+        lock: bool | None = None,
+        wait: float = 0.0,
+        **options: Unpack[RunKeywords],
+    ) -> RunReport:
         """Run one state function, without a tree. Raises CompileError if there is no such function."""
-        self._affinity.require("StateRuntime.single")
-        async with self._lock_of(options):
-            plan = await self.host.workers.run(self._planner.single, function, arguments)
-            async with self.run(plan, events=False, **options, lock=False) as run:
-                pass
-        return run.report
+        return await self._compile_and_run(
+            lambda: self.host.workers.run(self._planner.single, function, arguments), lock, wait, options
+        )
 
-    def _lock_of(self, options: dict[str, Any]) -> AbstractAsyncContextManager[object]:
-        """Take ``lock`` and ``wait`` out of the options of a run and return the lock that it needs."""
-        test = self.settings.test if options.get("test") is None else options["test"]
-        looks_only = bool(test or options.get("mock"))
-        return self._run_lock(options.pop("lock", None), options.pop("wait", 0.0), test=looks_only)
+    async def _compile_and_run(
+        self, planned: Callable[[], Awaitable[Plan]], lock: bool | None, wait: float, options: RunKeywords
+    ) -> RunReport:
+        self._affinity.require("StateRuntime.apply or single")
+        test = options.get("test")
+        looks_only = (self.settings.test if test is None else test) or options.get("mock", False)
+        async with (
+            self._run_lock(lock, wait, test=looks_only),
+            self.run(await planned(), events=False, lock=False, **options) as run,
+        ):
+            pass
+        return run.report
 
     def _run_lock(self, lock: bool | None, wait: float, *, test: bool) -> AbstractAsyncContextManager[object]:
         from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run

@@ -60,23 +60,24 @@ class Proof(msgspec.Struct, frozen=True):
 class States:
     """Runs states of a tree in a scratch folder.
 
-    ``base`` holds the tree in ``salt`` and a root for files in ``root``. ``settings`` are options as in a
-    configuration file (``pillar``, ``grains_override``, ``states_dirs`` …) and may be changed between runs.
+    ``base`` holds the tree in ``salt`` and a root for files in ``root``. ``settings`` are those of its runtimes, with
+    roots and directories below ``base``; its fields (``pillar``, ``grains_override``, ``states_dirs`` …) may be set
+    between runs.
     """
 
-    def __init__(self, base: Path, **settings: Any) -> None:
+    def __init__(self, base: Path, settings: Settings | None = None) -> None:
         self.root: Path = base / "root"
         self._tree = base / "salt"
         pillar = base / "pillar"
         for folder in (self.root, self._tree, pillar):
             folder.mkdir(parents=True, exist_ok=True)
-        self.settings: dict[str, Any] = {
-            "file_roots": {"base": [str(self._tree)]},
-            "pillar_roots": {"base": [str(pillar)]},
-            "cachedir": str(base / "cache"),
-            "state_dir": str(base / "state"),
-            **settings,
-        }
+        self.settings: Settings = msgspec.structs.replace(
+            settings or Settings(),
+            file_roots={"base": [str(self._tree)]},
+            pillar_roots={"base": [str(pillar)]},
+            cachedir=str(base / "cache"),
+            state_dir=str(base / "state"),
+        )
 
     def tree(self, path: str, text: str) -> Path:
         """Write a file of the tree: ``_states/x.py``, ``_modules/x.py``, or what ``salt://`` is to find."""
@@ -134,7 +135,7 @@ class States:
             return apart.submit(asyncio.run, self._apply(function, arguments, test=test)).result()
 
     async def _apply(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
-        async with StateRuntime(Settings(**self.settings)) as runtime:
+        async with StateRuntime(msgspec.structs.replace(self.settings)) as runtime:
             returned = _record(runtime, function)
             report = await runtime.single(function, arguments, test=test)
             row = next(iter(report.rows.values()))

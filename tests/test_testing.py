@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from asyncstate import Settings
 from asyncstate.testing import BrokenContract, States
 
 pytest_plugins = ["pytester"]
@@ -60,9 +61,19 @@ async def test_from_an_async_test(states):
 
 def test_bundled_states_and_settings(states):
     states.tree("greeting.jinja", "hello {{ pillar['who'] }}\n")
-    states.settings["pillar"] = {"who": "you"}
+    states.settings.pillar = {"who": "you"}
     states.prove("file.managed", name=states.path("x"), source="salt://greeting.jinja", template="jinja")
     assert (states.root / "x").read_text() == "hello you\n"
+
+
+def test_settings_of_your_own_keep_to_the_scratch_folder(tmp_path):
+    mine = Settings(file_roots={"base": ["/srv/mine"]}, cachedir="/var/mine", pillar={"who": "me"})
+    runner = States(tmp_path / "states", mine)
+    runner.tree("greeting.jinja", "{{ pillar['who'] }}\n")
+    runner.prove("file.managed", name=runner.path("x"), source="salt://greeting.jinja", template="jinja")
+    assert (runner.root / "x").read_text() == "me\n"
+    assert mine.cachedir == "/var/mine"
+    assert runner.settings.cachedir == str(tmp_path / "states" / "cache")
 
 
 BROKEN = [
