@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import __salt__, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def hold_rows(
     """Hold packages (``wanted``) or let go of them with ``change``; a row (name, result, changes, comment) for each."""
     rows = {}
     for name in names:
-        row: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
+        row = unchanged(name)
         if (name in held) == wanted:
             row["comment"] = f"Package {name} {'is already set to be held' if wanted else not_held}."
-        elif __opts__["test"]:
+        elif is_dry_run():
             row.update(result=None, comment=f"Package {name} is set to be {'' if wanted else 'un'}held.")
         elif change(name):
             row["changes"] = {"new": "hold" if wanted else "", "old": "" if wanted else "hold"}

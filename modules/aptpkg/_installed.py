@@ -6,7 +6,7 @@ import copy
 import os
 from typing import Any
 
-from asyncstate.dunders import __context__, __grains__, __opts__
+from asyncstate.dunders import __context__, __grains__, is_dry_run, unchanged
 from asyncstate.errors import InvocationError
 
 from .._package_transactions import checked_name  # noqa: TID252 - as `modules` for type checkers
@@ -77,14 +77,14 @@ def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwa
 
 
 def _select(name: str, *, held: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row = unchanged(name)
     states = get_selections(pattern=name)
     if not states and not held:
         return {**row, "result": False, "comment": f"Package {name} does not have a state."}
     if bool(states.get("hold")) == held:
         word = "already set to be held" if held else "already set not to be held"
         return {**row, "comment": f"Package {name} is {word}."}
-    if __opts__["test"]:
+    if is_dry_run():
         return {**row, "result": None, "comment": f"Package {name} is set {'' if held else 'not '}to be held."}
     done = call(["apt-mark", "hold" if held else "unhold", name])
     forget()

@@ -7,7 +7,7 @@ import shutil
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import __salt__, is_dry_run
 from asyncstate.errors import InvocationError
 
 _LETTERS = re.compile(r"[aAcCdDeijPsStTu]")
@@ -75,7 +75,7 @@ def check_attributes(name: str, ret: dict[str, Any], attrs: str, notes: list[str
         return
     require_settable(name, attrs)
     changes = {"old": "".join((lsattr(name) or {})[name]), "new": attrs}
-    if not __opts__["test"]:
+    if not is_dry_run():
         for operator, letters in zip(("add", "remove"), difference, strict=True):
             if letters:
                 chattr(name, operator=operator, attributes=letters)

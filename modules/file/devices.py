@@ -7,11 +7,11 @@ import stat
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, changed, failed, is_dry_run, would_change
 from asyncstate.errors import InvocationError
 
 from .paths import expand
-from .perms import Row, check_perms, makedirs_
+from .perms import check_perms, makedirs_
 
 _KINDS = {
     "c": (stat.S_IFCHR, "Character device"),
@@ -86,17 +86,12 @@ def mknod_fifo(name: str, user: Any = None, group: Any = None, mode: Any = "0660
 def _make(name: str, ntype: str, major: int, minor: int, user: Any, group: Any, mode: Any) -> Row:
     name = expand(name)
     kind, title = _KINDS[ntype]
-    ret: Row = {"name": name, "changes": {}, "comment": "", "result": False}
-    if __opts__["test"]:
-        ret["changes"] = {"new": f"{title} {name} created."}
-        ret["result"] = None
-        return ret
+    changes = {"new": f"{title} {name} created."}
+    if is_dry_run():
+        return would_change(name, "", changes)
     try:
         filesystem.mknod(name, 0o600 | kind, os.makedev(major, minor))
     except FileExistsError:
-        ret["comment"] = f"File {name} exists and cannot be overwritten"
-        return ret
-    ret["changes"] = {"new": f"{title} {name} created."}
-    ret["result"] = True
+        return failed(name, f"File {name} exists and cannot be overwritten")
     check_perms(name, None, user, group, mode or None)
-    return ret
+    return changed(name, "", changes)

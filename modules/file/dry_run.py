@@ -11,7 +11,7 @@ from .attributes import attribute_difference, require_settable
 from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
 from .modes import normalize_mode
-from .perms import Row, Wanted, status
+from .perms import Wanted, status
 from .selinux import context_difference, require_relabelled
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
 
@@ -49,7 +49,7 @@ def check_file_meta(
     context: dict[str, str | None] = {"user": seuser, "role": serole, "type": setype, "range": serange}
     require_relabelled(name, context)
     lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
-    changes: Row = {}
+    changes: dict[str, Any] = {}
     significant = False
     try:
         found: os.stat_result | None = status(name, follow_symlinks)

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import is_dry_run
 from asyncstate.errors import CommandExecutionError
 
 from .backups import copy_beside
@@ -66,7 +66,7 @@ def line(
     if body == old:
         return False
     changes = unified(old, body) if show_changes else True
-    if not __opts__["test"]:
+    if not is_dry_run():
         if backup:
             copy_beside(path, time.strftime(".%Y-%m-%d-%H-%M-%S"))
         store_text(path, "".join(body), codec)

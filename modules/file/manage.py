@@ -1,4 +1,4 @@
-"""Putting a managed file in place, and foretelling what that would change."""
+"""Putting a managed file in place, or in a dry run saying what that would change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError, PathRefused
 from asyncstate.filesystem import KEEP, Access, Replacement, copy_attributes, merged
 
@@ -20,7 +20,7 @@ from .dry_run import check_file_meta
 from .hashes import get_hash, verify_signature
 from .modes import directory_mode, mode_text
 from .paths import expand
-from .perms import Row, Wanted, check_perms, makedirs_
+from .perms import Wanted, check_perms, makedirs_
 from .selinux import check_context, require_relabelled
 from .sources import drop_rendered, local_copy, source_mode
 from .urls import redact
@@ -86,15 +86,15 @@ def manage_file(
     require_settable(name, attrs)
     context = {"user": seuser, "role": serole, "type": setype, "range": serange}
     require_relabelled(name, context)
-    ret = ret or {"name": name, "changes": {}, "comment": "", "result": True}
+    ret = ret or unchanged(name)
     if source and not sfn:
         sfn = local_copy(source, saltenv, verify_ssl=verify_ssl, use_etag=use_etag)
         if not sfn:
             return _failed(ret, f"Source file '{source}' not found")
     if source and keep_mode:
         mode = source_mode(source, saltenv) or mode
-    if __opts__["test"]:
-        return _foretell(
+    if is_dry_run():
+        return _dry_run(
             name, ret, sfn, source, source_sum, user, group, mode, attrs, saltenv, contents, follow_symlinks
         )
     content = Content.of(contents, sfn, encoding, encoding_errors)
@@ -132,7 +132,7 @@ def manage_file(
     return ret
 
 
-def _foretell(
+def _dry_run(
     name: str,
     ret: Row,
     sfn: str,

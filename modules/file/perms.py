@@ -7,7 +7,7 @@ import stat
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.filesystem import Access
 
@@ -17,8 +17,6 @@ from .hashes import get_hash
 from .modes import mode_bits, mode_text, normalize_mode
 from .paths import expand
 from .selinux import check_context
-
-Row = dict[str, Any]
 
 _TYPES = {
     stat.S_IFDIR: "dir",
@@ -44,14 +42,14 @@ def status(path: str, follow_symlinks: bool = True) -> os.stat_result:
         raise CommandExecutionError(f"Path not found: {path}") from error
 
 
-def stats(path: str, hash_type: str | None = None, follow_symlinks: bool = True) -> Row:
+def stats(path: str, hash_type: str | None = None, follow_symlinks: bool = True) -> dict[str, Any]:
     """Return inode, uid, gid, user, group, atime, mtime, ctime, size, mode ("0644"), type, target, and sum if asked.
 
     ``type`` is one of file, dir, link, char, block, pipe, socket. CommandExecutionError if ``path`` is not there.
     """
     path = expand(path)
     found = status(path, follow_symlinks)
-    row: Row = {
+    row: dict[str, Any] = {
         "inode": found.st_ino,
         "uid": found.st_uid,
         "gid": found.st_gid,
@@ -161,9 +159,9 @@ class Wanted:
         self.gid = group_to_gid(group) if self.group is not None else None
         self.bits = mode_bits(self.mode) if self.mode is not None else None
 
-    def differences(self, found: os.stat_result, *, modeless: bool = False) -> Row:
+    def differences(self, found: os.stat_result, *, modeless: bool = False) -> dict[str, Any]:
         """Return what of ``user``, ``group``, ``mode`` the file has otherwise, as a row reports it."""
-        changes: Row = {}
+        changes: dict[str, Any] = {}
         if self.uid is not None and self.uid != found.st_uid:
             changes["user"] = self.user
         if self.gid is not None and self.gid != found.st_gid:
@@ -172,7 +170,7 @@ class Wanted:
             changes["mode"] = self.mode
         return changes
 
-    def access(self, changes: Row) -> Access:
+    def access(self, changes: dict[str, Any]) -> Access:
         """Return the part of ``changes`` that can be set, as numbers."""
         return Access(
             self.uid if "user" in changes and isinstance(self.uid, int) else -1,
@@ -193,7 +191,7 @@ def check_perms(
     serole: str | None = None,
     setype: str | None = None,
     serange: str | None = None,
-) -> tuple[Row, Row]:
+) -> tuple[Row, dict[str, Any]]:
     """Give ``name`` the owner, mode, attributes and SELinux context asked for; None leaves one alone.
 
     Returns the row ``ret`` (a new one for None) with ``changes`` and what went wrong in ``comment``, and ``lmode``,
@@ -203,19 +201,19 @@ def check_perms(
     if ret:
         earlier = ret["comment"]
     else:
-        ret, earlier = {"name": name, "changes": {}, "comment": "", "result": True}, ""
+        ret, earlier = unchanged(name), ""
     notes: list[str] = []
     found = status(name, follow_symlinks)
     wanted = Wanted(user, group, mode)
     is_link = not follow_symlinks and stat.S_ISLNK(found.st_mode)
-    before: Row = {"lmode": mode_text(found.st_mode)}
+    before: dict[str, Any] = {"lmode": mode_text(found.st_mode)}
     if wanted.user is not None:
         before["luser"] = found.st_uid if isinstance(user, int) else uid_to_user(found.st_uid)
     if wanted.group is not None:
         before["lgroup"] = found.st_gid if isinstance(group, int) else gid_to_group(found.st_gid)
     changes = wanted.differences(found, modeless=is_link)
     if changes:
-        if __opts__["test"]:
+        if is_dry_run():
             filesystem.require_changeable(name, follow=follow_symlinks)
         else:
             changes = _enforce(name, ret, wanted, found, changes, notes, follow_symlinks=follow_symlinks)
@@ -228,13 +226,20 @@ def check_perms(
         ret["comment"] = "; ".join([earlier, *notes] if earlier else notes)
     else:
         ret["comment"] = [*earlier, *notes]
-    if ret["changes"] and __opts__["test"]:
+    if ret["changes"] and is_dry_run():
         ret["result"] = None
     return ret, before
 
 
 def _enforce(
-    name: str, ret: Row, wanted: Wanted, found: os.stat_result, changes: Row, notes: list[str], *, follow_symlinks: bool
+    name: str,
+    ret: Row,
+    wanted: Wanted,
+    found: os.stat_result,
+    changes: dict[str, Any],
+    notes: list[str],
+    *,
+    follow_symlinks: bool,
 ) -> Row:
     """Set what ``changes`` names; return what was reached, and say what was not."""
     access = wanted.access(changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import __salt__, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
 _PARTS = ("user", "role", "type", "range")
@@ -87,7 +87,7 @@ def check_context(name: str, ret: dict[str, Any], notes: list[str], **wanted: st
         return
     filesystem.require_unshared(name, "chcon")
     report = {"Old": _describe(old), "New": _describe(new)}
-    if __opts__["test"]:
+    if is_dry_run():
         notes.append(f"File {name} selinux context to be updated")
         ret["result"] = None
         ret["changes"]["selinux"] = report

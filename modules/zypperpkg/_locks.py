@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.dunders import failed
 from asyncstate.errors import CommandExecutionError
 
 from .._package_transactions import hold_rows, named  # noqa: TID252 - as `modules` for type checkers
@@ -69,7 +70,7 @@ def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwa
     )
     for each in others:
         comment = f"Unable to unhold package {each} as it is held with the other version."
-        rows[each] = {"name": each, "changes": {}, "result": False, "comment": comment}
+        rows[each] = failed(each, comment)
     return {each: rows[each] for each in wanted}
 
 
