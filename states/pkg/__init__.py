@@ -15,8 +15,8 @@ from ._aggregation import mod_aggregate, mod_aggregate_split
 from ._holds import held, unheld
 from ._install import downloaded, installed
 from ._newest import latest, uptodate
+from ._refresh import plan_refresh as _plan_refresh
 from ._removal import purged, removed
-from ._rows import plan_refresh as _plan_refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import (
-    Versions,
-    failure,
-    listed,
-    refresh_wanted,
-    resolve_capabilities,
-    with_version,
-)
-from ._targets import Targets, find_targets, predicted, preflight
-from ._versions import fulfils, verify_install
+from ._comments import failure, listed, with_version
+from ._refresh import refresh_wanted
+from ._targets import Targets, find_targets, predicted, preflight, resolve_capabilities
+from ._versions import Versions, fulfils, verify_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

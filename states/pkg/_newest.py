@@ -8,8 +8,9 @@ from typing import Any
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import listed, refresh_wanted, resolve_capabilities
-from ._targets import predicted
+from ._comments import listed
+from ._refresh import refresh_wanted
+from ._targets import predicted, resolve_capabilities
 
 _MANY = 10
 

@@ -7,8 +7,8 @@ from typing import Any
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import Versions, failure, listed
-from ._versions import fulfils
+from ._comments import failure, listed
+from ._versions import Versions, fulfils
 
 
 def removed(

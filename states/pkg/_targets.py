@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate.dunders import Row, __salt__, failed, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._rows import Versions, listed
-from ._versions import current_versions, fulfils
+from ._comments import listed
+from ._versions import Versions, current_versions, fulfils
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,3 +179,10 @@ def _version_of_file(source: str, saltenv: str) -> str:
     if not os.path.exists(cached):
         raise CommandExecutionError(f"{source} does not exist on minion")
     return str(__salt__["lowpkg.bin_pkg_info"](cached)["version"])
+
+
+def resolve_capabilities(pkgs: Any, *, refresh: bool, **kwargs: Any) -> tuple[Any, bool]:
+    """Replace what packages provide by the packages that do, where the package manager knows of such names."""
+    if not pkgs or "pkg.resolve_capabilities" not in __salt__:
+        return pkgs, refresh
+    return __salt__["pkg.resolve_capabilities"](pkgs, refresh=refresh, **kwargs), False

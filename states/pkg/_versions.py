@@ -11,6 +11,9 @@ from asyncstate.dunders import __salt__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+Versions = dict[str, str | None]
+"""The version asked for of each package, None for any."""
+
 _CONDITION = re.compile(r"^(<=>|!=|>=|<=|>>|<<|<>|>|<|==|=)?\s?([^<>=]+)$")
 _MEANING = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
 

@@ -1,0 +1,23 @@
+"""Refreshing the lists of packages, once in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncstate.dunders import __context__
+
+_REFRESH_PENDING = "pkg.refresh"
+
+
+def plan_refresh() -> None:
+    """Let the first state that needs fresh lists of packages refresh them, once in this run."""
+    __context__[_REFRESH_PENDING] = True
+
+
+def refresh_wanted(refresh: Any) -> bool:
+    """Tell whether the lists are to be refreshed: as the state says, else if nobody did it yet in this run."""
+    if isinstance(refresh, str):
+        refresh = refresh.strip().lower() in {"true", "yes", "on", "1"}
+    if refresh is None:
+        return bool(__context__.get(_REFRESH_PENDING))
+    return bool(refresh)
