@@ -16,7 +16,7 @@ _KEY = "environ.overlay"
 
 def overlay() -> dict[str, str | None]:
     """Return the changes of the current runtime: a value, or None for a variable that was removed."""
-    context = dunders.current.get(None)
+    context = dunders.context.current.get(None)
     if context is None:
         return {}
     return cast("dict[str, str | None]", context.context.setdefault(_KEY, {}))

@@ -276,7 +276,7 @@ def stat_file(path: str, saltenv: str | None = None, octal: bool = True) -> Any:
 
 
 def _client() -> Any:
-    return dunders.current.get().file_client
+    return dunders.context.current.get().file_client
 
 
 def _env(saltenv: str | None) -> str:

@@ -131,7 +131,7 @@ def _has_no_error(answer: dict[str, Any]) -> bool:
 
 def _pause(seconds: float) -> None:
     """Wait, but no longer once the call is cancelled."""
-    call = dunders.current.get(None)
+    call = dunders.context.current.get(None)
     token = call.cancel if call is not None else None
     woken = threading.Event()
     release = token.on_cancel(woken.set) if token is not None else None

@@ -125,7 +125,7 @@ def collatz(start: int) -> tuple[list[int], float]:
 
 def retcode(code: int = 42) -> bool:
     """Return True, and leave an exit status for conditions to see."""
-    dunders.current.get().retcode = code
+    dunders.context.current.get().retcode = code
     return True
 
 

@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from asyncstate import dunders
-from asyncstate.dunders import CallContext, CancelToken, SharedContext, current
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.errors import RunCancelled
 
 
@@ -115,9 +116,9 @@ def test_outside_any_call():
 
 def test_everything_injected_is_a_dunder():
     assert {"__salt__", "__opts__", "__grains__", "__pillar__", "__context__", "__env__", "__low__"} <= set(
-        dunders.INJECTED
+        dunders.proxies.INJECTED
     )
-    assert all(name.startswith("__") and name.endswith("__") for name in dunders.INJECTED)
+    assert all(name.startswith("__") and name.endswith("__") for name in dunders.proxies.INJECTED)
 
 
 def test_a_token_calls_back_once_and_keeps_its_first_reason():
@@ -228,11 +229,11 @@ def test_resolved_replaces_dunders_wherever_they_are(call):
         "cyclic": cyclic,
         "plain": ("a", "b"),
     }
-    assert dunders.resolved(returned) is returned
+    assert dunders.proxies.resolved(returned) is returned
     assert type(returned["changes"]["env"]) is str
     assert returned["changes"] == {"env": "dev", "list": ["dev", 1], "pair": ("dev", 2)}
     assert type(returned["changes"]["pair"][0]) is str
     assert returned["grains"] is call.grains
     assert type(cyclic["env"]) is str
-    assert dunders.resolved(dunders.__env__) == "dev"
-    assert dunders.resolved(7) == 7
+    assert dunders.proxies.resolved(dunders.__env__) == "dev"
+    assert dunders.proxies.resolved(7) == 7

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from asyncstate import remains
-from asyncstate.dunders import CancelToken
+from asyncstate.dunders.cancel import CancelToken
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import look_at, start

@@ -12,7 +12,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import ConfigError
 from asyncstate.redact.redactor import MASK
 

@@ -9,19 +9,13 @@ From here a state also gets the functions that make its row (`asyncstate.dunders
 
 from __future__ import annotations
 
-from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import (
-    CallContext,
-    OptsOverlay,
-    SharedContext,
     check_cancelled,
-    current,
     hide,
     is_dry_run,
     runtime_services,
 )
 from asyncstate.dunders.proxies import (
-    INJECTED,
     __context__,
     __env__,
     __file_client__,
@@ -40,24 +34,17 @@ from asyncstate.dunders.proxies import (
     __states__,
     __user__,
     __utils__,
-    is_mapping_dunder,
-    resolved,
 )
 from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
 from asyncstate.dunders.services import PluginFunction, PluginKind, PluginModule, Plugins, Services
 
 __all__ = [
-    "INJECTED",
-    "CallContext",
-    "CancelToken",
-    "OptsOverlay",
     "PluginFunction",
     "PluginKind",
     "PluginModule",
     "Plugins",
     "Row",
     "Services",
-    "SharedContext",
     "__context__",
     "__env__",
     "__file_client__",
@@ -78,13 +65,10 @@ __all__ = [
     "__utils__",
     "changed",
     "check_cancelled",
-    "current",
     "failed",
     "hide",
     "is_dry_run",
-    "is_mapping_dunder",
     "make_row",
-    "resolved",
     "runtime_services",
     "unchanged",
     "would_change",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import PathRefused
 
 from . import query

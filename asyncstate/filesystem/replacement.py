@@ -15,7 +15,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Self
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import PathRefused
 from asyncstate.remains import name_beside, note_temporary_in
 

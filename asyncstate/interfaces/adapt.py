@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.interfaces.conditions import describe
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.interfaces.errors import (

@@ -19,7 +19,7 @@ from contextvars import ContextVar, copy_context
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import RunCancelled
 from asyncstate.load.loader import loading
 from asyncstate.load.pending import PendingCall
@@ -30,7 +30,7 @@ from asyncstate.salt_compat.real_salt import agree_on
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from asyncstate.dunders import CallContext
+    from asyncstate.dunders.context import CallContext
 
 
 class Switch:

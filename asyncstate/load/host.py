@@ -6,7 +6,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import CallContext, SharedContext, current, resolved, runtime_services
+from asyncstate.dunders import runtime_services
+from asyncstate.dunders.context import CallContext, SharedContext, current
+from asyncstate.dunders.proxies import resolved
 from asyncstate.errors import ConfigError
 from asyncstate.filesystem import writable_below
 from asyncstate.load.bridge import Switch, settle, wrap

@@ -18,7 +18,7 @@ from importlib.machinery import (
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import INJECTED
+from asyncstate.dunders.proxies import INJECTED
 from asyncstate.errors import LoaderError, meant_for_program
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES

@@ -8,7 +8,7 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.interfaces import interface_of
 from asyncstate.interfaces.adapt import adapt
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from asyncstate.dunders import CallContext, PluginKind
+    from asyncstate.dunders import PluginKind
+    from asyncstate.dunders.context import CallContext
     from asyncstate.interfaces import Interface
 
 log: logging.Logger = logging.getLogger(__name__)

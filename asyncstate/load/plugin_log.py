@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
-from asyncstate.dunders import CallContext, current
+from asyncstate.dunders.context import CallContext, current
 from asyncstate.redact.redactor import MASK
 
 PROFILE: Final = 15

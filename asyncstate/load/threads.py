@@ -15,7 +15,8 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from asyncstate.dunders import CancelToken, current
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import current
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.model.encode import plain
 from asyncstate.process.ending import reaper
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextvars import Context
 
-    from asyncstate.dunders import CallContext
+    from asyncstate.dunders.context import CallContext
 
 log: logging.Logger = logging.getLogger(__name__)
 

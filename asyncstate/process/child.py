@@ -66,7 +66,7 @@ def run_child(
     RunCancelled if the call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes;
     then it is ended.
     """
-    call = dunders.current.get(None)
+    call = dunders.context.current.get(None)
     cancel = call.cancel if call is not None else None
     if cancel is not None:
         cancel.check()
@@ -120,7 +120,7 @@ def start_detached(
     process, lineage = start(
         argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, cwd=cwd, env=env, umask=umask, **(account or {})
     )
-    call = dunders.current.get(None)
+    call = dunders.context.current.get(None)
     belong(lineage, call.cancel if call is not None else None)
     threading.Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
     return process.pid

@@ -18,7 +18,7 @@ from asyncstate.process.lineage import Lineage, Process, ThreadChildren, look_at
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from asyncstate.dunders import CancelToken
+    from asyncstate.dunders.cancel import CancelToken
 
 GRACE = 2.0
 """Seconds between TERM and KILL."""

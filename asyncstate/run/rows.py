@@ -6,7 +6,7 @@ import math
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import is_mapping_dunder
+from asyncstate.dunders.proxies import is_mapping_dunder
 from asyncstate.errors import ArgumentError, PathRefused
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8

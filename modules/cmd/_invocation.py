@@ -97,7 +97,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     background (``bg``) the retcode is None and the outputs are empty. A command that ran out of time has retcode 1
     and says so in ``stdout``. CommandExecutionError, in Salt's words, when it cannot be started.
     """
-    call = dunders.current.get(None)
+    call = dunders.context.current.get(None)
     if options.runas is None and call is not None:
         options.runas = call.runas
     shell = options.shell or default_shell()
@@ -307,7 +307,7 @@ def _any_in(wanted: Any, text: str) -> bool:
 
 def _leave_retcode(retcode: int) -> None:
     """Leave the exit status where conditions (``onlyif: [{fun: cmd.run …}]``) look for it: in this call alone."""
-    call = dunders.current.get(None)
+    call = dunders.context.current.get(None)
     if call is not None:
         call.retcode = retcode
 

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __opts__, __salt__, current, runtime_services
+from asyncstate.dunders import __opts__, __salt__, runtime_services
+from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from .diffs import head, is_binary

@@ -6,7 +6,8 @@ import os
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __env__, current
+from asyncstate.dunders import __env__
+from asyncstate.dunders.context import current
 from asyncstate.errors import CommandExecutionError
 
 from .arguments import string_list

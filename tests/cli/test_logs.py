@@ -8,7 +8,7 @@ import pytest
 from fake_host import FakeHost
 
 from asyncstate.cli.logs import LogStream
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
 

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 
 
 class Rows(dict):

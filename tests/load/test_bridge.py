@@ -283,7 +283,7 @@ def test_without_a_loop_calls_block(tree):
 def test_outside_any_call_the_hosts_own_context_serves(tree):
     host = tree.host({"saltenv": "prod"})
     assert host.salt["mod.env"]() == "prod"
-    assert dunders.current.get(None) is None
+    assert dunders.context.current.get(None) is None
 
 
 def test_an_async_function_may_use_salt_on_a_loop_of_its_own(tree):

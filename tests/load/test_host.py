@@ -52,7 +52,7 @@ async def test_calls_see_their_context_and_leave_the_callers_alone(tree):
             function = host.loaders["states"].get(f"st.{fun}")
             assert await host.call(function, ["x"], context=host.context(test=True, sls="a.b")) == (True, "a.b")
             assert await host.call(function, ["x"]) == (False, "")
-        assert dunders.current.get(None) is None
+        assert dunders.context.current.get(None) is None
 
 
 async def test_calls_at_once_see_each_their_own(tree):
@@ -137,10 +137,10 @@ def test_equal_grains_reload_nothing(tree):
 def test_enter_sets_the_context_for_synchronous_work(tree):
     host = tree.host()
     with host.enter(sls="s") as context:
-        assert dunders.current.get() is context
+        assert dunders.context.current.get() is context
         assert str(dunders.__sls__) == "s"
         assert dunders.__salt__.value() is host.salt
-    assert dunders.current.get(None) is None
+    assert dunders.context.current.get(None) is None
 
 
 def test_context_is_one_per_host(tree):

@@ -4,7 +4,8 @@ import logging
 import pytest
 from fake_host import FakeHost
 
-from asyncstate.dunders import current, hide
+from asyncstate.dunders import hide
+from asyncstate.dunders.context import current
 from asyncstate.load.plugin_log import PluginLogger
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets

@@ -13,7 +13,7 @@ import pytest
 from plugin_trees import PluginTree
 from yaml import constructor
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.salt_compat import salt
 from asyncstate.salt_compat.salt.utils import _MOVED
 

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 import pytest
 
 from asyncstate import dunders
-from asyncstate.dunders import CallContext, CancelToken
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CallContext
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.load.threads import WorkerThreads, deliverable
 
@@ -123,7 +124,7 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
     seen, release = [], threading.Event()
 
     def stubborn():
-        token = dunders.current.get().cancel
+        token = dunders.context.current.get().cancel
         token.on_cancel(lambda: seen.append(token.reason))
         started.set()
         release.wait(40)
@@ -133,7 +134,7 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
             seen.append(f"raised {error}")
 
     started = threading.Event()
-    dunders.current.set(context())
+    dunders.context.current.set(context())
     task = asyncio.create_task(workers.run(stubborn))
     await until(started.is_set)
     task.cancel("enough")
@@ -149,24 +150,24 @@ async def test_cancelling_the_task_cancels_the_token_and_does_not_wait(workers):
 
 async def test_giving_up_on_one_call_leaves_the_rest_of_the_chunk_alone(workers):
     chunk = CancelToken()
-    dunders.current.set(context(cancel=chunk))
+    dunders.context.current.set(context(cancel=chunk))
     release = threading.Event()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(workers.run(release.wait, 40), 0.01)
     release.set()
     assert not chunk.reason
-    assert await workers.run(lambda: dunders.current.get().cancel.reason) == ""
+    assert await workers.run(lambda: dunders.context.current.get().cancel.reason) == ""
 
 
 async def test_cancelling_the_chunk_reaches_the_thread(workers):
     chunk = CancelToken()
-    dunders.current.set(context(cancel=chunk))
+    dunders.context.current.set(context(cancel=chunk))
 
     def wait():
         reached = threading.Event()
-        dunders.current.get().cancel.on_cancel(reached.set)
+        dunders.context.current.get().cancel.on_cancel(reached.set)
         waiting.set()
-        return reached.wait(40) and dunders.current.get().cancel.reason
+        return reached.wait(40) and dunders.context.current.get().cancel.reason
 
     waiting = threading.Event()
     task = asyncio.create_task(workers.run(wait))
@@ -177,11 +178,11 @@ async def test_cancelling_the_chunk_reaches_the_thread(workers):
 
 async def test_the_call_shares_options_and_retcode_with_its_caller(workers):
     call = context()
-    dunders.current.set(call)
+    dunders.context.current.set(call)
 
     def work():
-        dunders.current.get().opts["x"] = 1
-        dunders.current.get().retcode = 7
+        dunders.context.current.get().opts["x"] = 1
+        dunders.context.current.get().retcode = 7
 
     await workers.run(work)
     assert call.opts["x"] == 1
@@ -190,7 +191,7 @@ async def test_the_call_shares_options_and_retcode_with_its_caller(workers):
 
 async def test_run_in_uses_the_context_it_is_given(workers):
     assert await workers.run_in(context(sls="a.b"), lambda *, end: str(dunders.__sls__) + end, end="!") == "a.b!"
-    assert dunders.current.get(None) is None
+    assert dunders.context.current.get(None) is None
 
 
 def test_a_result_for_a_closed_loop_is_dropped(workers):
@@ -237,7 +238,7 @@ async def test_many_calls_at_once_all_arrive(workers):
 
 async def test_whoever_gave_up_on_a_call_can_learn_when_its_thread_has_returned(workers):
     chunk = CancelToken()
-    dunders.current.set(context(cancel=chunk))
+    dunders.context.current.set(context(cancel=chunk))
     release = threading.Event()
 
     async def nested():
@@ -256,7 +257,7 @@ async def test_whoever_gave_up_on_a_call_can_learn_when_its_thread_has_returned(
 
 async def test_a_thread_that_returned_as_its_call_was_given_up_is_not_waited_for(workers):
     chunk = CancelToken()
-    dunders.current.set(context(cancel=chunk))
+    dunders.context.current.set(context(cancel=chunk))
     release = threading.Event()
     task = asyncio.create_task(workers.run(release.wait, 40))
     await asyncio.sleep(0)
@@ -271,7 +272,7 @@ async def test_a_thread_that_returned_as_its_call_was_given_up_is_not_waited_for
 
 async def test_a_call_that_was_awaited_to_its_end_is_not_overdue(workers):
     chunk = CancelToken()
-    dunders.current.set(context(cancel=chunk))
+    dunders.context.current.set(context(cancel=chunk))
     await workers.run(int)
     assert chunk.overdue == []
 

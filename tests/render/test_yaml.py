@@ -237,7 +237,8 @@ def test_dump():
     from types import SimpleNamespace
 
     from asyncstate.data.collection import StableSet
-    from asyncstate.dunders import CallContext, OptsOverlay, __pillar__, current
+    from asyncstate.dunders import __pillar__
+    from asyncstate.dunders.context import CallContext, OptsOverlay, current
 
     assert dump_yaml({"b": [1, None], "a": "é"}, flow=False) == "a: é\nb:\n- 1\n- null\n"
     assert dump_yaml(OrderedDict([("b", 1), ("a", 2)]), flow=True) == "{b: 1, a: 2}\n"

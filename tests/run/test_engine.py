@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,

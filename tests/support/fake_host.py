@@ -7,7 +7,7 @@ import selectors
 
 from fake_services import FakeServices
 
-from asyncstate.dunders import CallContext, SharedContext, current
+from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 

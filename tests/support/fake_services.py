@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.dunders import PluginKind, PluginModule, Services, current
+from asyncstate.dunders import PluginKind, PluginModule, Services
+from asyncstate.dunders.context import current
 from asyncstate.errors import FunctionNotFound, RenderError
 from asyncstate.sources.matchers import Matcher
 

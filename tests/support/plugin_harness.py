@@ -128,7 +128,7 @@ class PluginHarness:
         return target
 
     @contextmanager
-    def calling(self, **changes: Any) -> Iterator[dunders.CallContext]:
+    def calling(self, **changes: Any) -> Iterator[dunders.context.CallContext]:
         """Make the fakes the current call: inside, the dunders work. ``changes`` are fields of CallContext."""
         fields: dict[str, Any] = {
             "opts": self.opts,
@@ -144,12 +144,12 @@ class PluginHarness:
             "lowstate": self.lowstate,
             **changes,
         }
-        context = dunders.CallContext(**fields)
-        token = dunders.current.set(context)
+        context = dunders.context.CallContext(**fields)
+        token = dunders.context.current.set(context)
         try:
             yield context
         finally:
-            dunders.current.reset(token)
+            dunders.context.current.reset(token)
 
     def call(self, function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call an execution function, by its ``module.function`` name or itself."""

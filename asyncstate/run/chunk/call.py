@@ -12,7 +12,8 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.dunders import CallContext, CancelToken, current
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.dunders.context import CallContext, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind

@@ -10,7 +10,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
 from asyncstate.run.chunk.slots import fill_slots, traverse

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from asyncstate.dunders import CancelToken
+    from asyncstate.dunders.cancel import CancelToken
 
 GRACE = 3.0
 """Seconds that what was cancelled has to come to an end before one goes on without it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncstate.config import Settings, load_settings
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 

@@ -4,7 +4,7 @@ import pytest
 from plugin_trees import PluginTree
 from trees import compiler
 
-from asyncstate.dunders import CallContext
+from asyncstate.dunders.context import CallContext
 from asyncstate.errors import CompileError
 from asyncstate.load.loader import LazyLoader
 

@@ -7,7 +7,7 @@ from trees import compiler
 
 from asyncstate.compile.low.draft import Draft
 from asyncstate.compile.low.salt_sources import SaltSources
-from asyncstate.dunders import CallContext
+from asyncstate.dunders.context import CallContext
 from asyncstate.load.loader import LazyLoader
 from asyncstate.sources.fileclient import LocalFileClient
 

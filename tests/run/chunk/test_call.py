@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import RenderError
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.model.event import ChunkFinished, ChunkStarted

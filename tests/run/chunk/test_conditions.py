@@ -3,7 +3,7 @@ from fake_host import FakeHost
 from odd_values import RaisingTruth
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.errors import CommandExecutionError
 from asyncstate.run.chunk.conditions import WrongCondition, check_commands, check_conditions
 

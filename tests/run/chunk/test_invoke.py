@@ -6,7 +6,7 @@ import pytest
 from fake_host import FakeHost, row
 from plans import PlanBuilder
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.run.chunk.views import LowStateView, RunningView
 from asyncstate.run.engine import Engine, RunOptions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 

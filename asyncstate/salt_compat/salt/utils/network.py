@@ -22,7 +22,7 @@ from asyncstate.data.network import (
 from asyncstate.data.network import is_ip as is_ip_filter
 from asyncstate.data.network import is_ipv4 as is_ipv4_filter
 from asyncstate.data.network import is_ipv6 as is_ipv6_filter
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 
-from asyncstate.dunders import current
+from asyncstate.dunders.context import current
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
