@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import __salt__, is_dry_run
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 _IGNORED = ("Hostname", "MacAddress")  # the daemon's own choices, unless they were given
@@ -57,15 +57,15 @@ class Wanted:
         before = None if current is None else __salt__["docker.state"](self.name)
         new_image = current is not None and current["Image"] != image
         anew = self.force or current is None or new_image
-        if anew and __opts__["test"]:
-            self._foretell(current, image)
+        if anew and is_dry_run():
+            self._predict(current, image)
             return
         created = __salt__["docker.create"](self.image, name=self.name if current is None else None, **self.options)
         kept = False
         try:
             network_changes = self._connect(created["Name"], current)
             settings = {} if anew else self._compare(created["Name"])
-            kept = current is None or ((anew or bool(settings)) and not __opts__["test"])
+            kept = current is None or ((anew or bool(settings)) and not is_dry_run())
             if settings:
                 self._changes["container"] = settings
             if network_changes:
@@ -90,7 +90,7 @@ class Wanted:
 
     def _resolve_image(self) -> Any:
         image = __salt__["docker.resolve_image_id"](self.image)
-        if image is False and not __opts__["test"]:
+        if image is False and not is_dry_run():
             try:
                 self._changes["image"] = __salt__["docker.pull"](
                     self.image, client_timeout=self.options["client_timeout"]
@@ -100,7 +100,7 @@ class Wanted:
             image = __salt__["docker.resolve_image_id"](self.image)
         return image
 
-    def _foretell(self, current: dict[str, Any] | None, image: Any) -> None:
+    def _predict(self, current: dict[str, Any] | None, image: Any) -> None:
         self._result = None
         if self.force:
             self._changes["forced_update"] = True
@@ -140,7 +140,7 @@ class Wanted:
 
     def _adjust(self, settings: dict[str, Any], network_changes: dict[str, Any]) -> None:
         """Do what needs no new container: signals and networks."""
-        test = __opts__["test"]
+        test = is_dry_run()
         if settings:
             self._result = None
             self._comments.append(f"Container '{self.name}' would be replaced")
@@ -173,7 +173,7 @@ class Wanted:
     def _run(self, before: str | None, *, started: bool) -> None:
         """Start the container if it is to run, and tell how its state has changed."""
         if (started and (before is None or self.start)) or (self.start and not started and before != "running"):
-            if __opts__["test"]:
+            if is_dry_run():
                 self._result = None
                 self._comments.append("Container would be started")
                 return
@@ -184,7 +184,7 @@ class Wanted:
                 return
         else:
             after = __salt__["docker.state"](self.name)
-        if __opts__["test"]:
+        if is_dry_run():
             return
         if after == "running":
             self._tell_addresses()

@@ -15,10 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __grains__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
-
-Row = dict[str, Any]
 
 _ABSOLUTE_PATH = re.compile(r"""(?<![\w./:~$}\]*+-])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
 _PROGRAM_FOLDERS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/")
@@ -68,14 +66,14 @@ def run(
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
-    command = test_name if __opts__["test"] and test_name else name
+    command = test_name if is_dry_run() and test_name else name
     if env is not None and not isinstance(env, (list, dict)):
-        return _row(name, "Invalidly-formatted 'env' parameter. See documentation.")
-    if __opts__["test"] and not test_name:
-        row = _row(name, f'Command "{name}" would have been executed', result=None, changes={"cmd": name})
+        return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
+    if is_dry_run() and not test_name:
+        row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
-        return _row(name, f'Desired working directory "{cwd}" is not available')
+        return failed(name, f'Desired working directory "{cwd}" is not available')
     arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
     arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output)
     if root:
@@ -84,12 +82,10 @@ def run(
     try:
         done = __salt__[function](cmd=command, timeout=timeout, python_shell=True, **arguments)
     except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
-        return _row(name, str(error))
-    row = _row(name, f'Command "{command}" run', result=not done["retcode"], changes=done)
+        return failed(name, str(error))
     if ignore_timeout and done["retcode"] == 1 and "Timed out after" in done["stdout"]:
         done["retcode"] = 0
-        row["result"] = True
-    return _settle(row, done, stateful=stateful)
+    return _finished_row(name, f'Command "{command}" run', done, stateful=stateful)
 
 
 def script(
@@ -113,21 +109,21 @@ def script(
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
-    if __opts__["test"] and test_name:
+    if is_dry_run() and test_name:
         name = test_name
     if env is not None and not isinstance(env, (list, dict)):
-        return _row(name, "Invalidly-formatted 'env' parameter. See documentation.")
+        return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
     for option, value in (("context", context), ("defaults", defaults)):
         if value and not isinstance(value, Mapping):
-            return _row(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
+            return failed(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
     local = str(source or name).removeprefix("file://")
-    if __opts__["test"] and os.path.isabs(local):
+    if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
-    if __opts__["test"] and not test_name:
-        row = _row(name, f"Command '{name}' would have been executed", result=None)
+    if is_dry_run() and not test_name:
+        row = would_change(name, f"Command '{name}' would have been executed")
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
-        return _row(name, f'Desired working directory "{cwd}" is not available')
+        return failed(name, f'Desired working directory "{cwd}" is not available')
     arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
     if not arguments.get("args") and len(name.split()) > 1:
         arguments["args"] = name.split(" ", 1)[1]
@@ -146,12 +142,11 @@ def script(
     try:
         done = __salt__["cmd.script"](source, python_shell=True, **arguments)
     except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
-        return _row(name, str(error))
+        return failed(name, str(error))
     comment = f"Command '{name}' run"
     if done.get("cache_error"):
         comment = f"Unable to cache script {source} from saltenv '{__env__}'"
-    row = _row(name, comment, result=not done["retcode"], changes=done)
-    return _settle(row, done, stateful=stateful)
+    return _finished_row(name, comment, done, stateful=stateful)
 
 
 def call(
@@ -168,29 +163,29 @@ def call(
     """
     value = func(*args, **(kws or {}))
     if isinstance(value, dict):
-        return {**_row(name, ""), **value}
+        return failed(name, "") | value
     comment = value if isinstance(value, str) else ""
-    return _row(name, comment, result=value is None or bool(value), changes={"retval": value})
+    return make_row(name, comment, {"retval": value}, result=value is None or bool(value))
 
 
 async def wait(name: str, **kwargs: Any) -> Row:
     """Do nothing: only a watched state that changed makes the command run. Takes the arguments of `run`."""
-    return _row(name, "", result=True)
+    return unchanged(name)
 
 
 async def watch(name: str, **kwargs: Any) -> Row:
     """Do as `wait` does, for those who took the requisite's name for the function's."""
-    return _row(name, "", result=True)
+    return unchanged(name)
 
 
 async def wait_script(name: str, **kwargs: Any) -> Row:
     """Do nothing: only a watched state that changed makes the script run. Takes the arguments of `script`."""
-    return _row(name, "", result=True)
+    return unchanged(name)
 
 
 async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
     """Do nothing: only a watched state that changed makes the call. Takes the arguments of `call`."""
-    return _row(name, "", result=True)
+    return unchanged(name)
 
 
 def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
@@ -204,8 +199,8 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
     if sfun in {"wait_call", "call"}:
         if kwargs.get("func"):
             return call(name, kwargs.pop("func"), **kwargs)
-        return _row(name, f"cmd.{sfun} needs a named parameter func")
-    return _row(name, f"cmd.{sfun} does not work with the watch requisite, please use cmd.wait or cmd.wait_script")
+        return failed(name, f"cmd.{sfun} needs a named parameter func")
+    return failed(name, f"cmd.{sfun} does not work with the watch requisite, please use cmd.wait or cmd.wait_script")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,10 +235,6 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     return footprint
 
 
-def _row(name: str, comment: str, *, result: bool | None = False, changes: Any = None) -> Row:
-    return {"name": name, "changes": {} if changes is None else changes, "result": result, "comment": comment}
-
-
 def _shell(shell: str | None) -> str | None:
     return shell or __grains__.get("shell")
 
@@ -254,10 +245,11 @@ def _test_command(stateful: Any) -> str | None:
     return first.get("test_name") if isinstance(first, dict) else None
 
 
-def _settle(row: Row, done: dict[str, Any], *, stateful: bool) -> Row:
+def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bool) -> Row:
+    row = make_row(name, comment, done, result=not done["retcode"])
     if stateful:
         row = _reinterpreted(row)
-    if __opts__["test"] and done["retcode"] == 0 and row["changes"]:
+    if is_dry_run() and done["retcode"] == 0 and row["changes"]:
         row["result"] = None
     return row
 

@@ -6,13 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
 
@@ -40,9 +38,9 @@ def present(
     about = {"comment": comment, "commented": commented, "identifier": identifier}
     times = dict(zip(_FIELDS, (minute, hour, daymonth, month, dayweek), strict=True))
     wanted = {"spec": special} if special is not None else {key: str(value).lower() for key, value in times.items()}
-    if __opts__["test"]:
+    if is_dry_run():
         status = _status(user, name, identifier, {**wanted, "comment": comment, "commented": commented is True})
-        return _foretold(name, f"Cron {name}", status)
+        return _dry_run_row(name, f"Cron {name}", status)
     try:
         if special is None:
             done = __salt__["cron.set_job"](user=user, cmd=name, **times, **about)
@@ -57,8 +55,8 @@ def absent(name: str, user: str = "root", identifier: Any = False, special: str 
     """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not looked at."""
     name = name.strip()
     identifier = name if identifier is False else identifier
-    if __opts__["test"]:
-        return _foretold_removal(name, f"Cron {name}", _find(user, name, identifier, special) is None)
+    if is_dry_run():
+        return _dry_run_removal_row(name, f"Cron {name}", _find(user, name, identifier, special) is None)
     if special is None:
         done = __salt__["cron.rm_job"](user, name, identifier=identifier)
     else:
@@ -68,11 +66,11 @@ def absent(name: str, user: str = "root", identifier: Any = False, special: str 
 
 def env_present(name: str, value: Any = None, user: str = "root") -> Row:
     """Make sure that a variable of a user's crontab has this value."""
-    if __opts__["test"]:
+    if is_dry_run():
         text = '""' if value is None or value == "" else str(value)
         found = [each["value"] for each in __salt__["cron.list_tab"](user)["env"] if each["name"] == name]
         status = "absent" if not found else "present" if found[0] == text else "update"
-        return _foretold(name, f"Cron env {name}", status)
+        return _dry_run_row(name, f"Cron env {name}", status)
     try:
         done = __salt__["cron.set_env"](user, name, value=value)
     except CommandExecutionError as error:
@@ -83,9 +81,9 @@ def env_present(name: str, value: Any = None, user: str = "root") -> Row:
 def env_absent(name: str, user: str = "root") -> Row:
     """Make sure that a variable is not in a user's crontab."""
     name = name.strip()
-    if __opts__["test"]:
+    if is_dry_run():
         known = [each["name"] for each in __salt__["cron.list_tab"](user)["env"]]
-        return _foretold_removal(name, f"Cron env {name}", name not in known)
+        return _dry_run_removal_row(name, f"Cron env {name}", name not in known)
     return _removal_row(name, f"Cron env {name}", user, __salt__["cron.rm_env"](user, name))
 
 
@@ -102,13 +100,12 @@ def file(
     **kwargs: Any,
 ) -> Row:
     """Make a file of the tree, ``name``, a user's whole crontab; with ``replace`` False only if there is none yet."""
-    row: Row = {"changes": {}, "comment": "", "name": name, "result": True}
     groups = __salt__["user.info"](user).get("groups")
     if not groups:
-        return {**row, "result": False, "comment": f"Could not identify group for user {user}"}
+        return failed(name, f"Could not identify group for user {user}")
     now = str(__salt__["cron.raw_cron"](user))
     if not replace and now.strip():
-        return {**row, "comment": f"User {user} already has a crontab. No changes made"}
+        return unchanged(name, f"User {user} already has a crontab. No changes made")
     options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
     # The copy that is compared and changed stays ours, in a folder of ours: its user could exchange one of his.
     options |= {"user": None, "group": None, "mode": "0600", "attrs": None, "saltenv": str(__env__)}
@@ -116,9 +113,9 @@ def file(
         with remains.temporary_folder(prefix="asyncstate-cron-") as folder:
             path = os.path.join(folder, "crontab")
             filesystem.replace_text(path, now if now.endswith("\n") else f"{now}\n", mode=0o600)
-            return _file_row(row, path, user, source_hash, options, backup, kwargs)
+            return _file_row(name, path, user, source_hash, options, backup, kwargs)
     except (AsyncStateError, OSError) as error:
-        return {**row, "result": False, "changes": {}, "comment": f"Unable to manage file: {error}"}
+        return failed(name, f"Unable to manage file: {error}")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -130,33 +127,31 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _file_row(
-    row: Row, path: str, user: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any
+    name: str, path: str, user: str, source_hash: str, options: dict[str, Any], backup: str, kwargs: Any
 ) -> Row:
-    name = row["name"]
-    if __opts__["test"]:
+    if is_dry_run():
         result, comment = __salt__["file.check_managed"](
             name=path, source=name, source_hash=source_hash, **options, **kwargs
         )
-        return {**row, "result": result, "comment": comment}
+        return make_row(name, comment, result=result)
     source, source_hash = __salt__["file.source_list"](name, source_hash, options["saltenv"])
     cached, source_sum, trouble = __salt__["file.get_managed"](
         name=path, source=source, source_hash=source_hash, skip_verify=False, **options, **kwargs
     )
     if trouble:
-        return {**row, "result": False, "comment": trouble}
+        return failed(name, trouble)
     kept = {key: options[key] for key in ("user", "group", "mode", "attrs", "saltenv")}
-    row = __salt__["file.manage_file"](
-        name=path, sfn=cached, ret=row, source=source, source_sum=source_sum, backup=backup, **kept
+    written = __salt__["file.manage_file"](
+        name=path, sfn=cached, ret=unchanged(name), source=source, source_sum=source_sum, backup=backup, **kept
     )
-    if "diff" in row["changes"]:
+    if "diff" in written["changes"]:
         done = __salt__["cron.write_cron_file_verbose"](user, path)
         if done["retcode"] == 0:
-            return {**row, "result": True, "comment": f"Crontab for user {user} was updated"}
-        comment = f"Unable to update user {user} crontab {path}. Error: {done['stderr']}"
-        return {**row, "result": False, "changes": {}, "comment": comment}
-    if row["result"]:
-        return {**row, "changes": {}, "comment": f"Crontab for user {user} is in the correct state"}
-    return row
+            return changed(name, f"Crontab for user {user} was updated", written["changes"])
+        return failed(name, f"Unable to update user {user} crontab {path}. Error: {done['stderr']}")
+    if written["result"]:
+        return unchanged(name, f"Crontab for user {user} is in the correct state")
+    return dict(written)
 
 
 def _find(user: str, cmd: str, identifier: Any, special: str | None) -> dict[str, Any] | None:
@@ -192,34 +187,31 @@ def _differs(old: Any, new: Any) -> bool:
     return bool(new != "random" or old == "*")
 
 
-def _foretold(name: str, what: str, status: str) -> Row:
+def _dry_run_row(name: str, what: str, status: str) -> Row:
     if status == "present":
-        return {"name": name, "changes": {}, "result": True, "comment": f"{what} already present"}
+        return unchanged(name, f"{what} already present")
     verb = "added" if status == "absent" else "updated"
-    return {"name": name, "changes": {}, "result": None, "comment": f"{what} is set to be {verb}"}
+    return would_change(name, f"{what} is set to be {verb}")
 
 
-def _foretold_removal(name: str, what: str, gone: bool) -> Row:
+def _dry_run_removal_row(name: str, what: str, gone: bool) -> Row:
     comment = f"{what} is absent" if gone else f"{what} is set to be removed"
-    return {"name": name, "changes": {}, "result": True if gone else None, "comment": comment}
+    return make_row(name, comment, result=True if gone else None)
 
 
 def _set_row(name: str, what: str, user: str, done: str) -> Row:
-    row: Row = {"name": name, "changes": {}, "result": True}
     if done == "present":
-        return {**row, "comment": f"{what} already present"}
+        return unchanged(name, f"{what} already present")
     if done == "new":
-        return {**row, "changes": {user: name}, "comment": f"{what} added to {user}'s crontab"}
+        return changed(name, f"{what} added to {user}'s crontab", {user: name})
     if done == "updated":
-        return {**row, "changes": {user: name}, "comment": f"{what} updated"}
-    comment = f"{what} for user {user} failed to commit with error \n{done}"
-    return {**row, "result": False, "comment": comment}
+        return changed(name, f"{what} updated", {user: name})
+    return failed(name, f"{what} for user {user} failed to commit with error \n{done}")
 
 
 def _removal_row(name: str, what: str, user: str, done: str) -> Row:
-    row: Row = {"name": name, "changes": {}, "result": True}
     if done == "absent":
-        return {**row, "comment": f"{what} already absent"}
+        return unchanged(name, f"{what} already absent")
     if done == "removed":
-        return {**row, "changes": {user: name}, "comment": f"{what} removed from {user}'s crontab"}
-    return {**row, "result": False, "comment": f"{what} for user {user} failed to commit with error {done}"}
+        return changed(name, f"{what} removed from {user}'s crontab", {user: name})
+    return failed(name, f"{what} for user {user} failed to commit with error {done}")

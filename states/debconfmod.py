@@ -6,15 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __lane__ = "pkgdb"
-
-Row = dict[str, Any]
 
 __virtualname__ = "debconf"
 __func_alias__ = {"set_": "set"}
@@ -36,30 +34,30 @@ def set_(name: str, data: dict[str, Any], **kwargs: Any) -> Row:
             - data:
                 postfix/mailname: {type: string, value: mail.example.org}
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     bad = next((key for key, each in data.items() if not isinstance(each, dict) or {"type", "value"} - set(each)), "")
     if bad:
-        return {**row, "result": False, "comment": f"The answer to {bad} needs a type and a value"}
+        return failed(name, f"The answer to {bad} needs a type and a value")
     known = __salt__["debconf.show"](name) or []
     answers = {key: (str(each["type"]), _text(each)) for key, each in data.items()}
-    unchanged = [key for key, (kind, value) in answers.items() if [key, kind, value] in known]
+    right = [key for key, (kind, value) in answers.items() if [key, kind, value] in known]
+    changes = {}
     failures = []
     for key, (kind, value) in answers.items():
-        if key in unchanged:
+        if key in right:
             continue
-        if __opts__["test"]:
-            row["result"] = None
-            row["changes"][key] = f"New value: {_shown(kind, value)}"
+        if is_dry_run():
+            changes[key] = f"New value: {_shown(kind, value)}"
             continue
         trouble = _answer(name, key, kind, value)
         if trouble is not None:
             failures.append(trouble)
-        row["changes"][key] = _shown(kind, value) if trouble is None else "Failed to set!"
+        changes[key] = _shown(kind, value) if trouble is None else "Failed to set!"
     if failures:
-        return {**row, "result": False, "comment": _joined("Some settings failed to be applied.", failures)}
-    if not row["changes"]:
-        return {**row, "comment": "All specified answers are already set"}
-    return {**row, "comment": f"Unchanged answers: {''.join(f'{key} ' for key in unchanged)}" if unchanged else ""}
+        return failed(name, _joined("Some settings failed to be applied.", failures), changes)
+    if not changes:
+        return unchanged(name, "All specified answers are already set")
+    comment = f"Unchanged answers: {''.join(f'{key} ' for key in right)}" if right else ""
+    return would_change(name, comment, changes) if is_dry_run() else changed(name, comment, changes)
 
 
 def set_file(
@@ -73,21 +71,20 @@ def set_file(
           debconf.set_file:
             - source: salt://mysql/answers
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     for what, value in (("Context", context), ("Defaults", defaults)):
         if value is not None and not isinstance(value, dict):
-            return {**row, "result": False, "comment": f"{what} must be formed as a dict"}
-    if __opts__["test"]:
+            return failed(name, f"{what} must be formed as a dict")
+    if is_dry_run():
         if os.path.isabs(source):
             filesystem.require_readable(source)
-        return {**row, "result": None, "comment": "Debconf selections would have been set."}
+        return would_change(name, "Debconf selections would have been set.")
     if template:
         done = __salt__["debconf.set_template"](source, template, context or {}, defaults or {}, saltenv=str(__env__))
     else:
         done = __salt__["debconf.set_file"](source, saltenv=str(__env__))
     if done:
-        return {**row, "comment": "Debconf selections were set."}
-    return {**row, "result": False, "comment": "Unable to set debconf selections from file."}
+        return unchanged(name, "Debconf selections were set.")
+    return failed(name, "Unable to set debconf selections from file.")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

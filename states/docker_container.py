@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from . import _docker_names
@@ -16,8 +16,6 @@ from ._docker_wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _OWN_ARGUMENTS = {"send_signal", "image", "name", "fun", "state"}
 
@@ -62,9 +60,9 @@ def running(
             - restart_policy: always
             - networks: [inner]
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row = unchanged(name)
     if image is None:
-        return {**row, "result": False, "comment": "The 'image' argument is required"}
+        return failed(name, "The 'image' argument is required")
     options = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in _OWN_ARGUMENTS}
     options |= {"skip_translate": skip_translate, "validate_ip_addrs": validate_ip_addrs}
     wanted = Wanted(
@@ -103,16 +101,15 @@ def stopped(
           docker_container.stopped:
             - shutdown_timeout: 30
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     if not name and not containers:
-        return {**row, "comment": "One of 'name' and 'containers' must be provided"}
+        return failed(name, "One of 'name' and 'containers' must be provided")
     if containers is not None and not isinstance(containers, list):
-        return {**row, "comment": "containers must be a list"}
+        return failed(name, "containers must be a list")
     targets = [str(each) for each in containers] if containers is not None else [str(name)]
     try:
         states = {target: _state(target) for target in targets}
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
+        return failed(name, str(error))
 
     def those(state: str | None) -> list[str]:
         return [target for target in targets if states[target] == state]
@@ -123,15 +120,14 @@ def stopped(
     if not unpause and those("paused"):
         errors.append(f"The following container(s) are paused: {', '.join(those('paused'))}")
     if errors:
-        return {**row, "comment": ". ".join(errors)}
+        return failed(name, ". ".join(errors))
     to_stop = those("running") + those("paused")
     if not to_stop:
         subject = f"Container '{targets[0]}' is" if len(targets) == 1 else "All specified containers are"
-        return {**row, "result": True, "comment": f"{subject} {'absent or ' if those(None) else ''}not running"}
-    if __opts__["test"]:
-        comment = f"The following container(s) will be stopped: {', '.join(to_stop)}"
-        return {**row, "result": None, "comment": comment}
-    return _stop(row, to_stop, {"unpause": unpause, "timeout": shutdown_timeout})
+        return unchanged(name, f"{subject} {'absent or ' if those(None) else ''}not running")
+    if is_dry_run():
+        return would_change(name, f"The following container(s) will be stopped: {', '.join(to_stop)}")
+    return _stop(name, to_stop, {"unpause": unpause, "timeout": shutdown_timeout})
 
 
 def absent(name: str, force: bool = False) -> Row:
@@ -143,23 +139,22 @@ def absent(name: str, force: bool = False) -> Row:
           docker_container.absent:
             - force: True
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     try:
         before = _state(name)
         if before is None:
-            return {**row, "result": True, "comment": f"Container '{name}' does not exist"}
+            return unchanged(name, f"Container '{name}' does not exist")
         if before != "stopped" and not force:
-            return {**row, "comment": "Container is running, set force to True to forcibly remove it"}
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"Container '{name}' will be removed"}
+            return failed(name, "Container is running, set force to True to forcibly remove it")
+        if is_dry_run():
+            return would_change(name, f"Container '{name}' will be removed")
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
+        return failed(name, str(error))
     try:
         removed = __salt__["docker.rm"](name, force=force)
     except AsyncStateError as error:
-        return {**row, "comment": f"Failed to remove container '{name}': {error}"}
+        return failed(name, f"Failed to remove container '{name}': {error}")
     how = "Successfully" if before == "stopped" else "Forcibly"
-    return {**row, "result": True, "changes": {"removed": removed}, "comment": f"{how} removed container '{name}'"}
+    return changed(name, f"{how} removed container '{name}'", {"removed": removed})
 
 
 def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
@@ -170,7 +165,7 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
     if sfun == "stopped":
         return stopped(name, **{key: value for key, value in kwargs.items() if not key.startswith("__")})
     comment = f"watch requisite is not implemented for {sfun}"
-    return {"name": name, "changes": {}, "result": False, "comment": comment}
+    return failed(name, comment)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -192,7 +187,7 @@ def _state(name: str) -> str | None:
     return str(__salt__["docker.state"](name)) if __salt__["docker.exists"](name) else None
 
 
-def _stop(row: Row, targets: list[str], options: dict[str, Any]) -> Row:
+def _stop(name: str | None, targets: list[str], options: dict[str, Any]) -> Row:
     changes, errors = {}, []
     for target in targets:
         try:
@@ -204,6 +199,5 @@ def _stop(row: Row, targets: list[str], options: dict[str, Any]) -> Row:
         else:
             errors.append(done.get("comment") or f"Failed to stop container '{target}'")
     if errors:
-        return {**row, "changes": changes, "comment": "; ".join(errors)}
-    comment = f"The following container(s) were stopped: {', '.join(targets)}"
-    return {**row, "result": True, "changes": changes, "comment": comment}
+        return failed(name, "; ".join(errors), changes)
+    return changed(name, f"The following container(s) were stopped: {', '.join(targets)}", changes)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
 from . import _docker_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _NOT_OF_NETWORKS = {"skip_translate", "ignore_collisions", "validate_ip_addrs", "name", "fun", "state"}
 
@@ -39,32 +37,31 @@ def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs:
             - gateway: 10.1.0.1
             - internal: True
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     options = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in _NOT_OF_NETWORKS}
     try:
         differences = __salt__["docker.check_network"](name, **options)
         network = None if differences is None else __salt__["docker.inspect_network"](name)
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
-    if __opts__["test"] and (network is None or differences):
+        return failed(name, str(error))
+    if is_dry_run() and (network is None or differences):
         comment = "Network will be created" if network is None else "Network would be recreated with new config"
-        return {**row, "result": None, "changes": {name: differences} if differences else {}, "comment": comment}
+        return would_change(name, comment, {name: differences} if differences else None)
     if network is not None and not differences:
         comment = f"Network '{name}' already exists, and is configured as specified"
-        return _connected({**row, "result": True, "comment": comment}, network, _listed(containers))
+        return _connected(unchanged(name, comment), network, _listed(containers))
+    changes: dict[str, Any] = {}
     left: list[str] = []
     try:
         if network is not None:
             left = _remove(network)
-            row["changes"] = {name: differences}
-            row["changes"] |= {"disconnected": left} if left else {}
+            changes = {name: differences, **({"disconnected": left} if left else {})}
         __salt__["docker.create_network"](name, **options)
         created = __salt__["docker.inspect_network"](name)
     except AsyncStateError as error:
-        return {**row, "comment": f"Failed to create network '{name}': {error}"}
-    row["changes"]["created" if network is None else "recreated"] = True
+        return failed(name, f"Failed to create network '{name}': {error}", changes)
+    changes["created" if network is None else "recreated"] = True
     words = "created" if network is None else "was replaced with updated config"
-    row |= {"result": True, "comment": f"Network '{name}' {words}"}
+    row = changed(name, f"Network '{name}' {words}", changes)
     again = left if containers is None and reconnect else []
     row = _connected(row, created, again, "reconnected")
     return _connected(row, created, _listed(containers))
@@ -78,17 +75,16 @@ def absent(name: str) -> Row:
         inner:
           docker_network.absent: []
     """
-    row: Row = {"name": name, "changes": {}, "result": False, "comment": ""}
     try:
         if __salt__["docker.check_network"](name) is None:
-            return {**row, "result": True, "comment": f"Network '{name}' already absent"}
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"Network '{name}' will be removed"}
+            return unchanged(name, f"Network '{name}' already absent")
+        if is_dry_run():
+            return would_change(name, f"Network '{name}' will be removed")
         left = _remove(__salt__["docker.inspect_network"](name))
     except AsyncStateError as error:
-        return {**row, "comment": str(error)}
+        return failed(name, str(error))
     changes = {"disconnected": left} if left else {}
-    return {**row, "result": True, "changes": {**changes, "removed": True}, "comment": f"Removed network '{name}'"}
+    return changed(name, f"Removed network '{name}'", {**changes, "removed": True})
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -121,8 +117,8 @@ def _connected(row: Row, network: dict[str, Any], containers: list[str], word: s
     missing = [container for container in containers if container not in present]
     if not missing:
         return row
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"{row['comment']}. To be connected: {', '.join(missing)}"}
+    if is_dry_run():
+        return row | {"result": None, "comment": f"{row['comment']}. To be connected: {', '.join(missing)}"}
     errors, done = [], []
     for container in missing:
         try:
@@ -132,8 +128,8 @@ def _connected(row: Row, network: dict[str, Any], containers: list[str], word: s
             errors.append(str(error))
     changes = {**row["changes"], word: done} if done else row["changes"]
     if errors:
-        return {**row, "result": False, "changes": changes, "comment": f"{row['comment']}. {'. '.join(errors)}."}
-    return {**row, "changes": changes}
+        return failed(row["name"], f"{row['comment']}. {'. '.join(errors)}.", changes)
+    return row | {"changes": changes}
 
 
 def _listed(containers: Any) -> list[str]:

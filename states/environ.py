@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 
 def setenv(
@@ -25,7 +23,7 @@ def setenv(
     The value False empties a variable, or removes it with ``false_unsets``; so does ``clear_all`` with every variable
     that is not named. As in Salt, the result of a dry run is True even if something would change.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row: Row = unchanged(name)
     if isinstance(value, str) or value is False:
         wanted = {name: value}
     elif isinstance(value, dict):
@@ -35,7 +33,7 @@ def setenv(
         row["comment"] = "Environ value must be string, dict or False"
         return row
     row["changes"] = _changes(wanted, false_unsets=false_unsets, clear_all=clear_all)
-    if __opts__["test"]:
+    if is_dry_run():
         row["comment"] = (
             "Environ values will be changed"
             if row["changes"]

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Row = dict[str, Any]
-
 
 def send(name: str, data: Any = None, show_changed: bool = True, **kwargs: Any) -> Row:
     """Fire an event with the tag ``name``; the changes say so, unless ``show_changed`` is False."""
-    row: Row = {
-        "name": name,
-        "changes": {"tag": name, "data": data} if show_changed else {},
-        "result": None,
-        "comment": "Event would have been fired",
-    }
-    if not __opts__["test"]:
+    row: Row = would_change(name, "Event would have been fired", {"tag": name, "data": data} if show_changed else {})
+    if not is_dry_run():
         row["result"] = __salt__["event.send"](name, data=data, **kwargs)
         row["comment"] = "Event fired"
     return row
@@ -33,7 +26,7 @@ def fire_master(name: str, **kwargs: Any) -> Row:
 
 async def wait(name: str, sfun: str | None = None, data: Any = None) -> Row:
     """Do nothing: only a watched state that changed fires the event."""
-    return {"name": name, "changes": {}, "result": True, "comment": ""}
+    return unchanged(name)
 
 
 def mod_watch(name: str, **kwargs: Any) -> Row:

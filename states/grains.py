@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
+from asyncstate.dunders import (
+    Row,
+    __context__,
+    __grains__,
+    __salt__,
+    changed,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _DELIMITER = ":"
 _MISSING: Any = object()
@@ -22,8 +31,8 @@ def exists(name: str, delimiter: str = _DELIMITER) -> Row:
     """Check that a grain is there."""
     name = _path(name, delimiter)
     if __salt__["grains.get"](name, _MISSING) is _MISSING:
-        return _row(name, "Grain does not exist", result=False)
-    return _row(name, "Grain exists")
+        return failed(name, "Grain does not exist")
+    return unchanged(name, "Grain exists")
 
 
 def present(name: str, value: Any, delimiter: str = _DELIMITER, force: bool = False) -> Row:
@@ -31,12 +40,12 @@ def present(name: str, value: Any, delimiter: str = _DELIMITER, force: bool = Fa
     name = _path(name, delimiter)
     existing = __salt__["grains.get"](name, _MISSING)
     if existing == value:
-        return _row(name, "Grain is already set")
-    if __opts__["test"]:
+        return unchanged(name, "Grain is already set")
+    if is_dry_run():
         if existing is _MISSING:
-            return _row(name, f"Grain {name} is set to be added", result=None, changes={"new": name})
+            return would_change(name, f"Grain {name} is set to be added", {"new": name})
         changes = {"changed": {name: value}}
-        return _row(name, f"Grain {name} is set to be changed", result=None, changes=changes)
+        return would_change(name, f"Grain {name} is set to be changed", changes)
     row: Row = {**__salt__["grains.set"](name, value, force=force), "name": name}
     if row["result"] is True and row["changes"]:
         row["comment"] = f"Set grain {name} to {value}"
@@ -48,31 +57,31 @@ def list_present(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
     name = _path(name, delimiter)
     grain = __salt__["grains.get"](name)
     if grain and not isinstance(grain, list):
-        return _row(name, f"Grain {name} is not a valid list", result=False)
+        return failed(name, f"Grain {name} is not a valid list")
     pending = __context__.setdefault("pending_grains", {}).setdefault(name, [])
     wanted = value if isinstance(value, list) else [value]
     known = [item for item in wanted if item in pending or (grain and item in grain)]
     missing = [item for item in wanted if item not in known]
     if not missing:
         where = f"already in grain {name} (or pending)" if grain else f"already pending in grain {name}"
-        return _row(name, f"Value {value} is {where}")
+        return unchanged(name, f"Value {value} is {where}")
     pending.extend(missing)
     if isinstance(value, list):
         value = missing
-    if __opts__["test"]:
+    if is_dry_run():
         comment = (
             f"Value {value} is set to be appended to grain {name}" if grain else f"Grain {name} is set to be added"
         )
-        return _row(name, comment, result=None, changes={"new": grain})
+        return would_change(name, comment, {"new": grain})
     comment = ""
     if known:
         found = f'value found in "{name}" (or pending)' if grain else f'value already pending in "{name}"'
         comment = f"Removed value {known} from update due to {found}.\n"
-    changed = __salt__["grains.append"](name, value)
+    appended = __salt__["grains.append"](name, value)
     now = __salt__["grains.get"](name, [])
     if any(item not in now for item in missing):
-        return _row(name, f"Failed append value {value} to grain {name}", result=False)
-    return _row(name, f"{comment}Append value {value} to grain {name}", changes={"new": changed})
+        return failed(name, f"Failed append value {value} to grain {name}")
+    return changed(name, f"{comment}Append value {value} to grain {name}", {"new": appended})
 
 
 def list_absent(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
@@ -80,24 +89,23 @@ def list_absent(name: str, value: Any, delimiter: str = _DELIMITER) -> Row:
     name = _path(name, delimiter)
     grain = __salt__["grains.get"](name, None)
     if not grain:
-        return _row(name, f"Grain {name} does not exist")
+        return unchanged(name, f"Grain {name} does not exist")
     if not isinstance(grain, list):
-        return _row(name, f"Grain {name} is not a valid list", result=False)
-    row = _row(name, "")
+        return failed(name, f"Grain {name} is not a valid list")
     comments = []
+    deleted = []
     for item in value if isinstance(value, list) else [value]:
         if item not in grain:
             comments.append(f"Value {item} is absent from grain {name}")
             continue
-        if __opts__["test"]:
-            row["result"] = None
+        if is_dry_run():
             comments.append(f"Value {item} in grain {name} is set to be deleted")
         else:
             __salt__["grains.remove"](name, item)
             comments.append(f"Value {item} was deleted from grain {name}")
-        row["changes"].setdefault("deleted", []).append(item)
-    row["comment"] = "\n".join(comments)
-    return row
+        deleted.append(item)
+    changes = {"deleted": deleted} if deleted else {}
+    return make_row(name, "\n".join(comments), changes, result=None if deleted and is_dry_run() else True)
 
 
 def absent(name: str, destructive: bool = False, delimiter: str = _DELIMITER, force: bool = False) -> Row:
@@ -105,14 +113,14 @@ def absent(name: str, destructive: bool = False, delimiter: str = _DELIMITER, fo
     name = _path(name, delimiter)
     grain = __salt__["grains.get"](name, _MISSING)
     if grain is _MISSING:
-        return _row(name, f"Grain {name} does not exist")
+        return unchanged(name, f"Grain {name} does not exist")
     to_none = {"grain": name, "value": None} if grain is not None else {}
     changes = {"deleted": name} if destructive is True else to_none
-    if __opts__["test"]:
+    if is_dry_run():
         comment = f"Value for grain {name} is set to be deleted (None)" if to_none else ""
         if destructive is True:
             comment = f"Grain {name} is set to be deleted"
-        return _row(name, comment, result=None, changes=changes)
+        return would_change(name, comment, changes)
     row: Row = {**__salt__["grains.set"](name, None, destructive=destructive, force=force), "name": name}
     if row["result"] and changes:
         row["changes"] = changes
@@ -127,31 +135,27 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
     name = _path(name, delimiter)
     grain = __salt__["grains.get"](name, None)
     if not grain and name not in __grains__:
-        return _row(name, f"Grain {name} does not exist", result=False)
+        return failed(name, f"Grain {name} does not exist")
     if isinstance(grain, list):
         if value in grain:
-            return _row(name, f"Value {value} is already in the list for grain {name}")
+            return unchanged(name, f"Value {value} is already in the list for grain {name}")
         planned = f"Value {value} in grain {name} is set to be added"
     elif convert is True:
         planned = f"Grain {name} is set to be converted to list and value {value} will be added"
     else:
-        return _row(name, f"Grain {name} is not a valid list", result=False)
-    if __opts__["test"]:
-        return _row(name, planned, result=None, changes={"added": value})
+        return failed(name, f"Grain {name} is not a valid list")
+    if is_dry_run():
+        return would_change(name, planned, {"added": value})
     if isinstance(grain, list):
         __salt__["grains.append"](name, value)
     else:
         __salt__["grains.setval"](name, [value] if grain is None else [grain, value])
-    return _row(name, f"Value {value} was added to grain {name}", changes={"added": value})
+    return changed(name, f"Value {value} was added to grain {name}", {"added": value})
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say that grains states come one after the other: all of them rewrite one file."""
     return {"reads": [], "writes": ["grains:static"]}
-
-
-def _row(name: str, comment: str, *, result: bool | None = True, changes: Any = None) -> Row:
-    return {"name": name, "changes": {} if changes is None else changes, "result": result, "comment": comment}
 
 
 def _path(name: str, delimiter: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Row = dict[str, Any]
 Changes = dict[str, Any]
 
 
@@ -28,13 +27,12 @@ def present(
 
     ``members`` are all it shall have; ``addusers`` and ``delusers`` leave the others alone and exclude ``members``.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": f"Group {name} is present and up to date"}
     addusers, delusers, members = _names(addusers), _names(delusers), _names(members)
     conflict = _conflict(addusers, delusers, members)
     if conflict:
-        return {**row, "result": False, "comment": conflict}
+        return failed(name, conflict)
     if gid is not None and not str(gid).isdigit():
-        return {**row, "result": False, "comment": "Invalid gid"}
+        return failed(name, "Invalid gid")
     wanted = {
         "gid": int(gid) if gid is not None else None,
         "addusers": addusers,
@@ -44,28 +42,27 @@ def present(
     }
     changes = _differences(name, wanted)
     if changes is None:
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"Group {name} set to be added"}
-        return _create(row, wanted, system=system, non_unique=non_unique, local=local)
+        if is_dry_run():
+            return would_change(name, f"Group {name} set to be added")
+        return _create(name, wanted, system=system, non_unique=non_unique, local=local)
     if not changes:
-        return row
-    row["comment"] = "The following group attributes are set to be changed:\n"
-    row["comment"] += "".join(f"{key}: {value}\n" for key, value in changes.items())
-    if __opts__["test"]:
-        return {**row, "result": None}
-    return _update(row, changes, wanted, non_unique=non_unique)
+        return unchanged(name, f"Group {name} is present and up to date")
+    comment = "The following group attributes are set to be changed:\n"
+    comment += "".join(f"{key}: {value}\n" for key, value in changes.items())
+    if is_dry_run():
+        return would_change(name, comment)
+    return _update(name, comment, changes, wanted, non_unique=non_unique)
 
 
 def absent(name: str, local: bool = False) -> Row:
     """Make sure that there is no such group."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "Group not present"}
     if not __salt__["group.info"](name, **({"root": "/"} if local else {})):
-        return row
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Group {name} is set for removal"}
+        return unchanged(name, "Group not present")
+    if is_dry_run():
+        return would_change(name, f"Group {name} is set for removal")
     if not __salt__["group.delete"](name, local=local):
-        return {**row, "result": False, "comment": f"Failed to remove group {name}"}
-    return {**row, "changes": {name: ""}, "comment": f"Removed group {name}"}
+        return failed(name, f"Failed to remove group {name}")
+    return changed(name, f"Removed group {name}", {name: ""})
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -112,8 +109,7 @@ def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
     return changes
 
 
-def _update(row: Row, changes: Changes, wanted: Mapping[str, Any], *, non_unique: bool) -> Row:
-    name = row["name"]
+def _update(name: str, comment: str, changes: Changes, wanted: Mapping[str, Any], *, non_unique: bool) -> Row:
     try:
         if "gid" in changes:
             __salt__["group.chgid"](name, changes["gid"], non_unique=non_unique)
@@ -124,29 +120,26 @@ def _update(row: Row, changes: Changes, wanted: Mapping[str, Any], *, non_unique
         for user in changes.get("delusers", ()):
             __salt__["group.deluser"](name, user)
     except CommandExecutionError as error:
-        row["comment"] += f"{error}\n"
+        comment += f"{error}\n"
     left = _differences(name, wanted)
     if left:
-        comment = f"{row['comment']}Some changes could not be applied"
-        return {**row, "result": False, "comment": comment, "changes": {"Failed": left}}
-    return {**row, "changes": {"Final": "All changes applied successfully"}}
+        return failed(name, f"{comment}Some changes could not be applied", {"Failed": left})
+    return changed(name, comment, {"Final": "All changes applied successfully"})
 
 
-def _create(row: Row, wanted: Mapping[str, Any], *, system: bool, non_unique: bool, local: bool) -> Row:
-    name, gid = row["name"], wanted["gid"]
+def _create(name: str, wanted: Mapping[str, Any], *, system: bool, non_unique: bool, local: bool) -> Row:
+    gid = wanted["gid"]
     if gid is not None and not non_unique:
         owner = next((each["name"] for each in __salt__["group.getent"]() if each["gid"] == gid), None)
         if owner is not None:
-            comment = f"Group {name} is not present but gid {gid} is already taken by group {owner}"
-            return {**row, "result": False, "comment": comment}
+            return failed(name, f"Group {name} is not present but gid {gid} is already taken by group {owner}")
     if not __salt__["group.add"](name, gid=gid, system=system, non_unique=non_unique, local=local):
-        return {**row, "result": False, "comment": f"Failed to create new group {name}"}
+        return failed(name, f"Failed to create new group {name}")
     people = wanted["addusers"] or wanted["members"]
     if people:
         __salt__["group.members"](name, ",".join(people))
     left = _differences(name, wanted)
     if left:
         comment = f"Group {name} has been created but, some changes could not be applied"
-        return {**row, "result": False, "comment": comment, "changes": {"Failed": left}}
-    changes = __salt__["group.info"](name, **wanted["root"])
-    return {**row, "changes": changes, "comment": f"New group {name} created"}
+        return failed(name, comment, {"Failed": left})
+    return changed(name, f"New group {name} created", __salt__["group.info"](name, **wanted["root"]))

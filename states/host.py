@@ -5,12 +5,10 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _FUNCTIONS = {"added": "hosts.add_host", "comment_added": "hosts.set_comment", "removed": "hosts.rm_host"}
 _SENTENCES = {
@@ -37,7 +35,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
 
     ``comment`` stands at the end of the address's line.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row: Row = unchanged(name)
     wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
     table = {key: entry for key, entry in __salt__["hosts.list_hosts"]().items() if isinstance(entry, dict)}
     comments = []
@@ -62,7 +60,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     invalid = [address for address in to_add if not _is_address(address)]
     if invalid:
         sentences = [f"Invalid IP Address for {name} ({address})" for address in invalid]
-        return {**row, "result": False, "comment": "\n".join([*comments, *sentences])}
+        return row | {"result": False, "comment": "\n".join([*comments, *sentences])}
     comments += _each(row, to_add, "added", name)
     comments += _each(row, to_comment, "comment_added", comment)
     comments += _each(row, to_remove, "removed", name)
@@ -72,12 +70,12 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
 
 def absent(name: str, ip: str | list[str]) -> Row:
     """Make sure that ``name`` does not belong to an address, or to any of several."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row: Row = unchanged(name)
     comments = []
     for address in ip if isinstance(ip, list) else [ip]:
         if not __salt__["hosts.has_pair"](address, name):
             comments.append(f"Host {name} ({address}) already absent")
-        elif __opts__["test"]:
+        elif is_dry_run():
             row["result"] = None
             comments.append(f"Host {name} ({address}) needs to be removed")
         elif __salt__["hosts.rm_host"](address, name):
@@ -92,18 +90,17 @@ def absent(name: str, ip: str | list[str]) -> Row:
 
 def only(name: str, hostnames: str | list[str]) -> Row:
     """Make sure that the address ``name`` has these names, in this order, and no others."""
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     old = " ".join(__salt__["hosts.get_alias"](name))
     new = " ".join(each.strip() for each in ([hostnames] if isinstance(hostnames, str) else hostnames))
     if old == new:
-        return {**row, "comment": f'IP address {name} already set to "{new}"'}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f'Would change {name} from "{old}" to "{new}"'}
+        return unchanged(name, f'IP address {name} already set to "{new}"')
+    if is_dry_run():
+        return would_change(name, f'Would change {name} from "{old}" to "{new}"')
     if not __salt__["hosts.set_host"](name, new):
         comment = f'hosts.set_host failed to change {name} from "{old}" to "{new}"'
-        return {**row, "result": False, "comment": comment}
+        return failed(name, comment)
     changes = {name: {"old": old, "new": new}}
-    return {**row, "changes": changes, "comment": f'successfully changed {name} from "{old}" to "{new}"'}
+    return changed(name, f'successfully changed {name} from "{old}" to "{new}"', changes)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -117,7 +114,7 @@ def _each(row: Row, addresses: list[str], deed: str, value: str) -> list[str]:
     would, did, failed = _SENTENCES[deed]
     comments = []
     for address in addresses:
-        if __opts__["test"]:
+        if is_dry_run():
             row["result"] = None
             comments.append(would.format(value=value, address=address))
         elif __salt__[function](address, value):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
-
-Row = dict[str, Any]
 
 _LOGIN = re.compile(r"(https?)://[^/\s]*@", re.IGNORECASE)
 
@@ -35,22 +33,22 @@ def query(
             - name: http://localhost:8080/health
             - status: 200
     """
-    row: Row = {"name": _LOGIN.sub(r"\1://<redacted>@", name), "result": None, "comment": "", "changes": {}, "data": {}}
+    shown = _LOGIN.sub(r"\1://<redacted>@", name)
+    answer: dict[str, Any] = {}
     if match is None and status is None:
-        comment = "Either match text (match) or a status code (status) is required."
-        return {**row, "result": False, "comment": comment}
+        return failed(shown, "Either match text (match) or a status code (status) is required.") | {"data": answer}
     asked = _asked(kwargs)
     try:
         if wait_for:
-            row["data"] = __salt__["http.wait_for_successful_query"](name, wait_for=wait_for, **asked)
+            answer = __salt__["http.wait_for_successful_query"](name, wait_for=wait_for, **asked)
         else:
-            row["data"] = __salt__["http.query"](name, **asked)
-        result, comments = _judged(row["data"], match, match_type, status, status_type)
+            answer = __salt__["http.query"](name, **asked)
+        result, comments = _judged(answer, match, match_type, status, status_type)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError, re.error) as error:
-        return {**row, "result": False, "comment": str(error)}
-    return _concluded(row, result, comments, kwargs)
+        return failed(shown, str(error)) | {"data": answer}
+    return _concluded(shown, result, comments, kwargs) | {"data": answer}
 
 
 def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -> Row:
@@ -60,23 +58,24 @@ def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -
     ``http.query``. A dry run does not wait.
     """
     wanted = {key: kwargs.pop(key, default) for key, default in _EXPECTATIONS.items()}
-    if __opts__["test"] or (wanted["match"] is None and wanted["status"] is None):
+    if is_dry_run() or (wanted["match"] is None and wanted["status"] is None):
         kwargs.pop("request_interval", None)
         return query(name, **wanted, **kwargs)
-    row: Row = {"name": _LOGIN.sub(r"\1://<redacted>@", name), "result": None, "comment": "", "changes": {}, "data": {}}
+    shown = _LOGIN.sub(r"\1://<redacted>@", name)
+    answer: dict[str, Any] = {}
     try:
-        row["data"] = __salt__["http.wait_for_successful_query"](
+        answer = __salt__["http.wait_for_successful_query"](
             name,
             wait_for=wait_for,
             accept=lambda answer: _judged(answer, **wanted)[0] is True,
             **_asked(kwargs),
         )
-        result, comments = _judged(row["data"], **wanted)
+        result, comments = _judged(answer, **wanted)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError, re.error) as error:
-        return {**row, "result": False, "comment": str(error)}
-    return _concluded(row, result, comments, kwargs)
+        return failed(shown, str(error)) | {"data": answer}
+    return _concluded(shown, result, comments, kwargs) | {"data": answer}
 
 
 _EXPECTATIONS: dict[str, Any] = {"match": None, "match_type": "string", "status": None, "status_type": "string"}
@@ -93,7 +92,7 @@ def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
     asked = {key: value for key, value in arguments.items() if not key.startswith("__")}
     asked.setdefault("decode", False)
     asked |= {"text": True, "status": True}
-    return {**asked, "test": True} if __opts__["test"] else asked
+    return {**asked, "test": True} if is_dry_run() else asked
 
 
 def _judged(
@@ -132,9 +131,9 @@ def _status_found(code: str, status: Any, kind: str) -> list[tuple[bool, str]]:
     return []
 
 
-def _concluded(row: Row, result: bool | None, comments: list[str], arguments: dict[str, Any]) -> Row:
+def _concluded(name: str, result: bool | None, comments: list[str], arguments: dict[str, Any]) -> Row:
     comment = " ".join(comments)
-    if not __opts__["test"]:
-        return {**row, "result": result, "comment": comment}
+    if not is_dry_run():
+        return make_row(name, comment, result=result)
     sent = f", TEST URL WAS: {arguments['test_url']}" if "test_url" in arguments else ""
-    return {**row, "result": None, "comment": f"{comment} (TEST MODE{sent})"}
+    return would_change(name, f"{comment} (TEST MODE{sent})")

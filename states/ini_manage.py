@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-Row = dict[str, Any]
 
 __virtualname__ = "ini"
 
@@ -42,24 +40,22 @@ def options_present(
                 server:
                   port: 8080
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
     if not os.path.isabs(name):
-        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
+        return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     wanted = dict(_flat(sections or {}))
     __salt__["ini.require_own_lines"](wanted)
     current = __salt__["ini.get_ini"](**file)
-    if __opts__["test"]:
+    if is_dry_run():
         steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]
         needed = any(not step.startswith("Unchanged") for step in steps)
-        return {**row, "result": None if needed else True, "comment": "".join(f"{step}\n" for step in steps)}
+        return make_row(name, "".join(f"{step}\n" for step in steps), result=None if needed else True)
     changes = _remove_surplus(file, wanted, current) if strict and wanted else {}
     done = __salt__["ini.set_option"](sections=wanted, no_spaces=no_spaces, **file)
     for key, change in done.items():
         is_new = isinstance(wanted[key], dict) and "before" in change and isinstance(change.get("after"), dict)
         changes[key] = change if is_new or key not in changes else {**changes[key], **change}
-    row["changes"] = {key: change for key, change in changes.items() if change}
-    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+    return _row(name, {key: change for key, change in changes.items() if change})
 
 
 def options_absent(
@@ -75,23 +71,23 @@ def options_absent(
                 server:
                   - port
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
     if not os.path.isabs(name):
-        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
+        return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
-    if __opts__["test"]:
-        steps = []
+    if is_dry_run():
+        steps, needed = [], False
         for section, option in _options(sections or {}):
             there = __salt__["ini.get_option"](section=section, option=option, **file) is not None
             what = f"key {option}{_in(section)}"
             steps.append(f"Deleted {what}.\n" if there else f"Key {what[4:]} does not exist.\n")
-            row["result"] = None if there else row["result"]
-        return {**row, "comment": "".join(steps) or "No changes detected."}
+            needed = needed or there
+        return _dry_run_row(name, steps, needed=needed)
+    changes: dict[str, Any] = {}
     for section, option in _options(sections or {}):
         value = __salt__["ini.remove_option"](section=section, option=option, **file)
         if value is not None:
-            row["changes"].setdefault(section, {})[option] = value
-    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+            changes.setdefault(section, {})[option] = value
+    return _row(name, changes)
 
 
 def sections_present(
@@ -106,19 +102,17 @@ def sections_present(
             - sections:
               - server
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
     if not os.path.isabs(name):
-        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
+        return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
-    if __opts__["test"]:
+    if is_dry_run():
         known = __salt__["ini.get_ini"](**file)
         new = [section for section in sections or [] if section not in known]
         steps = [
             f"{'Created new section' if each in new else 'Section unchanged'} {each}.\n" for each in sections or []
         ]
-        return {**row, "result": None if new else True, "comment": "".join(steps) or "No changes detected."}
-    row["changes"] = __salt__["ini.set_option"](sections={section: {} for section in sections or []}, **file)
-    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+        return _dry_run_row(name, steps, needed=bool(new))
+    return _row(name, __salt__["ini.set_option"](sections={section: {} for section in sections or []}, **file))
 
 
 def sections_absent(
@@ -133,29 +127,37 @@ def sections_absent(
             - sections:
               - server
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No anomaly detected"}
     if not os.path.isabs(name):
-        return {**row, "result": False, "comment": f"Specified file {name} is not an absolute path"}
+        return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
-    if __opts__["test"]:
+    if is_dry_run():
         known = __salt__["ini.get_ini"](**file)
         gone = [section for section in sections or [] if section in known]
         steps = [
             f"Deleted section {each}.\n" if each in gone else f"Section {each} does not exist.\n"
             for each in sections or []
         ]
-        return {**row, "result": None if gone else True, "comment": "".join(steps) or "No changes detected."}
+        return _dry_run_row(name, steps, needed=bool(gone))
+    changes: dict[str, Any] = {}
     for section in sections or []:
         options = __salt__["ini.remove_section"](section=section, **file)
         if options is not None:
-            row["changes"][section] = options
-    return {**row, "comment": "Changes take effect" if row["changes"] else row["comment"]}
+            changes[section] = options
+    return _row(name, changes)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say which file this is about; its folder must be there."""
     path = os.path.normpath(str(low.get("name", "")))
     return {"reads": [f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}"]}
+
+
+def _row(name: str, changes: dict[str, Any]) -> Row:
+    return changed(name, "Changes take effect", changes) if changes else unchanged(name, "No anomaly detected")
+
+
+def _dry_run_row(name: str, steps: list[str], *, needed: bool) -> Row:
+    return make_row(name, "".join(steps) or "No changes detected.", result=None if needed else True)
 
 
 def _flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 _FILES = ("path:/etc/default/keyboard", "path:/etc/vconsole.conf", "path:/etc/X11/xorg.conf.d/00-keyboard.conf")
 
@@ -48,11 +46,10 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _layout(name: str, short: str, long: str, kind: str) -> Row:
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if __salt__[f"keyboard.get_{kind}"]() == name:
-        return {**row, "comment": f"{short} layout {name} already set"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"{short} layout {name} needs to be set"}
+        return unchanged(name, f"{short} layout {name} already set")
+    if is_dry_run():
+        return would_change(name, f"{short} layout {name} needs to be set")
     if not __salt__[f"keyboard.set_{kind}"](name):
-        return {**row, "result": False, "comment": f"Failed to set {long} layout"}
-    return {**row, "changes": {"layout": name}, "comment": f"Set {long} layout {name}"}
+        return failed(name, f"Failed to set {long} layout")
+    return changed(name, f"Set {long} layout {name}", {"layout": name})

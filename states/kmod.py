@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, is_dry_run, make_row, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-Row = dict[str, Any]
 
 _LISTS = ("kmod:list", "path:/etc/modules", "path:/etc/modules-load.d/salt_managed.conf")
 
@@ -31,7 +29,6 @@ def present(name: str, persist: bool = False, mods: Any = None) -> Row:
             - persist: True
     """
     wanted = _wanted(name, mods)
-    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
     there = set(__salt__["kmod.mod_list"]())
     if persist:
         there &= set(__salt__["kmod.mod_list"](True))
@@ -39,21 +36,21 @@ def present(name: str, persist: bool = False, mods: Any = None) -> Row:
     comments = [_sentence(fine, "is already present", "are already present")]
     missing = [mod for mod in wanted if mod not in there]
     if not missing:
-        return {**row, "comment": _joined(comments)}
-    if __opts__["test"]:
+        return unchanged(name, _joined(comments))
+    if is_dry_run():
         comments.append(_sentence(missing, "is set to be loaded", "are set to be loaded"))
-        return {**row, "result": None, "comment": _joined(comments)}
+        return would_change(name, _joined(comments))
     known = set(__salt__["kmod.available"]())
     unavailable = [mod for mod in missing if mod not in known]
     comments.append(_sentence(unavailable, "is unavailable", "are unavailable"))
-    row["result"] = not unavailable
     brought: set[str] = set()
     outcome = _Outcome("Loaded kernel module", "Failed to load kernel module")
     for mod in (each for each in missing if each in known):
         done = [mod] if mod in brought else __salt__["kmod.load"](mod, persist)
-        outcome.note(row, mod, done, "loaded")
+        outcome.note(mod, done, "loaded")
         brought |= set(done) if not isinstance(done, str) else set()
-    return {**row, "comment": _joined([*comments, *outcome.sentences()])}
+    result = outcome.result and not unavailable
+    return make_row(name, _joined([*comments, *outcome.sentences()]), outcome.changes, result=result)
 
 
 def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Row:
@@ -67,20 +64,18 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
             - persist: True
     """
     wanted = _wanted(name, mods)
-    row: Row = {"name": name, "result": True, "changes": {}, "comment": ""}
     there = set(__salt__["kmod.mod_list"]())
     if persist:
         there |= set(__salt__["kmod.mod_list"](True))
     surplus = [mod for mod in wanted if mod in there]
     if not surplus:
-        return {**row, "comment": _sentence(wanted, "is already removed", "are already removed")}
-    if __opts__["test"]:
-        sentence = _sentence(surplus, "is set to be removed", "are set to be removed")
-        return {**row, "result": None, "comment": sentence}
+        return unchanged(name, _sentence(wanted, "is already removed", "are already removed"))
+    if is_dry_run():
+        return would_change(name, _sentence(surplus, "is set to be removed", "are set to be removed"))
     outcome = _Outcome("Removed kernel module", "Failed to remove kernel module")
     for mod in surplus:
-        outcome.note(row, mod, __salt__["kmod.remove"](mod, persist, comment), "removed")
-    return {**row, "comment": _joined(outcome.sentences())}
+        outcome.note(mod, __salt__["kmod.remove"](mod, persist, comment), "removed")
+    return make_row(name, _joined(outcome.sentences()), outcome.changes, result=outcome.result)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -92,27 +87,29 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 class _Outcome:
     """What became of each module, told in at most one sentence a kind."""
 
-    def __init__(self, did: str, failed: str) -> None:
-        self._did, self._failed = did, failed
+    def __init__(self, did: str, did_not: str) -> None:
+        self._did, self._did_not = did, did_not
+        self.result = True
+        self.changes: dict[str, str] = {}
         self._done: list[str] = []
         self._nothing: list[str] = []
         self._complaints: list[str] = []
 
-    def note(self, row: Row, mod: str, done: Any, verb: str) -> None:
+    def note(self, mod: str, done: Any, verb: str) -> None:
         """Take down what the execution module said: the names it changed, or a complaint."""
         if isinstance(done, str):
-            self._complaints.append(f"{self._failed} {mod}: {done}")
+            self._complaints.append(f"{self._did_not} {mod}: {done}")
         elif done:
-            row["changes"].update(dict.fromkeys(done, verb))
+            self.changes.update(dict.fromkeys(done, verb))
             self._done.append(mod)
             return
         else:
             self._nothing.append(mod)
-        row["result"] = False
+        self.result = False
 
     def sentences(self) -> Iterable[str]:
         """Return what to say of it."""
-        for words, mods in ((self._did, self._done), (self._failed, self._nothing)):
+        for words, mods in ((self._did, self._done), (self._did_not, self._nothing)):
             yield f"{words}{'s' if len(mods) > 1 else ''} {', '.join(mods)}" if mods else ""
         yield from self._complaints
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Row = dict[str, Any]
 
 
 def __virtual__() -> Any:
@@ -27,18 +25,17 @@ def system(name: str) -> Row:
         en_US.UTF-8:
           locale.system
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     try:
         if __salt__["locale.get_locale"]() == name:
-            return {**row, "comment": f"System locale {name} already set"}
-        if __opts__["test"]:
-            return {**row, "result": None, "comment": f"System locale {name} needs to be set"}
+            return unchanged(name, f"System locale {name} already set")
+        if is_dry_run():
+            return would_change(name, f"System locale {name} needs to be set")
         done = __salt__["locale.set_locale"](name)
     except CommandExecutionError as error:
-        return {**row, "result": False, "comment": f"Failed to set system locale: {error}"}
+        return failed(name, f"Failed to set system locale: {error}")
     if not done:
-        return {**row, "result": False, "comment": f"Failed to set system locale to {name}"}
-    return {**row, "changes": {"locale": name}, "comment": f"Set system locale {name}"}
+        return failed(name, f"Failed to set system locale to {name}")
+    return changed(name, f"Set system locale {name}", {"locale": name})
 
 
 def present(name: str) -> Row:
@@ -49,14 +46,13 @@ def present(name: str) -> Row:
         de_DE.UTF-8:
           locale.present
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
     if __salt__["locale.avail"](name):
-        return {**row, "comment": f"Locale {name} is already present"}
-    if __opts__["test"]:
-        return {**row, "result": None, "comment": f"Locale {name} needs to be generated"}
+        return unchanged(name, f"Locale {name} is already present")
+    if is_dry_run():
+        return would_change(name, f"Locale {name} needs to be generated")
     if not __salt__["locale.gen_locale"](name):
-        return {**row, "result": False, "comment": f"Failed to generate locale {name}"}
-    return {**row, "changes": {"locale": name}, "comment": f"Generated locale {name}"}
+        return failed(name, f"Failed to generate locale {name}")
+    return changed(name, f"Generated locale {name}", {"locale": name})
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

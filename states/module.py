@@ -17,13 +17,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import InvocationError, RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-Row = dict[str, Any]
 
 _BOOKKEEPING = frozenset({"name", "__reqs__", "sfun"})
 _TAKEN_NAMES = {name: f"m_{name}" for name in ("name", "fun", "names", "state", "saltenv")}
@@ -44,12 +42,12 @@ def run(**kwargs: Any) -> Row:
 
 async def wait(name: str, **kwargs: Any) -> Row:
     """Do nothing: only a watched state that changed makes the calls. Takes the arguments of `run`."""
-    return {"name": name, "changes": {}, "result": True, "comment": ""}
+    return unchanged(name)
 
 
 async def watch(name: str, **kwargs: Any) -> Row:
     """Do as `wait` does, for those who took the requisite's name for the function's."""
-    return {"name": name, "changes": {}, "result": True, "comment": ""}
+    return unchanged(name)
 
 
 def mod_watch(**kwargs: Any) -> Row:
@@ -64,14 +62,14 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
 
 def _run_functions(kwargs: dict[str, Any]) -> Row:
     kwargs.pop("name", None)
-    row: Row = {"name": list(kwargs), "changes": {}, "comment": "", "result": None}
+    name = list(kwargs)
     functions = [key for key in kwargs if "." in key]
-    missing = [name for name in map(_function_name, functions) if name not in __salt__]
-    waiting = [name for name in map(_function_name, functions) if __opts__["test"] and name not in missing]
+    missing = [each for each in map(_function_name, functions) if each not in __salt__]
+    waiting = [each for each in map(_function_name, functions) if is_dry_run() and each not in missing]
     if missing or waiting:
-        row["comment"] = " ".join(filter(None, (_missing_comment(missing), _waiting_comment(waiting))))
-        row["result"] = False if missing else None
-        return row
+        comment = " ".join(filter(None, (_missing_comment(missing), _waiting_comment(waiting))))
+        return failed(name, comment) if missing else would_change(name, comment)
+    changes: dict[str, Any] = {}
     failures: list[str] = []
     successes: list[str] = []
     for function in functions:
@@ -83,14 +81,12 @@ def _run_functions(kwargs: dict[str, Any]) -> Row:
         if _succeeded(value):
             shown = value.get("comment", "Success") if isinstance(value, dict) else value
             successes.append(f"{function}: {shown}")
-            row["changes"][function] = value
+            changes[function] = value
         elif isinstance(value, dict):
             failures.append(f"'{function}' failed: {value.get('comment', '(error message N/A)')}")
         else:
             failures.append(f"'{function}': {value}")
-    row["comment"] = ", ".join(failures + successes)
-    row["result"] = not failures
-    return row
+    return make_row(name, ", ".join(failures + successes), changes, result=not failures)
 
 
 def _function_name(key: str) -> str:
@@ -128,33 +124,22 @@ def _call(function: Callable[..., Any], arguments: Any) -> Any:
 
 
 def _run_one(name: str, **kwargs: Any) -> Row:
-    row: Row = {"name": name, "changes": {}, "comment": "", "result": None}
     if name not in __salt__:
-        row["comment"] = f"Module function {name} is not available"
-        row["result"] = False
-        return row
-    if __opts__["test"]:
-        row["comment"] = f"Module function {name} is set to execute"
-        return row
+        return failed(name, f"Module function {name} is not available")
+    if is_dry_run():
+        return would_change(name, f"Module function {name} is set to execute")
     function = __salt__[name]
     try:
         positional, keywords = _distribute(function, kwargs)
     except InvocationError as error:
-        row["comment"] = str(error)
-        row["result"] = False
-        return row
+        return failed(name, str(error))
     try:
         value = function(*positional, **keywords)
     except RunCancelled:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the function raises is the comment
-        row["comment"] = f"Module function {name} threw an exception. Exception: {error}"
-        row["result"] = False
-        return row
-    row["changes"] = {"ret": value}
-    row["comment"] = f"Module function {name} executed"
-    row["result"] = _succeeded(value)
-    return row
+        return failed(name, f"Module function {name} threw an exception. Exception: {error}")
+    return make_row(name, f"Module function {name} executed", {"ret": value}, result=_succeeded(value))
 
 
 def _distribute(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged
 
 from .. import _homes  # noqa: TID252 - as `states` for type checkers
 from ..file.arguments import plain as _plain  # noqa: TID252
@@ -21,15 +21,14 @@ from .request import Request as _Request
 from .request import address as _address
 from .request import resolve as _resolve
 from .rows import Outcome as _Outcome
-from .rows import Row
 from .rows import fail as _fail
 from .rows import finished as _finished
-from .rows import foretell as _foretell
 from .rows import key_paths as _key_paths
 from .rows import redacted as _redacted
 from .rows import sentences as _sentences
 from .rows import text_or_none as _text_or_none
 from .rows import unknown_arguments as _unknown_arguments
+from .rows import would_do as _would_do
 from .settings import config_set, config_unset
 from .update import bring_up_to_date as _bring_up_to_date
 
@@ -85,7 +84,7 @@ def latest(
             - rev: v1.2
             - user: www
     """
-    row: Row = {"name": _redacted(name), "result": True, "comment": "", "changes": {}}
+    row: Row = unchanged(_redacted(name))
     request = _Request(
         name=name,
         target=target,
@@ -138,7 +137,7 @@ def cloned(
 
     ``branch`` is then checked out, if it is known here.
     """
-    row: Row = {"name": _redacted(name), "result": False, "comment": "", "changes": {}}
+    row: Row = failed(_redacted(name), "")
 
     def work() -> None:
         if target is None:
@@ -177,7 +176,7 @@ def detached(
     ``fetch_remote`` False takes only what is here already. ``hard_reset`` throws local changes away first,
     ``force_checkout`` while checking out, ``force_clone`` empties a target that is no repository.
     """
-    row: Row = {"name": _redacted(name), "result": True, "comment": "", "changes": {}}
+    row: Row = unchanged(_redacted(name))
 
     def work() -> None:
         _unknown_arguments(kwargs)
@@ -223,7 +222,7 @@ def present(
     It is a ``bare`` one unless that is False. ``force`` removes what else is there. ``template``, ``separate_git_dir``
     and ``shared`` are those of ``git init``.
     """
-    row: Row = {"name": name, "result": True, "comment": "", "changes": {}}
+    row: Row = unchanged(name)
     kind = "bare repository" if bare else "repository"
 
     def work() -> None:
@@ -235,9 +234,9 @@ def present(
             if _is_repository(path, bare, repository):
                 return
             _clear_for_init(row, path, kind, force=force)
-        if __opts__["test"]:
+        if is_dry_run():
             row["changes"]["new"] = name
-            raise _foretell(f"New {kind} would be created")
+            raise _would_do(f"New {kind} would be created")
         __salt__["git.init"](
             cwd=path,
             bare=bare,
@@ -289,9 +288,9 @@ def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
 
 def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:
     if force:
-        if __opts__["test"]:
+        if is_dry_run():
             row["changes"] = {"new": path, "forced init": True}
-            raise _foretell(
+            raise _would_do(
                 f"Target directory {path} exists. Since force=True, the contents of {path} would be deleted, and a "
                 f"{kind} would be initialized in its place."
             )

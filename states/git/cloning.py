@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
-from .rows import Outcome, Row, bare_message, clear_folder, fail, foretell, redacted, sentences
+from .rows import Outcome, bare_message, clear_folder, fail, redacted, sentences, would_do
 
 if TYPE_CHECKING:
     from .repository import Repository
@@ -32,9 +32,9 @@ def make_room(row: Row, name: str, target: str, *, force: bool, foretold: dict[s
                 "True to remove this directory's contents and proceed with cloning the remote repository"
             )
         return
-    if __opts__["test"]:
+    if is_dry_run():
         row["changes"].update(foretold)
-        raise foretell(
+        raise would_do(
             f"Target directory {target} exists. Since force_clone=True, the contents of {target} would be deleted, and "
             f"{redacted(name)} would be cloned into this directory."
         )
@@ -46,9 +46,9 @@ def clone_latest(request: Request, wanted: Wanted, row: Row) -> None:
     """Clone what was asked for and write the row; `Outcome` where that fails."""
     new = f"{request.shown} => {request.target}"
     make_room(row, request.name, request.target, force=request.force_clone, foretold={"forced clone": True, "new": new})
-    if __opts__["test"]:
+    if is_dry_run():
         row["changes"]["new"] = new
-        raise foretell(f"Repository {request.shown} would be cloned to {request.target}")
+        raise would_do(f"Repository {request.shown} would be cloned to {request.target}")
     clone = _Clone(request, wanted)
     try:
         clone.make()
@@ -136,8 +136,8 @@ def clone_once(
         return
     with_branch = f" with branch '{branch}'" if branch is not None else ""
     row["changes"]["new"] = f"{redacted(name)} => {repository.target}"
-    if __opts__["test"]:
-        raise foretell(f"{redacted(name)} would be cloned to {repository.target}{with_branch}")
+    if is_dry_run():
+        raise would_do(f"{redacted(name)} would be cloned to {repository.target}{with_branch}")
     try:
         repository.do_remotely("clone", name, opts=["--branch", branch] if branch is not None else None, **credentials)
     except CommandExecutionError as error:
@@ -152,9 +152,9 @@ def _change_branch(row: Row, repository: Repository, branch: str | None) -> None
         where = f" and is checked out to branch '{branch}'" if branch else ""
         raise Outcome(f"Repository already exists at {repository.target}{where}", result=True)
     change = {"old": current, "new": branch}
-    if __opts__["test"]:
+    if is_dry_run():
         row["changes"]["branch"] = change
-        raise foretell(f"Branch would be changed to '{branch}'")
+        raise would_do(f"Branch would be changed to '{branch}'")
     start = [] if repository.reference(str(branch)) else ["-b", str(branch)]
     try:
         repository.do("checkout", rev=f"origin/{branch}" if start else branch, opts=start)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
 from .cloning import make_room
-from .rows import Row, bare_message, fail, foretell, redacted, sentences
+from .rows import bare_message, fail, redacted, sentences, would_do
 
 if TYPE_CHECKING:
     from .repository import Repository
@@ -57,12 +57,12 @@ class Detachment:
         rev = self._object()
         commit = self.repository.commit(rev)
         if self.hard_reset:
-            if __opts__["test"]:
-                raise foretell(f"Hard reset to HEAD would be performed on {target}")
+            if is_dry_run():
+                raise would_do(f"Hard reset to HEAD would be performed on {target}")
             self.repository.do("reset", opts=["--hard", "HEAD"])
             self.done.append("Repository was reset to HEAD before checking out revision")
         new = None if commit == old else self._check_out(old, rev, commit)
-        if self.submodules and not __opts__["test"]:
+        if self.submodules and not is_dry_run():
             self.repository.update_submodules()
             self.done.append("Submodules were updated")
         if new is None:
@@ -83,8 +83,8 @@ class Detachment:
         old = remotes.get(self.remote, {}).get("fetch")
         if old is not None and self.name in old:
             return
-        if __opts__["test"]:
-            raise foretell(f"Remote {self.remote} would be set to {redacted(self.name)}")
+        if is_dry_run():
+            raise would_do(f"Remote {self.remote} would be set to {redacted(self.name)}")
         self.repository.do("remote_set", url=self.name, remote=self.remote, **self.credentials)
         shown = None if old is None else redacted(old)
         self.done.append(f"Remote {self.remote} updated from '{shown}' to '{redacted(self.name)}'")
@@ -92,8 +92,8 @@ class Detachment:
     def _clone(self) -> None:
         target, shown = self.repository.target, redacted(self.name)
         make_room(self.row, self.name, target, force=self.force_clone, foretold={})
-        if __opts__["test"]:
-            raise foretell(f"Repository {shown} would be cloned to {target}")
+        if is_dry_run():
+            raise would_do(f"Repository {shown} would be cloned to {target}")
         options = ["--no-checkout", *(["--origin", self.remote] if self.remote != "origin" else [])]
         try:
             self.repository.do_remotely("clone", self.name, opts=options, **self.credentials)
@@ -102,8 +102,8 @@ class Detachment:
         self.done.append(f"{shown} cloned to {target}")
 
     def _fetch(self) -> None:
-        if __opts__["test"]:
-            raise foretell(f"Repository remote {self.remote} would be fetched")
+        if is_dry_run():
+            raise would_do(f"Repository remote {self.remote} would be fetched")
         refspecs = [f"refs/heads/*:refs/remotes/{self.remote}/*", "+refs/tags/*:refs/tags/*"]
         try:
             news = self.repository.do_remotely("fetch", remote=self.remote, force=True, refspecs=refspecs)
@@ -126,9 +126,9 @@ class Detachment:
 
     def _check_out(self, old: str | None, rev: str, commit: str | None) -> str | None:
         target = self.repository.target
-        if __opts__["test"]:
+        if is_dry_run():
             self.row["changes"]["HEAD"] = {"old": old, "new": commit}
-            raise foretell(f"Commit ID {rev} would be checked out at {target}")
+            raise would_do(f"Commit ID {rev} would be checked out at {target}")
         self.repository.do("checkout", rev, force=self.force_checkout)
         self.done.append(f"Commit ID {rev} was checked out at {target}")
         return self.repository.head()

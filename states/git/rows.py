@@ -7,14 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __env__, __opts__, __salt__
+from asyncstate.dunders import Row, __env__, __salt__, is_dry_run
 from asyncstate.errors import AsyncStateError, RunCancelled
 from asyncstate.redact.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Row = dict[str, Any]
 
 
 class Outcome(Exception):
@@ -33,7 +31,7 @@ def fail(comment: str, done: list[str] | None = None) -> Outcome:
     return Outcome(comment, result=False)
 
 
-def foretell(comment: str) -> Outcome:
+def would_do(comment: str) -> Outcome:
     """Return the outcome of a dry run that found something to do."""
     return Outcome(comment, result=None)
 
@@ -44,7 +42,7 @@ def up_to_date(target: str, done: list[str], *, local_changes: bool = False) -> 
     if local_changes:
         comment += ", but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes."
     if done:
-        comment += f"\n\nChanges {'that would be ' if __opts__['test'] else ''}made: {sentences(done)}"
+        comment += f"\n\nChanges {'that would be ' if is_dry_run() else ''}made: {sentences(done)}"
     return Outcome(comment, result=True)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __opts__, __salt__
+from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError
 
-from .rows import Outcome, Row, bare_message, fail, finished, foretell, unknown_arguments
+from .rows import Outcome, bare_message, fail, finished, unknown_arguments, would_do
 
 Values = dict[str, list[str]]
 
@@ -34,7 +34,7 @@ def config_set(
             - value: www@example.com
             - repo: /srv/app
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": ""}
+    row: Row = unchanged(name)
     where = {"cwd": repo, "user": user, "password": password, "output_encoding": output_encoding}
 
     def work() -> None:
@@ -65,7 +65,7 @@ def config_unset(
     ``value_regex`` restricts that to some values. Settings with more than one value need ``all: True``. ``repo`` or
     ``global: True`` say whose settings are meant.
     """
-    row: Row = {"name": name, "changes": {}, "result": True, "comment": "No matching keys are set"}
+    row: Row = unchanged(name, "No matching keys are set")
     where = {"cwd": repo, "user": user, "password": password, "output_encoding": output_encoding}
 
     def work() -> None:
@@ -96,9 +96,9 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     if old == wanted:
         raise Outcome(f"{whose}'{name}' is already set to {shown}", result=True)
     verb = "added as" if old is None else "set to"
-    if __opts__["test"]:
+    if is_dry_run():
         row["changes"] = {"old": old, "new": wanted}
-        raise foretell(f"{whose}'{name}' would be {verb} {shown}")
+        raise would_do(f"{whose}'{name}' would be {verb} {shown}")
     failure = f"Failed to set {whose.lower()}'{name}' to {shown}"
     new_value = {"value": wanted[0]} if many is None else {"multivar": many}
     try:
@@ -121,9 +121,9 @@ def _unset(row: Row, pattern: str | None, all_values: bool, where: dict[str, Any
         return
     if not all_values:
         _refuse_many(found, pattern)
-    if __opts__["test"]:
+    if is_dry_run():
         row["changes"] = found
-        raise foretell(f"{len(found)} key(s) would have value(s) unset")
+        raise would_do(f"{len(found)} key(s) would have value(s) unset")
     before = found if pattern is None else _matching(key, None, where)
     failed = [each for each in found if not _remove(each, pattern, all_values, where)]
     if failed:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __opts__
+from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
 from .rows import (
     Outcome,
-    Row,
     bare_message,
     fail,
-    foretell,
     redacted,
     sentences,
     short,
     up_to_date,
+    would_do,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
         update.look()
         update.set_address()
         if wanted.commit is not None:
-            if __opts__["test"]:
+            if is_dry_run():
                 raise update.foretold()
             update.move()
         elif request.bare:
@@ -94,7 +93,7 @@ class _Update:
         if self.wanted.commit is None or request.address == old:
             return
         new = redacted(request.address)
-        if __opts__["test"]:
+        if is_dry_run():
             raise self._foretold_address(old, new)
         self.repository.do("remote_set", url=request.name, remote=request.remote, **request.credentials)
         if old is None:
@@ -152,9 +151,9 @@ class _Update:
     def fetch_bare(self) -> None:
         """Fetch into a bare repository or a mirror."""
         target = self.request.target
-        if __opts__["test"]:
+        if is_dry_run():
             message = f"Bare repository at {target} would be fetched"
-            raise foretell(message) if self.changes else up_to_date(target, [message])
+            raise would_do(message) if self.changes else up_to_date(target, [message])
         news = ", resulting in updated refs" if self._fetch() else ""
         self.done.append(f"Bare repository at {target} was fetched{news}")
 
@@ -190,9 +189,9 @@ class _Update:
         target = self.request.target
         if self.request.force_reset is not True:
             raise up_to_date(target, self.done, local_changes=True)
-        if __opts__["test"]:
+        if is_dry_run():
             self.changes["forced update"] = True
-            raise foretell(
+            raise would_do(
                 f"{target} is up-to-date, but with uncommitted changes. Since 'force_reset' is set to True, these "
                 "local changes would be reset. To only reset when there are changes in the remote repository, set "
                 "'force_reset' to 'remote-changes'."
@@ -311,7 +310,7 @@ class _Update:
 
     def _foretold_outcome(self, actions: list[str]) -> Outcome:
         if self.changes:
-            return foretell(sentences(actions))
+            return would_do(sentences(actions))
         if actions and not self.matches and not self.request.update_head:
             return Outcome(sentences(actions), result=True)
         return up_to_date(self.request.target, actions)
