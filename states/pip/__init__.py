@@ -116,16 +116,15 @@ def installed(
     if pkgs and not isinstance(pkgs, list):
         return failed(name, "pkgs argument must be formatted as a list")
     wanted = [_as_text(package) for package in pkgs or [name]]
-    row: Row = would_change(";".join(wanted), "")
+    shown = ";".join(wanted)
     where = {"bin_env": bin_env or pip_bin, "user": user, "cwd": cwd, "env_vars": env_vars}
-    installation = _Installation(row, wanted, requirements, editable, where, options)
+    installation = _Installation(shown, wanted, requirements, editable, where, options)
     try:
-        installation.run(name)
+        return installation.run(name)
     except RunCancelled:
         raise
     except (AsyncStateError, OSError) as error:
-        row["result"], row["comment"] = False, str(error)
-    return row
+        return failed(shown, str(error))
 
 
 def removed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import Row, __env__, __salt__, is_dry_run
+from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 from asyncstate.redact.urls import without_credentials
 
@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
 class Installation:
     """One ``pip.installed``. ``where`` says whose pip runs; ``options`` are those of ``pip.install``."""
 
-    row: Row
+    name: str
     texts: list[str]
     requirements: Any
     editable: Any
@@ -35,36 +35,33 @@ class Installation:
     already: list[str] = field(default_factory=list)
     """Comments on packages that are there."""
 
-    def run(self, name: str) -> None:
-        """Do the work and fill the row in. Raises what the execution module raises."""
+    def run(self, name: str) -> Row:
+        """Do the work and return the row. Raises what the execution module raises."""
         try:
             version = __salt__["pip.version"](self.where["bin_env"])
         except CommandExecutionError as error:
-            self._end(False, f"Error installing '{name}': {error}")
-            return
+            return failed(self.name, f"Error installing '{name}': {error}")
         for option in ("use_wheel", "no_use_wheel"):
             if self.options[option]:
-                self._end(
-                    False,
+                return failed(
+                    self.name,
                     f"The '{option}' option is only supported in pip between 1.4 and 9.0.3. The version of pip "
                     f"detected was {version}.",
                 )
-                return
         user = self.where["user"]
-        wanted = [] if self._is_by_file() else self._parsed()
-        if wanted is None:
-            return
+        try:
+            wanted = [] if self._is_by_file() else self._parsed()
+        except InvocationError as error:
+            return failed(self.name, str(error))
         if user and not __salt__["user.info"](user):
-            self._end(False, f"User {user} does not exist")
-        elif self._is_by_file():
-            self._process_files()
-        else:
-            self._process_packages(wanted)
+            return failed(self.name, f"User {user} does not exist")
+        return self._process_files() if self._is_by_file() else self._process_packages(wanted)
 
     def _is_by_file(self) -> bool:
         return bool(self.requirements or self.editable)
 
-    def _parsed(self) -> list[Wanted] | None:
+    def _parsed(self) -> list[Wanted]:
+        """Return the packages asked for. InvocationError names all that pip would not understand."""
         found, complaints = [], []
         for text in self.texts:
             try:
@@ -73,11 +70,10 @@ class Installation:
             except InvocationError as error:
                 complaints.append(str(error))
         if complaints:
-            self._end(False, "\n".join(complaints))
-            return None
+            raise InvocationError("\n".join(complaints))
         return found
 
-    def _process_files(self) -> None:
+    def _process_files(self) -> Row:
         if is_dry_run():
             comments = []
             for file in self.requirements if isinstance(self.requirements, list) else [self.requirements]:
@@ -89,27 +85,24 @@ class Installation:
                 comments.append(
                     f'Package will be installed in editable mode (i.e. setuptools "develop mode") from {self.editable}.'
                 )
-            self._end(None, " ".join(comments))
-            return
+            return would_change(self.name, " ".join(comments))
         try:
             done = self._install("")
         except InvocationError as error:
-            self._end(False, " ".join([*self._file_failures(), f"Error: {error}"]))
-            return
+            return failed(self.name, " ".join([*self._file_failures(), f"Error: {error}"]))
         if done["retcode"]:
-            self._end(False, " ".join([*self._file_failures(), self._error(done)]))
-            return
-        comments = []
+            return failed(self.name, " ".join([*self._file_failures(), self._error(done)]))
+        comments, changes = [], {}
         if self.requirements:
             if "Successfully installed" in done["stdout"]:
-                self.row["changes"]["requirements"] = True
+                changes["requirements"] = True
                 comments.append(f"Successfully processed requirements file {self.requirements}.")
             else:
                 comments.append("Requirements were already installed.")
         if self.editable:
-            self.row["changes"]["editable"] = True
+            changes["editable"] = True
             comments.append(f"Package successfully installed from VCS checkout {self.editable}.")
-        self._end(True, " ".join(comments))
+        return changed(self.name, " ".join(comments), changes)
 
     def _file_failures(self) -> list[str]:
         failures = []
@@ -119,26 +112,26 @@ class Installation:
             failures.append(f"Unable to install from VCS checkout {self.editable}.")
         return failures
 
-    def _process_packages(self, wanted: list[Wanted]) -> None:
+    def _process_packages(self, wanted: list[Wanted]) -> Row:
         there = __salt__["pip.list"](**self.where)
         missing = [package for package in wanted if not self._is_fine(package, there)]
         if not missing:
             also = " and up-to-date" if self.options["upgrade"] else ""
-            self._end(True, "\n".join([*self.already, f"All specified packages are already installed{also}"]))
-            return
+            return unchanged(
+                self.name, "\n".join([*self.already, f"All specified packages are already installed{also}"])
+            )
         if is_dry_run():
             if len(wanted) > 1:
                 comment = "\n".join(["Python package(s) set to be installed:", *(package.text for package in wanted)])
             else:
                 comment = f"Python package {missing[0].text} is set to be installed"
-            self._end(None, comment)
-            return
+            return would_change(self.name, comment)
         done = self._install(",".join(package.text.replace(",", ";") for package in missing))
         if done["retcode"]:
             names = ", ".join(package.text.replace(",", ";") for package in missing)
-            self._end(False, "\n".join([*self.already, f"Failed to install packages: {names}. {self._error(done)}"]))
-            return
-        self._report(missing, there, done["stdout"])
+            comment = f"Failed to install packages: {names}. {self._error(done)}"
+            return failed(self.name, "\n".join([*self.already, comment]))
+        return self._report(missing, there, done["stdout"])
 
     def _is_fine(self, package: Wanted, there: dict[str, str]) -> bool:
         """Tell whether nothing is to be done for a package, and note what to say of it."""
@@ -189,28 +182,27 @@ class Installation:
         )
         return done
 
-    def _report(self, asked: list[Wanted], before: dict[str, str], output: str) -> None:
+    def _report(self, asked: list[Wanted], before: dict[str, str], output: str) -> Row:
         # pip also calls a package "already satisfied" that it then replaces by a newer version.
         lines = [line for line in output.split("\n") if line.startswith(_ALREADY)]
-        unchanged = {
+        kept = {
             __salt__["pip.normalize"](re.split(r"[=!<>~@\[]", line.partition(":")[2].split()[0])[0]) for line in lines
         }
         there = __salt__["pip.list"](**self.where)
         unseen = []
+        changes = {}
         for package in asked:
             if not package.name:
-                self.row["changes"][f"{package.text.replace(',', ';')}==???"] = "Installed"
+                changes[f"{package.text.replace(',', ';')}==???"] = "Installed"
             elif package.name not in there:
                 unseen.append(
                     f"There was no error installing package '{package.text}' although it does not show when calling "
                     "'pip.freeze'."
                 )
-            elif package.name not in unchanged or there[package.name] != before.get(package.name):
-                self.row["changes"][f"{package.name}=={there[package.name]}"] = "Installed"
-        self._end(True, "\n".join([*self.already, *(unseen or ["All packages were successfully installed"])]))
+            elif package.name not in kept or there[package.name] != before.get(package.name):
+                changes[f"{package.name}=={there[package.name]}"] = "Installed"
+        comments = [*self.already, *(unseen or ["All packages were successfully installed"])]
+        return changed(self.name, "\n".join(comments), changes)
 
     def _error(self, done: dict[str, Any]) -> str:
         return without_credentials(f"Error: {done['stdout']} {done['stderr']}")
-
-    def _end(self, result: bool | None, comment: str) -> None:
-        self.row["result"], self.row["comment"] = result, comment
