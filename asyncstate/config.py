@@ -7,20 +7,23 @@ mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is Y
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
 from asyncstate.errors import ConfigError, PathRefused
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
 
-log: logging.Logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    import logging
+
+log: logging.Logger = get_logger(__name__)
 
 ENV_PREFIX = "ASYNCSTATE_"
 _ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})
@@ -54,6 +57,7 @@ class Settings(msgspec.Struct, kw_only=True):
     pki_dir: str = "/etc/salt/pki/minion"
     log_file: str = "/var/log/asyncstate/asyncstate.log"
     log_level: str = "warning"
+    log_granular_levels: dict[str, str] = {}
 
     file_client: str = "local"
     file_roots: _Roots = {}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from asyncstate.cli.interrupts import Interrupted, delivered_to, waking
 from asyncstate.errors import ConfigError
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 T = TypeVar("T")
 

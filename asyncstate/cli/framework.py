@@ -134,7 +134,7 @@ def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> A
 def general_options() -> list[click.Parameter]:
     """Return fresh options that every command, and the program itself, has."""
     shared: dict[str, Any] = {"expose_value": False, "callback": _set_on_console, "section": "General"}
-    levels = ["all", "garbage", "trace", "debug", "info", "warning", "error", "critical", "quiet"]
+    levels = ["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
     return [
         Option(
             ["-l", "--log-level"],

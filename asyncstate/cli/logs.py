@@ -1,65 +1,67 @@
 """Logs on standard error or in a file. structlog is imported by the first record that is written: it takes 100 ms.
 
-What a record says was often written by others: a command, a server, a user. So no record shows a secret, none drives a
-terminal, and each begins at the left margin and ends with its line: what stands there was logged.
+What a record says was often written by others: a command, a server, a user. So no record shows a secret (see
+`asyncstate.logs`), none drives a terminal, and each begins at the left margin and ends with its line: what stands
+there was logged.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from asyncstate.dunders.context import current
 from asyncstate.errors import ConfigError
-from asyncstate.redact.redactor import MASK
+from asyncstate.logs.fields import FIELDS
+from asyncstate.logs.loggers import GARBAGE, PROFILE, TRACE, RimFilter, configured_logger
+from asyncstate.logs.rim import hide_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Mapping, MutableMapping
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
     import structlog
 
     from asyncstate.cli.console import Console
-    from asyncstate.redact.secrets import Secrets
 
 LEVELS = {
-    "all": logging.DEBUG,
-    "garbage": logging.DEBUG,
-    "trace": logging.DEBUG,
+    "all": GARBAGE,
+    "garbage": GARBAGE,
+    "trace": TRACE,
     "debug": logging.DEBUG,
+    "profile": PROFILE,
     "info": logging.INFO,
     "warning": logging.WARNING,
     "error": logging.ERROR,
     "critical": logging.CRITICAL,
     "quiet": logging.CRITICAL + 10,
 }
-"""Salt's names of the levels. What Salt logs below debug is debug here."""
+"""Salt's names of the levels."""
 
 _ODD: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 """What ends a line, drives a terminal, or turns the order of letters around unseen."""
 _TRACES: Final = ("exception", "stack")
-_OUR_OWN: Final = frozenset({"level", "logger", "timestamp"})
+_FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
 
 
 class LogStream(logging.Handler):
-    """Writes records to ``stream`` (standard error as it is then, if None) in structlog's text or JSON form.
+    """Writes records to ``stream`` (standard error as it is then, if None) in structlog's text or JSON form."""
 
-    No record shows one of ``secrets``, nor anything that a state with ``no_log`` logs.
-    """
-
-    def __init__(self, stream: TextIO | None, *, as_json: bool, colours: bool, level: int, secrets: Secrets) -> None:
+    def __init__(self, stream: TextIO | None, *, as_json: bool, colours: bool, level: int = logging.NOTSET) -> None:
         super().__init__(level)
+        self.addFilter(RimFilter())
         self._stream = stream
-        self._secrets = secrets
         self._as_json = as_json
         self._colours = colours
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record and flush."""
         if self.formatter is None:
-            self.setFormatter(_formatter(self._as_json, self._colours, self._discreet))
+            self.setFormatter(_formatter(self._as_json, self._colours))
         try:
             line = self.format(record)
         except Exception as error:  # noqa: BLE001 - arguments that do not fit, or whose repr raises
@@ -74,17 +76,6 @@ class LogStream(logging.Handler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """Drop a record nobody can read: what Python would print of it is not redacted."""
 
-    def _discreet(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        """Hide in a record what may not be shown, and spell out characters that are more than text."""
-        call = current.get(None)
-        if call is not None and call.low.get("no_log"):
-            own = {key: value for key, value in event.items() if key in _OUR_OWN}
-            event = {**own, "event": MASK, "id": call.low.get("__id__")}
-        redactor = self._secrets.redactor
-        return {
-            _spelt(redactor.text(key)): _one_record(key, redactor.value(_plain(value))) for key, value in event.items()
-        }
-
     def close(self) -> None:
         """Close the file, if it is one of ours."""
         if self._stream is not None:
@@ -96,6 +87,12 @@ def _plain(value: Any) -> Any:
     from asyncstate.model.encode import plain
 
     return plain(value)
+
+
+def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Spell out characters that are more than text; put what every line has before what only some have."""
+    ordered = {key: event[key] for key in _FIRST if key in event} | dict(event)
+    return {_spelt(str(key)): _one_record(key, _plain(value)) for key, value in ordered.items()}
 
 
 def _one_record(key: str, value: Any) -> Any:
@@ -113,45 +110,98 @@ def _spelt(text: str) -> str:
     return _ODD.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def _formatter(as_json: bool, colours: bool, discreet: structlog.typing.Processor) -> logging.Formatter:
+class _StructlogSetUp:
+    """Sets up structlog when it is imported, so that loggers of structlog in plugins write to the log, too.
+
+    By itself structlog would print. The program is ours here; as a library asyncstate sets up nothing.
+    """
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
+        """Return the spec of structlog with a loader that sets it up after loading; asked once."""
+        if name != "structlog":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_set_up(module: ModuleType) -> None:
+                load(module)
+                _set_up(module)
+
+            spec.loader.exec_module = load_and_set_up  # type: ignore[method-assign]
+        return spec
+
+
+def _set_up(structlog: Any) -> None:
+    stdlib = structlog.stdlib
+    structlog.configure(
+        processors=[
+            stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            stdlib.add_log_level,
+            stdlib.add_logger_name,
+            stdlib.PositionalArgumentsFormatter(),
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,
+            stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=stdlib.LoggerFactory(),
+        wrapper_class=stdlib.BoundLogger,
+    )
+
+
+def _formatter(as_json: bool, colours: bool) -> logging.Formatter:
     import structlog
 
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso" if as_json else "%H:%M:%S", utc=as_json),
-    ]
     if as_json:
         last: structlog.typing.Processor = structlog.processors.JSONRenderer(default=str)
     else:
         plain = structlog.dev.plain_traceback
-        last = structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=0)
+        last = structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain, pad_event_to=0, sort_keys=False)
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
+        foreign_pre_chain=[
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(),
+        ],
         processors=[
+            _with_traceback,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.TimeStamper(fmt="iso" if as_json else "%H:%M:%S", utc=as_json),
             structlog.processors.format_exc_info,
-            discreet,
+            hide_secrets,
+            _readable,
             last,
         ],
     )
 
 
-def start_logging(console: Console, configured: str = "") -> None:
+def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Take the text of a traceback that was made fit to be shown in place of the exception."""
+    text = event["_record"].exc_text
+    if text:
+        event.pop("exc_info", None)
+        event["exception"] = text
+    return event
+
+
+def start_logging(console: Console, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
     """Send the log where the command line says; ``configured`` is the level of the configuration.
 
-    Raises ConfigError when the log file cannot be opened.
+    ``granular`` are levels of single loggers. Raises ConfigError when the log file cannot be opened or a level is none.
     """
     level = LEVELS.get(console.log_level or configured.lower(), logging.WARNING)
     as_json = console.log_format == "json"
-    on_screen = max(level, logging.WARNING) if console.log_file else level
+    on_screen = max(level, logging.WARNING) if console.log_file else logging.NOTSET
     coloured = bool(console.palette(sys.stderr).reset)
-    secrets = console.secrets
-    handlers = [LogStream(None, as_json=as_json, colours=coloured, level=on_screen, secrets=secrets)]
+    handlers = [LogStream(None, as_json=as_json, colours=coloured, level=on_screen)]
     if console.log_file:
         file = _open_log(console.log_file)
-        handlers.append(LogStream(file, as_json=as_json, colours=False, level=level, secrets=secrets))
+        handlers.append(LogStream(file, as_json=as_json, colours=False))
+    if "structlog" not in sys.modules and not any(isinstance(finder, _StructlogSetUp) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _StructlogSetUp())
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LogStream)]:
         root.removeHandler(old)
@@ -159,6 +209,12 @@ def start_logging(console: Console, configured: str = "") -> None:
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(level)
+    for name, wanted in (granular or {}).items():
+        if str(wanted).lower() not in LEVELS:
+            raise ConfigError(f"log_granular_levels: {name}: {wanted!r} is no level; it is one of {', '.join(LEVELS)}")
+        configured_logger(name).setLevel(LEVELS[str(wanted).lower()])
+    for number, name in ((PROFILE, "PROFILE"), (TRACE, "TRACE"), (GARBAGE, "GARBAGE")):
+        logging.addLevelName(number, name)
     logging.captureWarnings(capture=True)  # what plugins and their libraries warn of is a record like any other
 
 

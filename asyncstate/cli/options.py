@@ -388,8 +388,8 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
 
         strategy, lists = settings.pillar_source_merging_strategy, settings.pillar_merge_lists
         settings.pillar = merge(settings.pillar, pillar, strategy, settings.renderer, lists)
-    if not console.log_level:
-        start_logging(console, settings.log_level)
+    if not console.log_level or settings.log_granular_levels:
+        start_logging(console, settings.log_level, settings.log_granular_levels)
     return settings
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,13 +21,15 @@ from asyncstate.interfaces.errors import (
     StructureError,
 )
 from asyncstate.interfaces.structure import mismatches
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
     from types import ModuleType
 
     from asyncstate.interfaces.base import Declared, Interface
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 Function = Callable[..., Any]
 Exports = Mapping[str, Function]

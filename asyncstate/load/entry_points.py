@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from functools import lru_cache
@@ -11,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.load.folders import PluginFolder
 from asyncstate.load.imports import serve_package
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 ENTRY_POINT_GROUP: Final = "asyncstate.loader"
 

@@ -26,8 +26,8 @@ from asyncstate.load.lock import plugin_lock
 from asyncstate.load.neighbours import Statement
 from asyncstate.load.origins import EXTERNAL, Origin, is_current, newest, origins, version
 from asyncstate.load.packages import give_builtins
-from asyncstate.load.plugin_log import PluginLogger
 from asyncstate.load.reasons import told
+from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
 
 
 def _import_packaged(name: str) -> ModuleType:
+    _install_finder()
     module = importlib.import_module(name)
-    PluginLogger.adopt(name)
+    adopt_loggers(vars(module))
     for dunder, value in INJECTED.items():
         module.__dict__.setdefault(dunder, value)
     return module
@@ -111,6 +112,11 @@ def serve_package(package: str) -> None:
     give_builtins(package, PLUGIN_BUILTINS)
 
 
+_BUNDLED = ("asyncstate.states.", "asyncstate.modules.")
+_DEPTH = len(f"{EXTERNAL}kind.name".split("."))
+"""How many parts the name of a plugin's module has; the files of one that is a directory have more."""
+
+
 class _PluginLoader(SourceFileLoader):
     """Compiles from source every time: file roots get no ``__pycache__``, and no stale one is believed."""
 
@@ -119,22 +125,31 @@ class _PluginLoader(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file with the dunders in its namespace, builtins that know ``salt``, and a logger with Salt's levels.
+        """Run the file with the dunders in its namespace, builtins that know ``salt``, and a logger of its own name.
 
         The dunders are put there again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
         """
-        PluginLogger.adopt(module.__name__)
+        origin = origins.get(".".join(module.__name__.split(".")[:_DEPTH]))
+        if origin is not None:
+            plugin_logger(f"{origin.kind}.{origin.plugin.name}", module.__name__)
         module.__dict__["__builtins__"] = PLUGIN_BUILTINS
         module.__dict__.update(INJECTED)
         super().exec_module(module)
         module.__dict__.update(INJECTED)
+        adopt_loggers(vars(module))
 
 
 class _SubmoduleFinder:
-    """Finds the submodules of plugins that are directories."""
+    """Finds the submodules of plugins that are directories.
+
+    It also names the logger of each file of a bundled plugin that is about to be imported.
+    """
 
     @staticmethod
     def find_spec(fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname.startswith(_BUNDLED):
+            plugin_logger(own_name(fullname), fullname)
+            return None
         if path is None or not fullname.startswith(EXTERNAL):
             return None
         for folder in path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -21,9 +20,11 @@ from asyncstate.load.lock import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.load.search_path import bundled_folder
 from asyncstate.load.virtual import Verdict, evaluate
+from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import near_miss, nearest
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from asyncstate.dunders.context import CallContext
     from asyncstate.interfaces import Interface
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _ALIKE = 0.75
 """How like a module's name another is that may have been meant: ``mysql_user`` is not ``postgres_user`` misspelt."""

@@ -7,28 +7,28 @@ soon as functions that wait for other functions hold all of them.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections import deque
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import current
 from asyncstate.errors import LoaderError, RunCancelled
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.process.ending import reaper
 from asyncstate.process.lineage import ThreadChildren, ticks
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable
-    from contextvars import Context
 
     from asyncstate.dunders.context import CallContext
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class WorkerThreads:
         except IndexError:
             try:
                 worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
-                worker.start()
+                Context().run(worker.start)  # the thread outlives the state that needs it now
             except (RuntimeError, MemoryError) as error:
                 what = "no further thread can be started; run fewer states at once or raise the limits of this process"
                 raise LoaderError(f"{what} ({error})") from error

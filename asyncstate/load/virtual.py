@@ -7,20 +7,21 @@ function, and then the file's own name is no longer an address. The name an inte
 from __future__ import annotations
 
 import inspect
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
 from asyncstate.load.reasons import told
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 
 if TYPE_CHECKING:
+    import logging
     from types import ModuleType
 
     from asyncstate.load.folders import PluginFile
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _TAG = {"modules": "module", "renderers": "render"}
 

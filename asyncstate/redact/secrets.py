@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, MutableSet
 from contextlib import contextmanager
+from typing import Final
+from weakref import WeakValueDictionary
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.redact.redactor import Redactor
@@ -18,6 +20,7 @@ class Secrets(MutableSet[str]):
         self._texts = dict.fromkeys(texts)
         self._changes = len(self._texts)
         self._compiled: tuple[int, frozenset[str], Redactor] = (0, frozenset(), Redactor())
+        _all[id(self)] = self
 
     def add(self, value: str) -> None:
         """Hide ``value`` from now on. Plugins also give bytes and numbers."""
@@ -68,3 +71,13 @@ class Secrets(MutableSet[str]):
                 redactor = redactor.knowing(now - texts) if texts <= now else Redactor(now)
                 self._compiled = (self._changes, now, redactor)
         return redactor
+
+
+_all: Final[WeakValueDictionary[int, Secrets]] = WeakValueDictionary()
+_NO_SECRETS: Final = (Redactor(),)
+
+
+def all_redactors() -> tuple[Redactor, ...]:
+    """Return what hides all secrets that any runtime of this process knows now; always at least one redactor."""
+    known = (reference() for reference in _all.valuerefs())
+    return tuple(secrets.redactor for secrets in known if secrets) or _NO_SECRETS

@@ -101,6 +101,11 @@ class ShownPlan:
         """Return ``text`` without secrets."""
         return self._snapshot().text(text)
 
+    def chunk(self, chunk: LowChunk, tag: str) -> LowChunk:
+        """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS as they are shown."""
+        self._snapshot()
+        return self._chunks.get(tag, chunk)
+
     def tag(self, tag: str) -> str:
         """Return a tag as it is shown; different tags stay different."""
         redactor = self._snapshot()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError
+from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
 
 if TYPE_CHECKING:
+    import logging
+
     from asyncstate.render.context import RenderContext
 
-logger: logging.Logger = logging.getLogger(__name__)
+logger: logging.Logger = get_logger(__name__)
 
 _MESSAGE: Final = re.compile(r"-----BEGIN PGP MESSAGE-----.*?-----END PGP MESSAGE-----", re.DOTALL)
 _PATIENCE: Final = 120

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from asyncstate.logs.loggers import get_logger
+
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping
 
-logger: logging.Logger = logging.getLogger(__name__)
+logger: logging.Logger = get_logger(__name__)
 
 _KNOWN: Final = frozenset(
     {

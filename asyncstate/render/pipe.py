@@ -7,7 +7,6 @@ one before returned: text, later data.
 from __future__ import annotations
 
 import io
-import logging
 import re
 from collections import OrderedDict
 from dataclasses import replace
@@ -16,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from asyncstate.data.limits import check_data
 from asyncstate.data.yaml.read import parse_document
 from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
 from asyncstate.render.source_lines import SourceLines
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, MutableSet
 
     from asyncstate.data.yaml.compose import KeyLines
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
 
-logger: logging.Logger = logging.getLogger(__name__)
+logger: logging.Logger = get_logger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}

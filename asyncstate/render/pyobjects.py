@@ -9,24 +9,25 @@ class that inherits from ``Map`` has the attributes of those of its inner classe
 from __future__ import annotations
 
 import inspect
-import logging
 import posixpath
 import re
 from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import RenderError, RunCancelled
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.render.context import CallableMap
 from asyncstate.render.py import failed_at, program_error
 from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Container, Iterator, Mapping
 
     from asyncstate.render.context import RenderContext
 
-logger: logging.Logger = logging.getLogger(__name__)
+logger: logging.Logger = get_logger(__name__)
 
 _IMPORT: Final = re.compile(r"\s*import\s+(?P<url>salt://\S+)\s*$")
 _FROM: Final = re.compile(r"\s*from\s+(?P<url>salt://\S+)\s+import\s+(?P<names>.*)$")

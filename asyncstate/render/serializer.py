@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import logging
 import pprint
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,12 +24,15 @@ from markupsafe import Markup
 from asyncstate.data.yaml.read import dump_yaml
 from asyncstate.data.yaml.read import load_yaml as read_yaml
 from asyncstate.errors import RenderError
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
+
     from jinja2 import Environment
     from jinja2.parser import Parser
 
-logger: logging.Logger = logging.getLogger(__name__)
+logger: logging.Logger = get_logger(__name__)
 
 _PROFILE_LEVEL: Final = 15
 _FORMATS: Final = ("yaml", "json", "text")

@@ -8,16 +8,18 @@ Files that were replaced have been synced already, before they got their name.
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 from typing import TYPE_CHECKING
 
+from asyncstate.logs.loggers import get_logger
+
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping
 
     from asyncstate.load.host import PluginHost
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 UNSYNCED = "asyncstate.unsynced"
 """Where in ``__context__`` the file module notes new files, by device; of more than `FEW` it keeps no account."""

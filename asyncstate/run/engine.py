@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from asyncstate.errors import LoaderError
+from asyncstate.logs.fields import RunFields
 from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.result import GAVE_UP, STALLED, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
@@ -100,8 +101,10 @@ class Engine:
         Cancelling the task cancels the run. What was to be said at its end is said then, too.
         """
         began = self._clock()
-        with self._watch or nullcontext(), _Deadline(self.options.timeout, self._out_of_time):
+        with self._watch or nullcontext(), _Deadline(self.options.timeout, self._out_of_time), ExitStack() as bound:
             shown = await self._off_loop(self._introduce)
+            host = str(self._host.opts.get("id") or "")
+            log_fields = bound.enter_context(RunFields(self.options.run_id, host, shown))
             announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
@@ -114,6 +117,7 @@ class Engine:
                 self.options,
                 recorder,
                 announcer,
+                log_fields=log_fields,
                 sleep=self._sleep,
                 clock=self._clock,
                 watch=self._watch,

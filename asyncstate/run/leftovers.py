@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 import time
@@ -11,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import PathRefused
+from asyncstate.logs.loggers import get_logger
 from asyncstate.process.lineage import Lineage, Process, living
 
 if TYPE_CHECKING:
+    import logging
+
     from asyncstate.remains import Dead
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _NAMED = 10
 """So many processes are named one by one."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from asyncstate.load.host import PluginHost
+    from asyncstate.logs.fields import RunFields
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -53,6 +54,7 @@ class WorkerPool:
         recorder: Recorder,
         announcer: Announcer,
         *,
+        log_fields: RunFields,
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float],
         watch: LoopWatch | None = None,
@@ -63,6 +65,7 @@ class WorkerPool:
         self._concurrency = options.concurrency
         self._recorder = recorder
         self._announcer = announcer
+        self._log_fields = log_fields
         self._sleep = sleep
         self._clock = clock
         self._invoker = Invoker(
@@ -260,6 +263,10 @@ class WorkerPool:
                 self._resuming.append(event)
                 await event.wait()
 
+    def log_as(self, chunk: LowChunk) -> None:
+        """Let the log lines that this worker's task leads to be of a chunk."""
+        self._log_fields.begin(chunk, chunk.tag)
+
     # one piece of work
 
     async def _perform(self, work: Work) -> None:
@@ -269,6 +276,7 @@ class WorkerPool:
             return
         chunk = self.plan.chunks[work.chunk] if work.kind is NodeKind.CHUNK else self.plan.chunk_of(work.node)
         tag = chunk.tag
+        self._log_fields.begin(chunk, tag)
         if self._announcer.heard:
             self._announcer.emit(
                 ChunkStarted,

@@ -7,7 +7,6 @@ what Salt finds out only by running programs (``dmidecode``, ``lspci``, ``lvm``)
 from __future__ import annotations
 
 import fnmatch
-import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.data.release import SALT_VERSION
 from asyncstate.errors import ConfigError, PathRefused, meant_for_program
+from asyncstate.logs.loggers import get_logger
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Mapping
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _SYSTEM_GRAINS = "/etc/salt/grains"
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
-import logging
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.data.paths import Fits
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 _ENGINES = {

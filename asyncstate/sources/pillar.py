@@ -7,22 +7,23 @@ PillarError, each mistake with file and line; no half-rendered pillar is ever re
 from __future__ import annotations
 
 import copy
-import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import Issue, PillarError, RenderError
+from asyncstate.logs.loggers import get_logger
 from asyncstate.sources.fileclient import SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar_merge import merge
 from asyncstate.sources.topfile import top_path
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.topfile import Render, Rendered
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 FAILED = "Pillar failed to render with the following messages:"
 NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."

@@ -7,22 +7,23 @@ for the former). That nothing matches is no error but one failed row, `no_states
 from __future__ import annotations
 
 import fnmatch
-import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from asyncstate.errors import CompileError, Issue, RenderError
+from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.matchers import Matcher
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 NO_STATES_TAG = "no_|-states_|-states_|-None"
 NO_MATCH = "No Top file or master_tops data matches found. Please see master log for details."

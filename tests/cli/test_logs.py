@@ -1,16 +1,24 @@
 import io
 import json
 import logging
+import os
 import subprocess
 import sys
+from contextlib import ExitStack
+from itertools import pairwise
 
 import pytest
-from fake_host import FakeHost
+import structlog
 
 from asyncstate.cli.logs import LogStream
-from asyncstate.dunders.context import current
+from asyncstate.logs.fields import RunFields
+from asyncstate.logs.loggers import plugin_logger
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import Node, NodeKind, Plan
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.shown import ShownPlan
 
 
 @pytest.fixture(params=[False, True], ids=["text", "json"])
@@ -21,10 +29,21 @@ def as_json(request):
 @pytest.fixture
 def log(as_json):
     """A logger of its own whose lines are in ``log.stream``; ``hunter2`` and a key of two lines are secret."""
-    logger = logging.Logger("a.plugin", logging.DEBUG)  # noqa: LOG001 - no other test finds it
+    logger = plugin_logger("states.rose")
     logger.stream = io.StringIO()
-    secrets = Secrets(["hunter2", "-----BEGIN-----\nMIIEowIBAAKCAQEA"])
-    logger.addHandler(LogStream(logger.stream, as_json=as_json, colours=False, level=logging.DEBUG, secrets=secrets))
+    logger.secrets = Secrets(["hunter2", "-----BEGIN-----\nMIIEowIBAAKCAQEA"])
+    logger.setLevel(logging.DEBUG)
+    handler = LogStream(logger.stream, as_json=as_json, colours=False)
+    logger.addHandler(handler)
+    yield logger
+    logger.removeHandler(handler)
+
+
+@pytest.fixture
+def other_log(log):
+    """A logger of a library that a state uses, with the same handler."""
+    logger = logging.Logger("a.library", logging.DEBUG)  # noqa: LOG001 - no other test finds it
+    logger.addHandler(log.handlers[0])
     return logger
 
 
@@ -82,22 +101,59 @@ def test_lines_of_a_trace_do_not_begin_at_the_margin(log, as_json):
     assert all(line.startswith("    ") or not line for line in rest)
 
 
-def test_a_state_with_no_log_logs_nothing_but_that_it_did(log, as_json):
-    host = FakeHost()
-    token = current.set(host.context(low={"no_log": True, "__id__": "quiet"}))
-    try:
-        log.warning("told to nobody %s", "nobody", extra={"x": "nobody"})
-        try:
-            fail("told to nobody")
-        except ValueError:
-            log.exception("nobody")
-    finally:
-        current.reset(token)
-    written = log.stream.getvalue()
-    assert "nobody" not in written
-    assert written.count(MASK) == 2
-    assert written.count("quiet") == 2
-    assert "a.plugin" in written
+@pytest.fixture
+def of_a_state():
+    """Bind the fields of a state with some arguments to the lines that follow, as a run does."""
+    with ExitStack() as bound:
+
+        def begin(**args):
+            chunk = LowChunk(0, "pkg", "installed", "the id", "the name", "web", "base", 0, args)
+            plan = Plan((chunk,), (Node(NodeKind.CHUNK, 0),), ((),), (0,), Dag(1), digest="")
+            shown = ShownPlan(plan, Secrets())
+            bound.enter_context(RunFields("run-1", "web1", shown)).begin(chunk, chunk.tag)
+
+        yield begin
+
+
+FIELDS = {"tag": "pkg_|-the id_|-the name_|-installed", "sls": "web", "run_id": "run-1", "host": "web1"}
+
+
+def test_every_line_of_a_state_has_its_fields(log, other_log, of_a_state, as_json):
+    log.info("before")
+    of_a_state()
+    with structlog.contextvars.bound_contextvars(package="nginx"):
+        log.info("with", extra={"attempt": 3, "tag": "of another state"})
+        other_log.info("from a library")
+    before, *lines = log.stream.getvalue().splitlines()
+    assert not any(value in before for value in FIELDS.values())
+    if as_json:
+        first, second = map(json.loads, lines)
+        assert list(first)[:8] == ["timestamp", "level", "event", "logger", *FIELDS]
+        assert first == {**first, **FIELDS, "event": "with", "attempt": 3, "package": "nginx", "logger": "states.rose"}
+        assert second == {**second, **FIELDS, "event": "from a library", "package": "nginx", "logger": "a.library"}
+    else:
+        said = "tag='pkg_|-the id_|-the name_|-installed' sls=web run_id=run-1 host=web1"
+        assert lines[0].endswith(f" [info     ] with [states.rose] {said} package=nginx attempt=3")
+        assert lines[1].endswith(f" [info     ] from a library [a.library] {said} package=nginx")
+
+
+def test_a_state_with_no_log_logs_nothing_but_that_it_did(log, other_log, of_a_state):
+    of_a_state(no_log=True)
+    with structlog.contextvars.bound_contextvars(word="told to nobody"):
+        for each in (log, other_log):
+            each.warning("told to nobody %s", "nobody", extra={"x": "nobody"})
+            try:
+                fail("told to nobody")
+            except ValueError:
+                each.exception("nobody")
+    lines = log.stream.getvalue().splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        assert "nobody" not in line
+        assert MASK in line
+        assert "the id" in line
+        assert "the name" not in line
+    assert "states.rose" in lines[0]
 
 
 def test_what_cannot_be_written_is_said_without_its_text(log, as_json, capsys):
@@ -123,3 +179,186 @@ def test_what_a_plugin_warns_of_is_a_record_without_secrets(tmp_path):
     )
     assert f"UserWarning: it is {MASK}\\x1b" in done.stderr
     assert "hunter2" not in done.stderr
+
+
+STATE = """
+import asyncio
+import concurrent.futures
+import logging
+import threading
+import time
+
+import anyio.to_thread
+
+log = logging.getLogger(__name__)
+pool = concurrent.futures.ThreadPoolExecutor(2)
+
+
+def plain(name):
+    for number in range(5):
+        log.warning("%s: plain %d", name, number)
+        time.sleep(0.01)
+        thread = threading.Thread(target=log.warning, args=("%s: thread", name))
+        thread.start()
+        thread.join()
+        pool.submit(log.warning, "%s: pool", name).result()
+        logging.getLogger("library").warning("%s: library", name)
+        __salt__["cmd.run"]("echo " + name + ": child", output_loglevel="warning")
+        __salt__["mine.say"](name)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+
+async def concurrent(name):
+    async def task():
+        for number in range(5):
+            log.warning("%s: task %d", name, number)
+            await asyncio.sleep(0.01)
+
+    tasks = [asyncio.create_task(task()) for _ in range(2)]
+    for _ in range(5):
+        await asyncio.to_thread(log.warning, "%s: to_thread", name)
+        await anyio.to_thread.run_sync(log.warning, "%s: anyio", name)
+        await asyncio.get_running_loop().run_in_executor(None, log.warning, f"{name}: executor")
+        await __salt__["mine.say"](name)
+    await asyncio.gather(*tasks)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Write files of a tree and run a command on it; return what it wrote to standard error."""
+
+    def run(*words, **files):
+        for path, text in files.items():
+            file = tmp_path / "salt" / f"{path.replace('__', '/')}"
+            file = file.with_suffix(".py" if file.parent.name.startswith("_") else ".sls")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        environ = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASYNCSTATE_")},
+            **{name: str(tmp_path) for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR")},
+        }
+        command = [sys.executable, "-m", "asyncstate", *words, "--file-root", str(tmp_path / "salt")]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=tmp_path)
+
+    return run
+
+
+def test_lines_of_states_that_run_at_once_can_be_told_apart(tree):
+    """Whatever thread, task or child of a state a line comes from, as JSON and as text."""
+    files = {
+        "_states/tulip": STATE,
+        "_modules/mine": "import logging\nlog = logging.getLogger(__name__)\n"
+        "def say(name):\n    log.warning('%s: module', name)\n",
+        "web": "".join(
+            f"{name}: {{tulip.{fun}: []}}\n" for fun in ("plain", "concurrent") for name in (fun, f"{fun}2")
+        ),
+    }
+    options = ("apply", "web", "--concurrency", "4", "--log-format")
+    lines = [json.loads(line) for line in tree(*options, "json", **files).stderr.splitlines() if line.startswith("{")]
+    told = {}
+    for line in lines:
+        name, _, what = line["event"].removeprefix("stdout: ").partition(": ")
+        assert line["tag"] == f"tulip_|-{name}_|-{name}_|-{name.rstrip('2')}"
+        assert line["sls"] == "web"
+        assert line["host"]
+        told.setdefault(name, set()).add((what.partition(" ")[0], line["logger"]))
+    assert len({line["run_id"] for line in lines}) == 1
+    assert (
+        told["plain"]
+        == told["plain2"]
+        == {
+            ("plain", "states.tulip"),
+            ("thread", "states.tulip"),
+            ("pool", "states.tulip"),
+            ("library", "library"),
+            ("child", "modules.cmd"),
+            ("module", "modules.mine"),
+        }
+    )
+    assert (
+        told["concurrent"]
+        == told["concurrent2"]
+        == {
+            ("task", "states.tulip"),
+            ("to_thread", "states.tulip"),
+            ("anyio", "states.tulip"),
+            ("executor", "states.tulip"),
+            ("module", "modules.mine"),
+        }
+    )
+    order = [line["tag"] for line in lines]
+    assert sum(one != other for one, other in pairwise(order)) > 4
+    texts = [line for line in tree(*options, "text").stderr.splitlines() if "tulip" in line]
+    assert len(texts) == len(lines)
+    for line in texts:
+        name = line.split("] ", 1)[1].removeprefix("stdout: ").partition(":")[0]
+        assert f" tag=tulip_|-{name}_|-{name}_|-{name.rstrip('2')} sls=web run_id=" in line
+
+
+STRUCTLOG = """
+import structlog
+
+log = structlog.get_logger()
+
+
+def speaks(name):
+    structlog.contextvars.bind_contextvars(package="nginx")
+    log.warning("told", answer=42)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+def test_loggers_of_structlog_in_a_plugin_write_to_the_log(tree):
+    files = {"_states/lily": STRUCTLOG, "web": "a: {lily.speaks: []}\nb: {test.nop: []}\n"}
+    done = tree("apply", "web", "--log-format", "json", "--out", "json", **files)
+    assert set(json.loads(done.stdout)) == {"lily_|-a_|-a_|-speaks", "test_|-b_|-b_|-nop"}
+    (line,) = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert line == {
+        **line,
+        "level": "warning",
+        "event": "told",
+        "logger": "states.lily",
+        "answer": 42,
+        "package": "nginx",
+        "tag": "lily_|-a_|-a_|-speaks",
+    }
+
+
+LOUD = """
+import logging
+log = logging.getLogger(__name__)
+def speaks(name):
+    log.trace("trace")
+    log.debug("debug")
+    log.warning("warning")
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({}, ["warning of a", "warning of b"]),
+        ({"states.a": "debug"}, ["debug of a", "warning of a", "warning of b"]),
+        ({"salt.states.a": "TRACE", "states.b": "quiet"}, ["trace of a", "debug of a", "warning of a"]),
+        ({"states": "error"}, []),
+        ({"salt.loaded.ext.states.a": "critical"}, ["warning of b"]),
+    ],
+)
+def test_loggers_have_levels_of_their_own(tree, tmp_path, levels, said):
+    (tmp_path / "config").write_text(json.dumps({"log_granular_levels": levels}))
+    files = {"_states/a": LOUD, "_states/b": LOUD, "web": "x: {a.speaks: []}\ny: {b.speaks: []}\n"}
+    done = tree(
+        "apply", "web", "--config", str(tmp_path / "config"), "--concurrency", "1", "--log-format", "json", **files
+    )
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert [f"{line['event']} of {line['logger'].removeprefix('states.')}" for line in lines] == said
+
+
+def test_a_level_that_is_none_is_a_clear_error(tree, tmp_path):
+    (tmp_path / "config").write_text("log_granular_levels: {states.file: loud}\n")
+    done = tree("check", "--config", str(tmp_path / "config"), web="a: {test.nop: []}")
+    assert done.returncode == 1
+    assert "log_granular_levels: states.file: 'loud' is no level; it is one of all, garbage, trace" in done.stderr

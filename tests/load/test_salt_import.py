@@ -257,9 +257,7 @@ def test_loggers_have_the_levels_of_salt(tree, caplog):
     with caplog.at_level(5):
         run("f")
     assert [
-        (record.levelno, record.message, record.funcName)
-        for record in caplog.records
-        if record.name.startswith("asyncstate.ext")
+        (record.levelno, record.message, record.funcName) for record in caplog.records if record.name == "modules.m"
     ] == [
         (5, "a 1", "f"),
         (15, "c", "f"),

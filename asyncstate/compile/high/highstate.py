@@ -7,17 +7,18 @@ with ``__extend__`` and ``__exclude__`` beside the IDs until those are applied.
 from __future__ import annotations
 
 import fnmatch
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
@@ -31,7 +32,7 @@ _GLOB = re.compile(r"[*?\[]")
 _LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
 _ANY_ENVIRONMENT = "_xenv"
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 
 class HighData:

@@ -60,6 +60,9 @@ class Supervisor(Protocol):
     async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
         """Sleep between two attempts."""
 
+    def log_as(self, chunk: LowChunk) -> None:
+        """Let the log lines that follow be of a chunk."""
+
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
         """Let out the row of a call that nobody waits for any longer."""
 
@@ -156,6 +159,7 @@ class Caller:
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
+        self._supervisor.log_as(chunk)
         current.set(self.context(chunk, chunk.as_low(), {}, check=False))
         if function.is_async:
             returned = await self._contained(chunk, self._on_loop(function, function.func, args, {}))
@@ -169,6 +173,7 @@ class Caller:
         low = chunk.as_low()
         if not has_conditions(low) or await self.has(chunk.state, "mod_run_check"):
             return True
+        self._supervisor.log_as(chunk)
         current.set(self.context(chunk, low, {}, check=False))
         try:
             answer = await self._contained(chunk, self.host.workers.run(check_conditions, low, self.host.salt))

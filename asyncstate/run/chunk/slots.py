@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.logs.loggers import get_logger
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+log = get_logger(__name__)
 
 _PREFIX = "__slot__:"
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
@@ -62,7 +65,7 @@ def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
     parts = slot.split(":", 2)
     call = parse_call(parts[2]) if len(parts) == 3 and parts[1] == "salt" else None
     if call is None or call[0] not in salt:
-        logging.getLogger(__name__).warning("malformed slot, kept as text: %s", slot)
+        log.warning("malformed slot, kept as text: %s", slot)
         return slot
     name, arguments, keywords = call
     value = salt[name](*arguments, **keywords)

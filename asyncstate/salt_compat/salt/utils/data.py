@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import logging
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -32,10 +31,12 @@ from asyncstate.data.collection import substring_in_list as substr_in_list
 from asyncstate.data.difference import data_diff as recursive_diff
 from asyncstate.data.paths import subdict_match as _subdict_match
 from asyncstate.data.paths import traverse as traverse_dict_and_list
+from asyncstate.logs.loggers import get_logger
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable, Iterable
 
 __all__ = [
@@ -77,7 +78,7 @@ __all__ = [
     "traverse_dict_and_list",
 ]
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 
 class CaseInsensitiveDict(MutableMapping[Any, Any]):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.path import which
 
-log: logging.Logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    import logging
+
+log: logging.Logger = get_logger(__name__)
 
 _Context = MutableMapping[str, Any] | None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.logs.loggers import get_logger
 from asyncstate.process.child import run_child
 from asyncstate.salt_compat.namespace import ModuleGetattr, submodules
 from asyncstate.salt_compat.requirements import require
@@ -17,9 +17,10 @@ from asyncstate.salt_compat.salt.utils.args import clean_kwargs
 from asyncstate.salt_compat.salt.utils.versions import version_cmp
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable
 
-log: logging.Logger = logging.getLogger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 
 class depends:  # noqa: N801 - a decorator

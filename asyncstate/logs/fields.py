@@ -1,0 +1,121 @@
+"""The fields of a log line: ``run_id`` and ``host`` of a run, ``tag`` and ``sls`` of a state.
+
+They are context variables, so coroutines, tasks and worker threads that a state leads to have them, too. structlog
+knows its context variables by the beginning of their names. So a program whose structlog has ``merge_contextvars`` gets
+them in its own lines, and a run that logs nothing need not import structlog, which takes 100 ms.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from asyncstate.logs.plugin_threads import follow_into_threads
+
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.redact.shown import ShownPlan
+
+_PREFIX: Final = "structlog_"
+FIELDS: Final = ("tag", "sls", "run_id", "host")
+
+
+_run: ContextVar[RunFields | None] = ContextVar("asyncstate_log_run", default=None)
+_chunk: ContextVar[LowChunk | None] = ContextVar("asyncstate_log_chunk", default=None)
+
+
+class RunFields:
+    """Binds the fields of one run, within ``with``, and those of each of its states.
+
+    ``shown`` says how states may be named: tags are those of events and rows.
+    """
+
+    def __init__(self, run_id: str, host: str, shown: ShownPlan) -> None:
+        self.run_id = run_id
+        self.host = host
+        self._shown = shown
+        self._variables = {name: _variable(name) for name in FIELDS}
+        self._tag, self._sls = self._variables["tag"], self._variables["sls"]
+        self._before: dict[ContextVar[Any], Token[Any]] = {}
+        self._others: dict[ContextVar[Any], Any] = {}
+
+    def __enter__(self) -> Self:
+        """Bind ``run_id`` and ``host``."""
+        follow_into_threads(_bound)
+        self._before = {_run: _run.set(self), _chunk: _chunk.set(None)}
+        self._others = _bound_to_structlog()
+        bound = self.of(None)
+        for name, variable in self._variables.items():
+            self._before[variable] = variable.set(bound.get(name, ...))
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Let the fields be what they were before."""
+        with suppress(ValueError):  # a run that was given up is closed from another context
+            for variable, token in self._before.items():
+                variable.reset(token)
+
+    def begin(self, chunk: LowChunk, tag: str) -> None:
+        """Bind the fields of a chunk to what the current task does from now on, until it begins another one."""
+        _chunk.set(chunk)
+        if "structlog" in sys.modules:
+            self._forget_what_was_bound()
+        shown = self._shown.chunk(chunk, tag)
+        self._tag.set(tag if shown is chunk else shown.tag)
+        self._sls.set(shown.sls)
+
+    def _forget_what_was_bound(self) -> None:
+        """Take back what an async state has bound before in this task. What the program has bound stays."""
+        for variable, value in _bound_to_structlog().items():
+            before = self._others.get(variable, ...)
+            if value is not before and variable not in self._before:
+                variable.set(before)
+
+    def of(self, chunk: LowChunk | None) -> dict[str, str]:
+        """Return the fields of a line as they may be shown now; those that have no value are left out."""
+        found = {"run_id": self.run_id, "host": self.host}
+        if chunk is not None:
+            shown = self._shown.chunk(chunk, chunk.tag)
+            found = {"tag": shown.tag, "sls": shown.sls, **found}
+        return {name: value for name, value in found.items() if value}
+
+
+def line_fields() -> dict[str, str]:
+    """Return the fields of a line that is written here and now; none outside a run."""
+    run = _run.get()
+    return {} if run is None else run.of(_chunk.get())
+
+
+def is_hushed() -> bool:
+    """Whether ``no_log`` of the state under way hides what it says."""
+    chunk = _chunk.get()
+    return chunk is not None and bool(chunk.args.get("no_log"))
+
+
+_own: Final[dict[str, ContextVar[Any]]] = {name: ContextVar(_PREFIX + name, default=...) for name in FIELDS}
+
+
+def _variable(name: str) -> ContextVar[Any]:
+    """Return the variable in which structlog keeps a field. An ellipsis in it says that the field is not bound."""
+    structlog = sys.modules.get("structlog.contextvars")
+    if structlog is None:
+        return _own[name]
+    token = structlog.bind_contextvars(**{name: ...})[name]
+    token.var.reset(token)
+    variable: ContextVar[Any] = token.var
+    return variable
+
+
+def _bound() -> list[tuple[ContextVar[Any], Any]]:
+    """Return what a thread that a state starts must have bound: the state, and fields that the state added."""
+    if _run.get() is None:
+        return []
+    return [(_run, _run.get()), (_chunk, _chunk.get()), *_bound_to_structlog().items()]
+
+
+def _bound_to_structlog() -> dict[ContextVar[Any], Any]:
+    return {variable: value for variable, value in copy_context().items() if variable.name.startswith(_PREFIX)}
