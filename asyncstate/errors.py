@@ -14,6 +14,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ CommandExecutionError        an execution module could not do its work
     ├─ InvocationError              an execution module was called wrongly
     ├─ PathRefused                  a user other than root could have planted a path, or a part of it
+    ├─ EventLoopError               no asyncio loop runs here, or not the one that this belongs to
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
     └─ LockHeld(pid, since)         another run holds the lock
 """
@@ -23,6 +24,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from threading import current_thread, main_thread
 from typing import NamedTuple
+
+__all__ = [
+    "ArgumentError",
+    "AsyncStateError",
+    "CommandExecutionError",
+    "CompileError",
+    "ConfigError",
+    "CycleError",
+    "EventLoopError",
+    "FunctionNotFound",
+    "InvocationError",
+    "Issue",
+    "LoaderError",
+    "LockHeld",
+    "PathRefused",
+    "PillarError",
+    "RenderError",
+    "RunCancelled",
+]
 
 
 def meant_for_program(error: BaseException) -> bool:

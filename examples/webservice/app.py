@@ -15,7 +15,7 @@ from pathlib import Path
 from aiohttp import web
 
 from asyncstate import AsyncStateError, CompileError, Settings, StateRuntime
-from asyncstate.model.event import encode_event
+from asyncstate.events import encode_event
 
 HERE = Path(__file__).parent
 STATES = web.AppKey("states", str)

@@ -1,0 +1,36 @@
+"""Everything that happens in a run, as frozen types: what ``async for event in run`` gives and ``--out jsonl`` prints.
+
+``Event`` is the base of all; `AnyEvent` is their union, for a ``match`` that a type checker can hold to be complete.
+"""
+
+from __future__ import annotations
+
+from asyncstate.model.event import (
+    AnyEvent,
+    ChunkFinished,
+    ChunkOutput,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+    decode_event,
+    encode_event,
+)
+
+__all__ = [
+    "AnyEvent",
+    "ChunkFinished",
+    "ChunkOutput",
+    "ChunkReady",
+    "ChunkRetried",
+    "ChunkStarted",
+    "Event",
+    "RunFinished",
+    "RunStarted",
+    "StateEvent",
+    "decode_event",
+    "encode_event",
+]
