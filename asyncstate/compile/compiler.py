@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
-from asyncstate.compile.effects.footprint import Footprints, add_footprints
+from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.topfile import Render, Top
 
 
-class StateIndex(Protocol):
+class StateIndex(FootprintSource, Protocol):
     """What the compiler asks about state modules."""
 
     def has(self, name: str, /) -> bool:
@@ -301,8 +301,7 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return ()
-        source: Any = self._states if hasattr(self._states, "find") else None
-        footprints = Footprints(source, mode, findings, self._real_path)
+        footprints = Footprints(self._states, mode, findings, self._real_path)
         add_footprints(builder, footprints)
         return tuple(footprints.unknown)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
 
 FOOTPRINT = "footprint"
@@ -62,8 +63,8 @@ class Footprint(NamedTuple):
 class FootprintSource(Protocol):
     """What is asked about state modules."""
 
-    def find(self, name: str, /) -> Any:
-        """Return the loaded function called ``module.function`` (``func``, ``module.bundled``), or None."""
+    def find(self, name: str, /) -> LoadedFunction | None:
+        """Return the function called ``module.function``, None if there is none."""
 
 
 class _Module(NamedTuple):
@@ -79,7 +80,7 @@ class Footprints:
 
     def __init__(
         self,
-        source: FootprintSource | None,
+        source: FootprintSource,
         mode: str,
         findings: Findings,
         real_path: Callable[[str], str] | None = None,
@@ -153,12 +154,10 @@ class Footprints:
         return known
 
     def _find(self, chunk: LowChunk) -> _Module:
-        if self._source is None:
-            return _Module(None, bundled=False)
         function = self._source.find(f"{chunk.state}.mod_footprint")
         any_function = function if function is not None else self._source.find(chunk.function)
-        bundled = bool(getattr(getattr(any_function, "module", None), "bundled", False))
-        return _Module(getattr(function, "func", None), bundled)
+        bundled = any_function is not None and any_function.module.bundled
+        return _Module(None if function is None else function.func, bundled)
 
 
 def _refuse_awaitables(declared: Any) -> None:

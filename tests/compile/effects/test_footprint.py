@@ -170,10 +170,13 @@ def test_low_data_given_to_a_module_is_its_own_copy():
     assert len(seen) == 1
 
 
-def test_states_that_cannot_hand_out_functions_have_unknown_effects():
+def test_states_that_are_not_there_have_unknown_effects():
     class Bare:
         def has(self, name):
             return False
+
+        def find(self, name):
+            return None
 
     compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
     assert compiled.unknown == (0,)
