@@ -27,6 +27,7 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.model.encode import json_bytes, plain
+from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.result import Row
 from asyncstate.runtime import StateRuntime
 
@@ -173,7 +174,7 @@ def _record(runtime: StateRuntime, name: str) -> list[Any]:
 
 def _footprint(runtime: StateRuntime, function: str, arguments: Mapping[str, Any]) -> _Footprint:
     """Return what the module declares for this state; None where it declares nothing."""
-    declare = runtime.host.loaders["states"].find(f"{function.partition('.')[0]}.mod_footprint")
+    declare = runtime.host.loaders["states"].find(f"{function.partition('.')[0]}.{MOD_FOOTPRINT}")
     if declare is None:
         return None
     (chunk,) = runtime.single_plan(function, arguments).chunks

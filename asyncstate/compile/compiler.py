@@ -28,6 +28,7 @@ from asyncstate.errors import Issue
 from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
+from asyncstate.model.hooks import MOD_AGGREGATE, MOD_WATCH
 from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.model.rules import ANY, Silenced
 from asyncstate.sources.fileclient import OneMoreSls
@@ -270,7 +271,7 @@ class Compiler:
             wiring,
             high,
             high.findings,
-            has_mod_watch=lambda module: self._can(module, "mod_watch"),
+            has_mod_watch=lambda module: self._can(module, MOD_WATCH),
             disabled=self._disabled_requisites(),
         )
         resolver.resolve()
@@ -284,16 +285,16 @@ class Compiler:
             serial,
             stages.of if stages is not None else None,
             option=self._opts.get("state_aggregate"),
-            has_mod_aggregate=lambda module: self._can(module, "mod_aggregate"),
+            has_mod_aggregate=lambda module: self._can(module, MOD_AGGREGATE),
         )
 
     def _why_not_aggregated(self, module: str) -> str | None:
         """Say why a module cannot be aggregated anywhere; one that only refuses this machine is no mistake."""
-        if self._can(module, "mod_aggregate"):
+        if self._can(module, MOD_AGGREGATE):
             return None
         if self._states.module(module) is not None:
-            return "that module has no mod_aggregate"
-        refused = "__virtual__" in self._states.reason(f"{module}.mod_aggregate")
+            return f"that module has no {MOD_AGGREGATE}"
+        refused = "__virtual__" in self._states.reason(f"{module}.{MOD_AGGREGATE}")
         return None if refused else "there is no such state module"
 
     def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> tuple[int, ...]:

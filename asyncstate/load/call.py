@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ArgumentError
 from asyncstate.model.encode import plain
+from asyncstate.model.hooks import AGGREGATED, REQUISITE_LOWS
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
 from asyncstate.nearest import nearest
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.load.signature import Signature
 
-OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", "__agg__", "__reqs__"})
+OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", AGGREGATED, REQUISITE_LOWS})
 """Runtime keywords that Salt hands to ``**kwargs`` and trips over where there is none; here such a function does
 not see them."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.hooks import MOD_WATCH
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
 from asyncstate.model.tag import state_tag
 
@@ -82,7 +83,7 @@ class LowChunk(msgspec.Struct, frozen=True):
     def as_listener(self) -> LowChunk:
         """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""
         kept = {key: value for key, value in self.args.items() if key not in REQUISITE_KEYWORDS}
-        return msgspec.structs.replace(self, id=f"listener_{self.id}", fun="mod_watch", args={**kept, "sfun": self.fun})
+        return msgspec.structs.replace(self, id=f"listener_{self.id}", fun=MOD_WATCH, args={**kept, "sfun": self.fun})
 
     def as_low(self) -> dict[str, Any]:
         """Return this chunk as Salt's low data, in a fresh dict: changing it does not change the chunk."""

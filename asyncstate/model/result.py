@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,6 +12,12 @@ from asyncstate.errors import Issue
 Row = dict[str, Any]
 """A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration``, and
 any keys that the state function added. Every row of a report has all nine."""
+
+STATE_RAN: Final = "__state_ran__"
+"""Key of a row, False where the state function was not called: a requisite or a condition was not met."""
+
+RUN_NUM: Final = "__run_num__"
+"""Key of a row: its place in the serial order, from 0."""
 
 REQUIRED_KEYS = ("name", "changes", "result", "comment")
 
@@ -30,7 +36,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
         return cls(
             result=row["result"],
             changed=bool(row["changes"]),
-            ran=bool(row.get("__state_ran__", True)),
+            ran=bool(row.get(STATE_RAN, True)),
             skip_req=bool(row.get("skip_req")),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
+from asyncstate.model.result import STATE_RAN
 from asyncstate.redact.redactor import MASK, SCHEMA, distinct
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def hush_row(row: Row, id_: Any) -> Row:
 
     A state that was not called has only what the engine says of it; of such a row the name alone is hidden.
     """
-    if row.get("__state_ran__") is False:
+    if row.get(STATE_RAN) is False:
         return {**row, "name": row["name"] if row["name"] == id_ else MASK}
     return distinct(
         (key if key in SCHEMA or key in _WORDS else MASK, item if key in _ENGINES_OWN else _hushed(item))

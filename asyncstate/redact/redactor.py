@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from asyncstate.model.result import RUN_NUM, STATE_RAN
 from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ _SHORT_TEXT: Final = 400
 _LONG_START: Final = 16
 """Secrets as long as this are told apart by so many characters: all keys begin with dashes, tokens with one prefix."""
 
-SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", "__run_num__"}) | frozenset(
-    {"start_time", "duration", "__state_ran__", "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
+SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", RUN_NUM}) | frozenset(
+    {"start_time", "duration", STATE_RAN, "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
 )
 """Keys of a row that the engine and its readers know by name: they are shown whatever the secrets are."""
-_MEASURED: Final = frozenset({"result", "__run_num__", "start_time", "duration", "__state_ran__"})
+_MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE_RAN})
 _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
 _TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
 _NUMBERS: Final = frozenset({bool, int, float, type(None)})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.result import STATE_RAN
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.compress import compress_ids
 from asyncstate.report.nested import nested_lines
@@ -104,7 +105,7 @@ def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterat
 
 def _culprits(report: RunReport, style: Style) -> Iterator[str]:
     """Name again, at the end of a long report, the states that failed of themselves."""
-    ran = [tag for tag in report.failed if report.rows[tag].get("__state_ran__", True)]
+    ran = [tag for tag in report.failed if report.rows[tag].get(STATE_RAN, True)]
     held_back = len(report.failed) - len(ran)
     if not ran:
         return

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from asyncstate.model.result import STATE_RAN
 from asyncstate.model.tag import parse_tag
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
@@ -33,7 +34,7 @@ def junit_xml(report: RunReport, name: str = "asyncstate") -> str:
 
 
 def _was_skipped(row: Row) -> bool:
-    return row["result"] is not False and row.get("__state_ran__") is False
+    return row["result"] is not False and row.get(STATE_RAN) is False
 
 
 def _case(tag: str, row: Row, report: RunReport) -> Iterator[str]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.hooks import EXCLUSIVE, LANE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -66,7 +68,7 @@ def _exclusive(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> set[in
 
     A module says it with ``__exclusive__ = True``; ``exclusive: False`` on a state takes that back.
     """
-    declared = _module_attribute("__exclusive__", modules)
+    declared = _module_attribute(EXCLUSIVE, modules)
     return {
         chunk.index
         for chunk in plan.chunks
@@ -76,7 +78,7 @@ def _exclusive(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> set[in
 
 def _lanes(plan: Plan, modules: Mapping[str, LoadedModule | None]) -> dict[int, list[str]]:
     """Return the lanes of chunks: those they name with ``lane``, and the one their module names with ``__lane__``."""
-    declared = _module_attribute("__lane__", modules)
+    declared = _module_attribute(LANE, modules)
     found = {}
     for chunk in plan.chunks:
         named = chunk.args.get("lane")

@@ -10,7 +10,7 @@ from asyncstate.dunders.proxies import is_mapping_dunder
 from asyncstate.errors import ArgumentError, PathRefused
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
-from asyncstate.model.result import REQUIRED_KEYS, Row
+from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.run.chunk.conditions import WrongCondition
 from asyncstate.run.gate import NOT_RUN, Verdict
@@ -81,7 +81,7 @@ def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) ->
         row = failed_row(name, f"One or more requisite failed: {blamed}")
     else:
         row = {"name": name, "changes": {}, "result": True, "comment": NOT_RUN[verdict]}
-    row["__state_ran__"] = False
+    row[STATE_RAN] = False
     return row
 
 
@@ -204,7 +204,7 @@ def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dic
         else:
             tag = state_tag(*(str(sub_low[key]) for key in ("state", "__id__", "name", "fun")))
             shaped = normalise({"name": sub_low["name"], **entry}, sub_low["name"])
-            given = {**entry, "__state_ran__": True}
+            given = {**entry, STATE_RAN: True}
         start = given.get("start_time")
         tag = unused_tag(tag, others)
         others.add(tag)
@@ -213,7 +213,7 @@ def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dic
             "name": low["name"],
             "duration": _milliseconds(given.get("duration")),
             "start_time": start if start and type(start) is str else row["start_time"],
-            **({"__state_ran__": True} if given else {}),
+            **({STATE_RAN: True} if given else {}),
             "__sls__": low.get("__sls__"),
             "__id__": low["__id__"],
         }
@@ -260,7 +260,7 @@ def number_rows(
             ordered[tag] = row
             ordered.update(subs.get(tag, {}))
     ordered.update(known)
-    numbered = {tag: {**row, "__run_num__": number} for number, (tag, row) in enumerate(ordered.items())}
+    numbered = {tag: {**row, RUN_NUM: number} for number, (tag, row) in enumerate(ordered.items())}
     for row in numbered.values():
         if not _UNTIMED.keys() <= row.keys():
             row.update({key: value for key, value in _UNTIMED.items() if key not in row})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.model.result import RunReport
+from asyncstate.model.result import STATE_RAN, RunReport
 from asyncstate.run.rows import number_rows
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _handled_failures(plan: Plan, rows: Mapping[str, Row]) -> tuple[str, ...]:
         if chunk.args.get("onfail_stop") is not False:
             continue
         row = rows.get(chunk.tag)
-        good = row is not None and row["result"] is True and row.get("__state_ran__", True)
+        good = row is not None and row["result"] is True and row.get(STATE_RAN, True)
         for requisite in plan.requisites[chunk.index]:
             if requisite.kind.family is not RequisiteKind.ONFAIL:
                 continue

@@ -13,6 +13,7 @@ import msgspec
 
 from asyncstate.errors import CompileError, Issue, RenderError
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.result import RUN_NUM
 from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile
 
@@ -78,7 +79,7 @@ class Top(msgspec.Struct):
 
 def no_states_row(comment: str = NO_MATCH) -> dict[str, dict[str, Any]]:
     """Return the rows of a highstate that has nothing to do, in Salt's shape: one failed row without an ID."""
-    row = {"result": False, "comment": comment, "name": "No States", "changes": {}, "__run_num__": 0}
+    row = {"result": False, "comment": comment, "name": "No States", "changes": {}, RUN_NUM: 0}
     return {NO_STATES_TAG: row}
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.encode import Reduction, plain
+from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Footprints:
         except BaseException as error:
             if meant_for_program(error):
                 raise
-            said = f"mod_footprint of {chunk.function} failed: {_words(error)}"
+            said = f"{MOD_FOOTPRINT} of {chunk.function} failed: {_words(error)}"
             self._findings.warn_at(said, chunk.file, chunk.line)
         return Footprint(unknown=True)
 
@@ -154,7 +155,7 @@ class Footprints:
         return known
 
     def _find(self, chunk: LowChunk) -> _Module:
-        function = self._source.find(f"{chunk.state}.mod_footprint")
+        function = self._source.find(f"{chunk.state}.{MOD_FOOTPRINT}")
         any_function = function if function is not None else self._source.find(chunk.function)
         bundled = any_function is not None and any_function.module.bundled
         return _Module(None if function is None else function.func, bundled)

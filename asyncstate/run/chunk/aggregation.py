@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import fresh
+from asyncstate.model.hooks import AGGREGATED, MOD_AGGREGATE, MOD_AGGREGATE_SPLIT
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Aggregation:
         First for the first member, then for each later one the module has not marked ``__agg__``. The first call that
         goes wrong is the last: whoever is not in a common call by then runs for itself.
         """
-        function = await self._caller.find(f"{ready[0].state}.mod_aggregate") if ready else None
+        function = await self._caller.find(f"{ready[0].state}.{MOD_AGGREGATE}") if ready else None
         if function is None or isinstance(function, FunctionNotFound):
             return
         for chunk in ready:
@@ -69,7 +70,7 @@ class Aggregation:
         rows = dict(running)
         done: set[int] = set()
         for chunk in ready:
-            if self.lows[chunk.index].get("__agg__"):
+            if self.lows[chunk.index].get(AGGREGATED):
                 continue
             taken = await self._fold_into(chunk, ready, function, dict(rows))
             if taken is None:
@@ -87,8 +88,8 @@ class Aggregation:
         self, chunk: LowChunk, ready: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
     ) -> list[LowChunk] | None:
         """Return the members whose work the low data of ``chunk`` does from now on; None if the module went wrong."""
-        self.lows[chunk.index]["__agg__"] = True
-        free = [other for other in ready if not self.lows[other.index].get("__agg__")]
+        self.lows[chunk.index][AGGREGATED] = True
+        free = [other for other in ready if not self.lows[other.index].get(AGGREGATED)]
         lows = [self.lows[other.index] for other in ready]
         changed = await self._call(function, (self.lows[chunk.index], lows, running), chunk)
         if changed is _FAILED:
@@ -100,7 +101,7 @@ class Aggregation:
         if "pkgs" not in chunk.args:
             _keep_own_name(changed)
         self.lows[chunk.index] = changed
-        taken = [other for other in free if self.lows[other.index].get("__agg__")]
+        taken = [other for other in free if self.lows[other.index].get(AGGREGATED)]
         if taken:
             self._folded[chunk.index] = taken
         return taken
@@ -148,7 +149,7 @@ class Aggregation:
 
     async def _shares_of(self, members: Sequence[LowChunk], row: Row, *, failed: bool) -> dict[str, Changes] | None:
         first = members[0]
-        function = await self._caller.find(f"{first.state}.mod_aggregate_split")
+        function = await self._caller.find(f"{first.state}.{MOD_AGGREGATE_SPLIT}")
         if not isinstance(function, FunctionNotFound):
             lows = [self.lows[member.index] for member in members]
             shares = await self._call(function, (lows[0], lows, fresh(row)), first)

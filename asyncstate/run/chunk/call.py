@@ -18,6 +18,7 @@ from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
+from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.chunk.argument_errors import cause_in_words, is_argument_error, wrong_arguments
@@ -171,7 +172,7 @@ class Caller:
     async def conditions_hold(self, chunk: LowChunk) -> bool:
         """Whether a chunk would run, by its own conditions. One whose conditions go wrong would not."""
         low = chunk.as_low()
-        if not has_conditions(low) or await self.has(chunk.state, "mod_run_check"):
+        if not has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
             return True
         self._supervisor.log_as(chunk)
         current.set(self.context(chunk, low, {}, check=False))
@@ -231,7 +232,7 @@ class Caller:
         """
         if isinstance(error, (SMINotImplementedError, PathRefused)):
             return failed_row(chunk.name, str(error))
-        name = f"{chunk.state}.{low['sfun'] if low.get('fun') == 'mod_watch' and 'sfun' in low else low.get('fun')}"
+        name = f"{chunk.state}.{low['sfun'] if low.get('fun') == MOD_WATCH and 'sfun' in low else low.get('fun')}"
         function = self._functions.get(name)
         if not isinstance(function, LoadedFunction) or not function.module.bundled:
             return None
@@ -259,7 +260,7 @@ class Caller:
         seconds = _own_timeout(low, function)
         try:
             # What is written for a state need not be for its mod_watch, too.
-            args, kwargs = bind(function, low, lenient=low["fun"] == "mod_watch")
+            args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(given, _argument_error_text(error))
@@ -288,7 +289,7 @@ class Caller:
     ) -> Any:
         """Conditions, the function, check_cmd: on the loop if the function is async, else together in one thread."""
         salt = self.host.salt
-        conditions = has_conditions(low) and not await self.has(low["state"], "mod_run_check")
+        conditions = has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
         if has_slot(args) or has_slot(kwargs.values()):
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
@@ -319,7 +320,7 @@ class Caller:
 
     async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
         """Salt's rule: a module with ``mod_run_check_cmd`` checks for itself where the function takes ``check_cmd``."""
-        return not function.signature.accepts("check_cmd") or not await self.has(state, "mod_run_check_cmd")
+        return not function.signature.accepts("check_cmd") or not await self.has(state, MOD_RUN_CHECK_CMD)
 
     def context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
         """Return what one call sees, with a cancel token of its own."""

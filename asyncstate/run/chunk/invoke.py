@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
+from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.chunk.call import Caller
 from asyncstate.run.chunk.retry import RetryPolicy
@@ -126,7 +128,7 @@ class Invoker:
 
     def _watching(self, chunk: LowChunk) -> dict[str, Any]:
         """Return the low data with which ``mod_watch`` is called."""
-        return {**self.low(chunk), "sfun": chunk.fun, "fun": "mod_watch", "__reqs__": self._requisite_lows(chunk)}
+        return {**self.low(chunk), "sfun": chunk.fun, "fun": MOD_WATCH, REQUISITE_LOWS: self._requisite_lows(chunk)}
 
     async def _settled(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
         """Return the row of a chunk: its share of a common call, or that of its own call.
@@ -203,7 +205,7 @@ class Invoker:
         """Call ``mod_init`` until it returns something true; a row if it raised."""
         state, caller = chunk.state, self._caller
         try:
-            hook = await caller.find(f"{state}.mod_init")
+            hook = await caller.find(f"{state}.{MOD_INIT}")
             if isinstance(hook, FunctionNotFound):
                 self._initialised.add(state)
                 return None
@@ -229,4 +231,4 @@ def _stamped(row: Row, chunk: LowChunk) -> Row:
 
 
 def _settled_by(checked: Row, verdict: Verdict) -> bool:
-    return verdict is Verdict.FAIL or checked.get("__state_ran__") is False
+    return verdict is Verdict.FAIL or checked.get(STATE_RAN) is False

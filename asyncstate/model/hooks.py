@@ -1,0 +1,38 @@
+"""Names that the engine and the modules of states agree on: what a module may define, and marks in low data."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MOD_INIT: Final = "mod_init"
+"""``mod_init(low)``: called once a run, before the first state of the module."""
+
+MOD_WATCH: Final = "mod_watch"
+"""``mod_watch(name, **kwargs)``: called when a watched state has changes, with the state's arguments."""
+
+MOD_FOOTPRINT: Final = "mod_footprint"
+"""``mod_footprint(low)``: what one state reads and writes, called while compiling."""
+
+MOD_AGGREGATE: Final = "mod_aggregate"
+"""``mod_aggregate(low, chunks, running)``: the low data of one call that does the work of several states."""
+
+MOD_AGGREGATE_SPLIT: Final = "mod_aggregate_split"
+"""``mod_aggregate_split(low, chunks, ret)``: which changes of the common call belong to which state."""
+
+MOD_RUN_CHECK: Final = "mod_run_check"
+"""A module with this function looks at ``onlyif``, ``unless`` and ``creates`` itself."""
+
+MOD_RUN_CHECK_CMD: Final = "mod_run_check_cmd"
+"""A module with this function runs the ``check_cmd`` of its states itself, where they take it as an argument."""
+
+EXCLUSIVE: Final = "__exclusive__"
+"""``__exclusive__ = True``: each state of the module runs alone."""
+
+LANE: Final = "__lane__"
+"""``__lane__ = "name"``: each state of the module takes a place in that lane."""
+
+AGGREGATED: Final = "__agg__"
+"""Key of low data, true where another state's common call does the work."""
+
+REQUISITE_LOWS: Final = "__reqs__"
+"""Key of low data given to ``mod_watch``: by requisite, the low data of the states that are watched."""
