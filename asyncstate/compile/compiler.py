@@ -15,7 +15,7 @@ from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.graph.restrict import restrict
 from asyncstate.compile.graph.stages import add_stages, effective_stages
 from asyncstate.compile.graph.wiring import Wiring
-from asyncstate.compile.high.declarations import normalise
+from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.exclude import add_excludes, apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
 from asyncstate.compile.high.highstate import HighData, HighStateBuilder
@@ -137,8 +137,8 @@ class Compiler:
         """Compile one file, wherever it lies. It may only declare states, as in Salt's ``state.template``."""
         with rare_collections():
             high = self._build({file.saltenv: [file.sls]}, (), OneMoreSls(self._file_client, file))
-            said = {"include": high.includes.get(file.sls), "exclude": high.data.get("__exclude__")}
-            for word, value in {**said, "extend": high.data.get("__extend__")}.items():
+            said = {"include": high.includes.get(file.sls), "exclude": high.data.get(EXCLUDE)}
+            for word, value in {**said, "extend": high.data.get(EXTEND)}.items():
                 if value:
                     message = (
                         f"The '{word}' declaration found on '{file.path}' is invalid when rendering single templates"
@@ -154,7 +154,7 @@ class Compiler:
         with rare_collections():
             findings = Findings()
             copied = fresh(high)
-            special = {id_: copied.pop(id_) for id_ in ("__extend__", "__exclude__") if id_ in copied}
+            special = {id_: copied.pop(id_) for id_ in (EXTEND, EXCLUDE) if id_ in copied}
             normalise(copied, "", self._env(None), findings)
             return self._plan(HighData(copied | special, findings), self._env(None))
 

@@ -5,12 +5,18 @@ Works in place, as Salt does: lists that a YAML anchor shares between two IDs st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.model.requisite import DIRECT, IN_SUFFIXED
 
 if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
+
+EXTEND: Final = "__extend__"
+"""Key of high data beside the IDs: the ``extend`` declarations, until they are applied."""
+
+EXCLUDE: Final = "__exclude__"
+"""Key of high data beside the IDs: the ``exclude`` declarations, until they are applied."""
 
 ID_REQUISITES = frozenset({*(kind.value for kind in DIRECT), *IN_SUFFIXED, "listen", "use", "onfail_stop"})
 """Keys that stand for a requisite of every state of an ID when they are found directly under it."""

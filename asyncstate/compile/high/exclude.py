@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.high.declarations import EXCLUDE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,7 @@ def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
     """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``."""
     items = exclude.split(",") if isinstance(exclude, str) else list(exclude)
     if items:
-        high.data["__exclude__"] = [*high.data.get("__exclude__", ()), *items]
+        high.data[EXCLUDE] = [*high.data.get(EXCLUDE, ()), *items]
 
 
 def apply_excludes(high: HighData) -> None:
@@ -23,7 +25,7 @@ def apply_excludes(high: HighData) -> None:
 
     An ID that is a list or a mapping is an error; Salt gives up on it.
     """
-    excluded = high.data.pop("__exclude__", None)
+    excluded = high.data.pop(EXCLUDE, None)
     if not excluded:
         return
     patterns: dict[str, None] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import ID_REQUISITES, merge_requisite
+from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, ID_REQUISITES, merge_requisite
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Extension:
 
 def reconcile_extends(high: HighData, findings: Findings) -> None:
     """Apply and remove ``__extend__``. An extension from an SLS that is excluded by name does not count."""
-    declared = high.data.pop("__extend__", None)
+    declared = high.data.pop(EXTEND, None)
     if not declared:
         return
     excluded = excluded_by_name(high)
@@ -124,7 +124,7 @@ def excluded_by_name(high: HighData) -> set[Any]:
     """Return the SLS that ``__exclude__`` names outright; what they add to others does not count."""
     return {
         item if isinstance(item, str) else item.get("sls")
-        for item in high.data.get("__exclude__", ())
+        for item in high.data.get(EXCLUDE, ())
         if isinstance(item, (str, dict))
     }
 

@@ -10,7 +10,7 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import normalise, take_excludes, take_extends
+from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise, take_excludes, take_extends
 from asyncstate.errors import RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
@@ -338,9 +338,9 @@ class HighStateBuilder:
                     self._conflict(id_, data[id_], body)
                 data[id_] = body
         if extends:
-            data["__extend__"] = _distinct_extends(extends)
+            data[EXTEND] = _distinct_extends(extends)
         if excludes:
-            data["__exclude__"] = excludes
+            data[EXCLUDE] = excludes
 
     def _conflict(self, id_: Any, first: dict[str, Any], second: dict[str, Any]) -> None:
         message = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.high.declarations import EXCLUDE
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.model.requisite import IN_SUFFIXED, MISTAKEN_IN, REQUISITE_KEYWORDS
 
@@ -48,7 +49,7 @@ def sound_part(high: HighData) -> HighData:
     """Return the states that have the right form, of high data that may hold others; it has findings of its own."""
     data: dict[Any, Any] = {}
     for id_, body in high.data.items():
-        if id_ == "__exclude__":
+        if id_ == EXCLUDE:
             data[id_] = body
         elif isinstance(id_, str) and isinstance(body, dict) and not id_.startswith("__"):
             data[id_] = {key: value for key, value in body.items() if key[:2] == "__" or _is_call(key, value)}
