@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import __salt__, is_dry_run
+from asyncstate.dunders import Row, __salt__, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 _IGNORED = ("Hostname", "MacAddress")  # the daemon's own choices, unless they were given
@@ -12,7 +12,7 @@ _AUTOMATIC = ("IPAddress", "Gateway", "GlobalIPv6Address", "IPv6Gateway")
 
 
 class Wanted:
-    """``fulfil`` does the work, or in a dry run finds out what there is to do; ``outcome`` is the rest of the row."""
+    """``fulfil`` does the work, or in a dry run finds out what there is to do; ``row`` says what came of it."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class Wanted:
         self._changes: dict[str, Any] = {}
         self._comments: list[str] = []
 
-    def outcome(self) -> dict[str, Any]:
-        """Return result, changes and comment."""
+    def row(self) -> Row:
+        """Return the row of what was done, or found to do."""
         end = "." if len(self._comments) > 1 else ""
-        return {"result": self._result, "changes": self._changes, "comment": ". ".join(self._comments) + end}
+        return make_row(self.name, ". ".join(self._comments) + end, self._changes, result=self._result)
 
     def fail(self, words: str) -> None:
         """Let the row say that it went wrong."""

@@ -60,7 +60,6 @@ def running(
             - restart_policy: always
             - networks: [inner]
     """
-    row = unchanged(name)
     if image is None:
         return failed(name, "The 'image' argument is required")
     options = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in _OWN_ARGUMENTS}
@@ -79,7 +78,7 @@ def running(
         wanted.fulfil()
     except AsyncStateError as error:
         wanted.fail(str(error))
-    return {**row, **wanted.outcome()}
+    return wanted.row()
 
 
 def stopped(

@@ -23,7 +23,7 @@ def setenv(
     The value False empties a variable, or removes it with ``false_unsets``; so does ``clear_all`` with every variable
     that is not named. As in Salt, the result of a dry run is True even if something would change.
     """
-    row: Row = unchanged(name)
+    row = unchanged(name)
     if isinstance(value, str) or value is False:
         wanted = {name: value}
     elif isinstance(value, dict):

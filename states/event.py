@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, is_dry_run, make_row, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
 
 def send(name: str, data: Any = None, show_changed: bool = True, **kwargs: Any) -> Row:
     """Fire an event with the tag ``name``; the changes say so, unless ``show_changed`` is False."""
-    row: Row = would_change(name, "Event would have been fired", {"tag": name, "data": data} if show_changed else {})
-    if not is_dry_run():
-        row["result"] = __salt__["event.send"](name, data=data, **kwargs)
-        row["comment"] = "Event fired"
-    return row
+    changes = {"tag": name, "data": data} if show_changed else {}
+    if is_dry_run():
+        return would_change(name, "Event would have been fired", changes)
+    return make_row(name, "Event fired", changes, result=__salt__["event.send"](name, data=data, **kwargs))
 
 
 def fire_master(name: str, **kwargs: Any) -> Row:

@@ -35,7 +35,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
 
     ``comment`` stands at the end of the address's line.
     """
-    row: Row = unchanged(name)
+    row = unchanged(name)
     wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
     table = {key: entry for key, entry in __salt__["hosts.list_hosts"]().items() if isinstance(entry, dict)}
     comments = []
@@ -70,7 +70,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
 
 def absent(name: str, ip: str | list[str]) -> Row:
     """Make sure that ``name`` does not belong to an address, or to any of several."""
-    row: Row = unchanged(name)
+    row = unchanged(name)
     comments = []
     for address in ip if isinstance(ip, list) else [ip]:
         if not __salt__["hosts.has_pair"](address, name):

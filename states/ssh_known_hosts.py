@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 from . import _homes
 
@@ -44,15 +44,14 @@ def present(
     about = {"fingerprint": fingerprint, "key": key, "port": port, "config": config}
     about["fingerprint_hash_type"] = fingerprint_hash_type
     if is_dry_run():
-        result, comment = _foretold(name, user, enc, about)
-        return make_row(name, comment, result=result)
+        return _dry_run(name, user, enc, about)
     if key and not enc:  # Salt writes a line nobody can use, and one more in every run
         return failed(name, _NO_TYPE)
     done = __salt__["ssh.set_known_host"](
         user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
     )
     if done["status"] == "exists":
-        return make_row(name, f"{name} already exists in {config}", result=None if is_dry_run() else True)
+        return unchanged(name, f"{name} already exists in {config}")
     if done["status"] == "error":
         return failed(name, done["error"])
     first = done["new"][0]
@@ -64,7 +63,7 @@ def present(
         comment = f"{name}'s {enc} key saved to {config} (key: {first['key']})"
     else:
         comment = f"{name}'s key(s) saved to {config}"
-    return make_row(name, comment, {"old": done["old"], "new": done["new"]}, result=None if is_dry_run() else True)
+    return changed(name, comment, {"old": done["old"], "new": done["new"]})
 
 
 def absent(name: str, user: str | None = None, config: str | None = None) -> Row:
@@ -103,15 +102,15 @@ def _default(user: str | None) -> str:
     return ".ssh/known_hosts" if user else "/etc/ssh/ssh_known_hosts"
 
 
-def _foretold(name: str, user: str | None, enc: str | None, about: dict[str, Any]) -> tuple[bool | None, str]:
+def _dry_run(name: str, user: str | None, enc: str | None, about: dict[str, Any]) -> Row:
     if about["key"] and about["fingerprint"]:
-        return False, 'Specify either "key" or "fingerprint", not both.'
+        return failed(name, 'Specify either "key" or "fingerprint", not both.')
     if about["key"] and not enc:
-        return False, _NO_TYPE
+        return failed(name, _NO_TYPE)
     status = __salt__["ssh.check_known_host"](user, name, **about)
     if isinstance(status, dict):
-        return False, status["error"]
+        return failed(name, status["error"])
     if status == "exists":
-        return True, f"Host {name} is already in {about['config']}"
+        return unchanged(name, f"Host {name} is already in {about['config']}")
     step = "added to" if status == "add" else "updated in"
-    return None, f"Key for {name} is set to be {step} {about['config']}"
+    return would_change(name, f"Key for {name} is set to be {step} {about['config']}")

@@ -62,7 +62,7 @@ def managed(
             - requirements: salt://app/requirements.txt
             - user: www
     """
-    row: Row = unchanged(name)
+    row = unchanged(name)
     making = {
         "venv_bin": venv_bin,
         "system_site_packages": system_site_packages,

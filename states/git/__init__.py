@@ -84,7 +84,7 @@ def latest(
             - rev: v1.2
             - user: www
     """
-    row: Row = unchanged(_redacted(name))
+    row = unchanged(_redacted(name))
     request = _Request(
         name=name,
         target=target,
@@ -137,7 +137,7 @@ def cloned(
 
     ``branch`` is then checked out, if it is known here.
     """
-    row: Row = failed(_redacted(name), "")
+    row = failed(_redacted(name), "")
 
     def work() -> None:
         if target is None:
@@ -176,7 +176,7 @@ def detached(
     ``fetch_remote`` False takes only what is here already. ``hard_reset`` throws local changes away first,
     ``force_checkout`` while checking out, ``force_clone`` empties a target that is no repository.
     """
-    row: Row = unchanged(_redacted(name))
+    row = unchanged(_redacted(name))
 
     def work() -> None:
         _unknown_arguments(kwargs)
@@ -222,7 +222,7 @@ def present(
     It is a ``bare`` one unless that is False. ``force`` removes what else is there. ``template``, ``separate_git_dir``
     and ``shared`` are those of ``git init``.
     """
-    row: Row = unchanged(name)
+    row = unchanged(name)
     kind = "bare repository" if bare else "repository"
 
     def work() -> None:

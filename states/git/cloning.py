@@ -21,8 +21,8 @@ _NO_REMOTE_HEAD = (
 )
 
 
-def make_room(row: Row, name: str, target: str, *, force: bool, foretold: dict[str, Any]) -> None:
-    """Empty the target folder of a clone if that is allowed; ``foretold`` are the changes of a dry run."""
+def make_room(row: Row, name: str, target: str, *, force: bool, predicted: dict[str, Any]) -> None:
+    """Empty the target folder of a clone if that is allowed; ``predicted`` are the changes of a dry run."""
     if not filesystem.is_directory(target):
         return
     if not force:
@@ -33,7 +33,7 @@ def make_room(row: Row, name: str, target: str, *, force: bool, foretold: dict[s
             )
         return
     if is_dry_run():
-        row["changes"].update(foretold)
+        row["changes"].update(predicted)
         raise would_do(
             f"Target directory {target} exists. Since force_clone=True, the contents of {target} would be deleted, and "
             f"{redacted(name)} would be cloned into this directory."
@@ -45,7 +45,9 @@ def make_room(row: Row, name: str, target: str, *, force: bool, foretold: dict[s
 def clone_latest(request: Request, wanted: Wanted, row: Row) -> None:
     """Clone what was asked for and write the row; `Outcome` where that fails."""
     new = f"{request.shown} => {request.target}"
-    make_room(row, request.name, request.target, force=request.force_clone, foretold={"forced clone": True, "new": new})
+    make_room(
+        row, request.name, request.target, force=request.force_clone, predicted={"forced clone": True, "new": new}
+    )
     if is_dry_run():
         row["changes"]["new"] = new
         raise would_do(f"Repository {request.shown} would be cloned to {request.target}")

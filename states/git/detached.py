@@ -91,7 +91,7 @@ class Detachment:
 
     def _clone(self) -> None:
         target, shown = self.repository.target, redacted(self.name)
-        make_room(self.row, self.name, target, force=self.force_clone, foretold={})
+        make_room(self.row, self.name, target, force=self.force_clone, predicted={})
         if is_dry_run():
             raise would_do(f"Repository {shown} would be cloned to {target}")
         options = ["--no-checkout", *(["--origin", self.remote] if self.remote != "origin" else [])]

@@ -34,7 +34,7 @@ def config_set(
             - value: www@example.com
             - repo: /srv/app
     """
-    row: Row = unchanged(name)
+    row = unchanged(name)
     where = {"cwd": repo, "user": user, "password": password, "output_encoding": output_encoding}
 
     def work() -> None:
@@ -65,7 +65,7 @@ def config_unset(
     ``value_regex`` restricts that to some values. Settings with more than one value need ``all: True``. ``repo`` or
     ``global: True`` say whose settings are meant.
     """
-    row: Row = unchanged(name, "No matching keys are set")
+    row = unchanged(name, "No matching keys are set")
     where = {"cwd": repo, "user": user, "password": password, "output_encoding": output_encoding}
 
     def work() -> None:

@@ -38,7 +38,7 @@ def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
         update.set_address()
         if wanted.commit is not None:
             if is_dry_run():
-                raise update.foretold()
+                raise update.dry_run()
             update.move()
         elif request.bare:
             update.fetch_bare()
@@ -94,7 +94,7 @@ class _Update:
             return
         new = redacted(request.address)
         if is_dry_run():
-            raise self._foretold_address(old, new)
+            raise self._would_set_address(old, new)
         self.repository.do("remote_set", url=request.name, remote=request.remote, **request.credentials)
         if old is None:
             self.done.append(f"Remote '{request.remote}' set to {new}")
@@ -102,20 +102,20 @@ class _Update:
         else:
             self.done.append(f"Remote '{request.remote}' changed from {redacted(old)} to {new}")
 
-    def foretold(self) -> Outcome:
+    def dry_run(self) -> Outcome:
         """Return the outcome of a dry run."""
         request, wanted = self.request, self.wanted
         actions = [] if self.known else [f"Remote '{request.remote}' would be fetched"]
         if not self.matches and (request.update_head or request.needs_branch(self.branch)):
             self.changes["revision"] = {"old": self.head, "new": wanted.commit}
-        actions += self._foretold_moves()
+        actions += self._would_move()
         if not self.upstream and wanted.upstream:
             actions.append(f"Tracking branch would be set to {wanted.upstream}")
         elif self.upstream and wanted.upstream is False:
             actions.append("Tracking branch would be unset")
         elif wanted.upstream and self.upstream != wanted.upstream:
             actions.append(f"Tracking branch would be updated to {wanted.upstream}")
-        return self._foretold_outcome(actions)
+        return self._would_end(actions)
 
     def move(self) -> None:
         """Fetch, check the branch out, and move it to the wanted commit."""
@@ -275,7 +275,7 @@ class _Update:
     def _merge_action(self) -> str:
         return {None: "updated", False: "hard-reset", True: "fast-forwarded"}[self.forward]
 
-    def _foretold_address(self, old: str | None, new: str) -> Outcome:
+    def _would_set_address(self, old: str | None, new: str) -> Outcome:
         request = self.request
         change = f"changed from {redacted(old)} to {new}" if old is not None else f"set to {new}"
         actions = [f"Remote '{request.remote}' would be {change}"]
@@ -286,9 +286,9 @@ class _Update:
             if self.forward is False:
                 self.changes["forced update"] = True
             actions.append(f"Repository would be {self._merge_action} to {short(self.wanted.commit)}")
-        return self._foretold_outcome(actions)
+        return self._would_end(actions)
 
-    def _foretold_moves(self) -> list[str]:
+    def _would_move(self) -> list[str]:
         request, wanted = self.request, self.wanted
         if request.needs_branch(self.branch):
             if request.branch in self.branches:
@@ -308,7 +308,7 @@ class _Update:
         how = "hard-reset" if request.force_reset and self.known else "updated"
         return [f"Repository would be {how} from {old} to {new}"]
 
-    def _foretold_outcome(self, actions: list[str]) -> Outcome:
+    def _would_end(self, actions: list[str]) -> Outcome:
         if self.changes:
             return would_do(sentences(actions))
         if actions and not self.matches and not self.request.update_head:

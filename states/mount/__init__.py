@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 from ._entries import fstab_absent, fstab_present
 from ._mounted import mounted
@@ -39,20 +39,17 @@ def unmounted(
           mount.unmounted:
             - persist: True
     """
-    row = unchanged(name)
     if not name:
         return failed(name, "Must provide name to mount.unmounted")
     if name.replace(" ", "\\040") not in __salt__["mount.active"](extended=True):
-        row["comment"] = "Target was already unmounted"
+        row = unchanged(name, "Target was already unmounted")
     elif is_dry_run():
         return would_change(name, f"Mount point {name} is mounted but should not be")
     else:
         done = __salt__["mount.umount"](name, device, user=user)
         __salt__["mount.delete_mount_cache"](name)
-        if done is True:
-            row |= {"comment": "Target was successfully unmounted", "changes": {"umount": True}}
-        else:
-            row |= {"comment": done, "result": False}
+        succeeded = done is True
+        row = changed(name, "Target was successfully unmounted", {"umount": True}) if succeeded else failed(name, done)
     return _purge(row, name, device, config) if persist else row
 
 
@@ -64,22 +61,22 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
         /swapfile:
           mount.swap
     """
-    row = unchanged(name)
     if name.startswith("/"):
         filesystem.require_unshared(name, "swapon")
     active = __salt__["mount.swaps"]()
     device = _swap_device(name)
     if device in active:
-        row["comment"] = f"Swap {name} already active"
+        row = unchanged(name, f"Swap {name} already active")
     elif is_dry_run():
-        row |= {"result": None, "comment": f"Swap {name} is set to be activated"}
+        row = would_change(name, f"Swap {name} is set to be activated")
     else:
         __salt__["mount.swapon"](device)
         active = __salt__["mount.swaps"]()
-        if device in active:
-            row |= {"comment": f"Swap {name} activated", "changes": active[device]}
-        else:
-            row |= {"comment": f"Swap {name} failed to activate", "result": False}
+        row = (
+            changed(name, f"Swap {name} activated", active[device])
+            if device in active
+            else failed(name, f"Swap {name} failed to activate")
+        )
     return _persist_swap(row, name, config, is_active=name in active) if persist else row
 
 
@@ -114,17 +111,18 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
+    """Remove what was unmounted from fstab, and add to its row what became of that."""
     entry = __salt__["mount.fstab"](config).get(name.replace(" ", "\\040"))
     if entry is None:
-        return {**row, "comment": f"{row['comment']}. fstab entry not found"}
+        return row | {"comment": f"{row['comment']}. fstab entry not found"}
     if device and entry["device"] != device:
-        return {**row, "comment": f"{row['comment']}. fstab entry for device {device} not found"}
+        return row | {"comment": f"{row['comment']}. fstab entry for device {device} not found"}
     if is_dry_run():
         comment = f"Mount point {name} is unmounted but needs to be purged from {config} to be made persistent"
-        return {**row, "result": None, "comment": comment}
+        return would_change(name, comment, row["changes"])
     __salt__["mount.rm_fstab"](name, device, config)
-    row["changes"]["persist"] = "purged"
-    return {**row, "comment": f"{row['comment']}. Removed target from fstab"}
+    changes = {**row["changes"], "persist": "purged"}
+    return row | {"comment": f"{row['comment']}. Removed target from fstab", "changes": changes}
 
 
 def _swap_device(name: str) -> str:

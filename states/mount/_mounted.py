@@ -278,4 +278,4 @@ def _persisted(row: Row, status: str) -> Row:
     }[status]
     if word:
         row["changes"]["persist"] = word
-    return {**row, "comment": f"{row['comment']}. {sentence}"}
+    return row | {"comment": f"{row['comment']}. {sentence}"}
