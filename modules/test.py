@@ -12,7 +12,8 @@ import secrets
 import time
 from typing import Any
 
-from asyncstate import __version__, dunders
+from asyncstate import dunders
+from asyncstate._version import __version__
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 

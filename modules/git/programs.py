@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlparse, urlunparse
 
 from asyncstate import filesystem, remains
+from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
-from asyncstate.redact.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
-from asyncstate.redact.urls import without_credentials
 
 _PYTHON = re.compile(r"python(\d+(\.\d+)?)?")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import pwd
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,8 +12,6 @@ from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__, is_dry_run
 
 log = logging.getLogger(__name__)
-
-_NOTHING = re.compile(r"/(?:\.?/|\.$)*")
 
 
 def expand(path: str) -> str:
@@ -32,15 +29,6 @@ def misspelt(name: str) -> str:
     if os.path.basename(name) in {"", ".", ".."} and not filesystem.is_directory(name):
         return f"Specified file {name} is written as a directory, and there is none"
     return ""
-
-
-def plain(path: str) -> str:
-    """Return a path without doubled slashes, ``/.`` and a slash at its end, all of which only hide that it is the same.
-
-    A link that it names is then no longer followed; ``..`` stays, for only the system knows where it leads.
-    """
-    short = _NOTHING.sub("/", path)
-    return short[:-1] if len(short) > 1 and short.endswith("/") else short
 
 
 def normalize_mode(mode: Any) -> str | None:

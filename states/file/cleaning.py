@@ -9,7 +9,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled, is_dry_run
 from asyncstate.errors import CommandExecutionError, PathRefused
 
-from .arguments import plain
+from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .patterns import is_included
 from .salttree import recursed_paths
 

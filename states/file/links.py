@@ -9,7 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
-from .arguments import default_owner, expand, normalize_mode, owner_of, plain, preflight
+from .._paths import plain  # noqa: TID252 - as `states` for type checkers
+from .arguments import default_owner, expand, normalize_mode, owner_of, preflight
 
 
 def symlink(

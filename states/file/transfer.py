@@ -9,7 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .arguments import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of, plain
+from .._paths import plain  # noqa: TID252 - as `states` for type checkers
+from .arguments import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of
 
 
 def absent(name: str, **kwargs: Any) -> Row:

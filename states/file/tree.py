@@ -19,7 +19,8 @@ from asyncstate.dunders import (
 )
 from asyncstate.errors import CommandExecutionError, PathRefused
 
-from .arguments import expand, missing_accounts, normalize_mode, owner_of, plain
+from .._paths import plain  # noqa: TID252 - as `states` for type checkers
+from .arguments import expand, missing_accounts, normalize_mode, owner_of
 from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink

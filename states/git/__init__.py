@@ -12,7 +12,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged
 
 from .. import _homes  # noqa: TID252 - as `states` for type checkers
-from ..file.arguments import plain as _plain  # noqa: TID252
+from .._paths import plain as _plain  # noqa: TID252 - as `states` for type checkers
 from .cloning import clone_latest as _clone_latest
 from .cloning import clone_once as _clone_once
 from .detached import Detachment as _Detachment

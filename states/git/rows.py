@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import Row, __env__, __salt__, is_dry_run
 from asyncstate.errors import AsyncStateError, RunCancelled
-from asyncstate.redact.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable

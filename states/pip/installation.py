@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
-from asyncstate.redact.urls import without_credentials
 
 _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.redact.urls import without_credentials
+from asyncstate.data.urls import without_credentials
 
 TEXT = st.lists(st.sampled_from(["http", "https", "HTTP", "://", "@", "a", " ", "\n", ":", "/", "ssh"])).map("".join)
 

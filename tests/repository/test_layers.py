@@ -16,7 +16,7 @@ PLUGIN_MAY_IMPORT = (
     "asyncstate.filesystem",
     "asyncstate.interfaces",
     "asyncstate.process",
-    "asyncstate.redact.urls",
+    "asyncstate.data.urls",
     "asyncstate.remains",
 )
 
