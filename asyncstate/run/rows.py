@@ -7,12 +7,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.proxies import is_mapping_dunder
-from asyncstate.errors import ArgumentError, PathRefused
+from asyncstate.errors import ArgumentError, CommandExecutionError, PathRefused
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
 from asyncstate.model.tag import parse_tag, state_tag
-from asyncstate.run.chunk.conditions import WrongCondition
 from asyncstate.run.gate import NOT_RUN, Verdict
 
 if TYPE_CHECKING:
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 _LISTEN_ERROR = "Listen_Error_|-"
+
+
+class WrongInTree(CommandExecutionError):
+    """What is wrong is written in the tree, and not in any code: the text of the error says it all."""
 
 
 def failed_row(name: Any, comment: str) -> Row:
@@ -42,11 +45,11 @@ def mocked_row(name: Any) -> Row:
 def exception_row(name: Any, error: BaseException) -> Row:
     """A row for a state function that raised. The traceback begins in the plugin, not in the engine.
 
-    A refused path is no accident: its words are the comment. Nor is a condition that is none.
+    A refused path is no accident: its words are the comment. Nor is what is wrong in the tree.
     """
     if isinstance(error, PathRefused):
         return failed_row(plain(name), plain(error))
-    if isinstance(error, WrongCondition):
+    if isinstance(error, WrongInTree):
         return failed_row(plain(name), f"{_EXCEPTION}{plain(error)}")
     import traceback  # noqa: PLC0415 - only states that raise
 

@@ -228,9 +228,12 @@ class Caller:
         """Say which arguments a bundled state tripped over, or what went wrong outside.
 
         Authors of other states get their traceback, and so does who can report a mistake of ours. A function that a
-        provider lacks is no fault of the state that calls it, nor is a refused path: its own sentence says all.
+        provider lacks is no fault of the state that calls it: its own sentence says all. None for what `exception_row`
+        says as well, a refused path among it.
         """
-        if isinstance(error, (SMINotImplementedError, PathRefused)):
+        if isinstance(error, PathRefused):
+            return None
+        if isinstance(error, SMINotImplementedError):
             return failed_row(chunk.name, str(error))
         name = f"{chunk.state}.{low['sfun'] if low.get('fun') == MOD_WATCH and 'sfun' in low else low.get('fun')}"
         function = self._functions.get(name)

@@ -14,6 +14,7 @@ from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
 from asyncstate.run.chunk.slots import fill_slots, traverse
+from asyncstate.run.rows import WrongInTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 
-class WrongCondition(CommandExecutionError):
-    """A condition is not formed as one. The text says it all: what is wrong is in the tree, not in any code."""
+class WrongCondition(WrongInTree):
+    """A condition is not formed as one."""
 
 
 CONDITIONS = ("onlyif", "unless", "creates")
