@@ -124,7 +124,7 @@ class StateRuntime:
 
     def _open_on_loop(self) -> None:
         # What a run needs is imported here, in a thread: later it would be imported on the loop, and hold it up.
-        for name in ("engine", "handle", "lock"):
+        for name in ("chunk.local", "engine", "handle", "lock"):
             import_module(f"asyncstate.run.{name}")
         import_module("filelock")
         self._open()
@@ -188,7 +188,8 @@ class StateRuntime:
     async def _off_loop(self, compile_: Callable[[], Plan]) -> Plan:
         def compile_in_thread() -> Plan:
             plan = compile_()
-            import asyncstate.run.engine  # noqa: F401, PLC0415 - `run` would import it on the program's loop
+            import asyncstate.run.chunk.local  # noqa: PLC0415 - `run` would import it on the program's loop
+            import asyncstate.run.engine  # noqa: F401, PLC0415
 
             return plan
 
@@ -280,25 +281,28 @@ class StateRuntime:
         more. With ``events`` the run can also be iterated over; a program that does not iterate saves the work by
         switching them off.
         """
-        from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.run.chunk.loop_watch import LoopWatch  # noqa: PLC0415
+        from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415
         from asyncstate.run.handle import Feed, Run  # noqa: PLC0415
 
         settings = self.settings
         options = RunOptions(
             run_id=os.urandom(8).hex(),
+            host=str(self.host.opts.get("id") or ""),
             concurrency=max(1, settings.concurrency if concurrency is None else concurrency),
             test=settings.test if test is None else test,
             failhard=settings.failhard if failhard is None else failhard,
             shuffle=shuffle,
             timeout=settings.timeout if timeout is None else timeout,
             lanes=settings.lanes,
-            mock=mock,
         )
         feed = Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
+        dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
         return Run(
-            Engine(plan, self.host, options, watching, secrets=self.secrets),
+            Engine(plan, dispatch, options, watching, in_thread=self.host.workers.run, secrets=self.secrets),
             feed,
             host=self.host,
             lock=run_lock,

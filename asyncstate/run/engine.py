@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,7 +16,6 @@ from asyncstate.model.result import GAVE_UP, STALLED, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
-from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits
 from asyncstate.run.recorder import Recorder
@@ -27,10 +26,10 @@ from asyncstate.run.worker_pool import WorkerPool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from asyncstate.load.host import PluginHost
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+    from asyncstate.run.dispatch import Dispatch
 
 __all__ = ["Engine", "RunOptions"]
 
@@ -38,9 +37,10 @@ __all__ = ["Engine", "RunOptions"]
 class Engine:
     """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
 
-    ``secrets`` are texts that neither rows nor events may show: inside the engine everything has its true name, what
-    leaves it goes through `ShownPlan`. With a ``clock`` of your own nobody watches whether a plugin holds up the event
-    loop: only real time tells.
+    ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan;
+    it raises LoaderError where there can be none, and without it that work is done in place. ``secrets`` are texts that
+    neither rows nor events may show: inside the engine everything has its true name, what leaves it goes through
+    `ShownPlan`.
     """
 
     machine = Machine
@@ -49,22 +49,23 @@ class Engine:
     def __init__(
         self,
         plan: Plan,
-        host: PluginHost,
+        dispatch: Dispatch,
         options: RunOptions,
         observers: Sequence[Callable[[Event], None]] = (),
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.perf_counter,
+        in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
     ) -> None:
         self.plan = plan
         self.options = options
-        self._host = host
+        self._dispatch = dispatch
+        self._in_thread = in_thread
         self._sleep = sleep
         self._clock = clock
         self._observers = observers
         self._secrets = Secrets() if secrets is None else secrets
-        self._watch = LoopWatch() if clock is time.perf_counter else None
         self._machine: Machine | None = None
         self._pool: WorkerPool | None = None
         self._cancelled = ""
@@ -101,10 +102,9 @@ class Engine:
         Cancelling the task cancels the run. What was to be said at its end is said then, too.
         """
         began = self._clock()
-        with self._watch or nullcontext(), _Deadline(self.options.timeout, self._out_of_time), ExitStack() as bound:
+        with _Deadline(self.options.timeout, self._out_of_time), ExitStack() as bound:
             shown = await self._off_loop(self._introduce)
-            host = str(self._host.opts.get("id") or "")
-            log_fields = bound.enter_context(RunFields(self.options.run_id, host, shown))
+            log_fields = bound.enter_context(RunFields(self.options.run_id, self.options.host, shown))
             announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
@@ -113,17 +113,17 @@ class Engine:
                 machine.stop(self._cancelled)
             pool = self._pool = WorkerPool(
                 machine,
-                self._host,
+                self._dispatch,
                 self.options,
                 recorder,
                 announcer,
                 log_fields=log_fields,
                 sleep=self._sleep,
                 clock=self._clock,
-                watch=self._watch,
             )
             try:
-                await pool.work()
+                with self._dispatch.begin(pool, recorder.rows):
+                    await pool.work()
             except asyncio.CancelledError:
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
@@ -161,7 +161,7 @@ class Engine:
     def _prepare(self) -> Machine:
         """Ask the modules of the plan, which imports them, and build the machine."""
         options = self.options
-        traits = Traits.of(self.plan, self._host, options)
+        traits = Traits.of(self.plan, options, self._dispatch.module_traits())
         return self.machine(
             self.plan,
             failhard=traits.failhard,
@@ -173,13 +173,15 @@ class Engine:
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do what takes long in a large tree in a thread, if there can be one."""
+        if self._in_thread is None:
+            return work(*args)
         try:
-            return await self._host.workers.run(work, *args)
+            return await self._in_thread(work, *args)
         except LoaderError:
             return work(*args)
 
     async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
-        held_up = self._watch.issues if self._watch is not None else ()
+        found = self._dispatch.warnings
 
         def number() -> tuple[RunReport, RunReport]:
             report = summarise(
@@ -188,7 +190,7 @@ class Engine:
                 pool.check_ranks,
                 machine.not_started(),
                 cut_short=bool(self._cancelled),
-                warnings=(*self.plan.warnings, *held_up),
+                warnings=(*self.plan.warnings, *found),
                 notices=(*pool.notices, *announcer.notices),
                 test=self.options.test,
                 concurrency=self.options.concurrency,
@@ -212,7 +214,7 @@ class Engine:
                 failed=len(report.failed),
                 not_started=report.not_started,
                 cancelled=report.cancelled,
-                warnings=(*map(str, held_up), *report.notices),
+                warnings=(*map(str, found), *report.notices),
             )
         return shown
 

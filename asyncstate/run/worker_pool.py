@@ -17,21 +17,19 @@ import anyio
 from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
-from asyncstate.run.chunk.invoke import Invoker
-from asyncstate.run.chunk.time_limit import GRACE
+from asyncstate.run.dispatch import GRACE
 from asyncstate.run.rows import exception_row, failed_row
 from asyncstate.run.story import MachineStalled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from asyncstate.load.host import PluginHost
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.announce import Announcer
-    from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
     from asyncstate.run.recorder import Recorder
@@ -49,7 +47,7 @@ class WorkerPool:
     def __init__(
         self,
         machine: Machine,
-        host: PluginHost,
+        dispatch: Dispatch,
         options: RunOptions,
         recorder: Recorder,
         announcer: Announcer,
@@ -57,20 +55,17 @@ class WorkerPool:
         log_fields: RunFields,
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float],
-        watch: LoopWatch | None = None,
     ) -> None:
         self.plan: Plan = machine.plan
         self.check_ranks: dict[int, int] = {}
         self._machine = machine
+        self._dispatch = dispatch
         self._concurrency = options.concurrency
         self._recorder = recorder
         self._announcer = announcer
         self._log_fields = log_fields
         self._sleep = sleep
         self._clock = clock
-        self._invoker = Invoker(
-            self, machine.plan, host, recorder.rows, test=options.test, mock=options.mock, watch=watch
-        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy = 0
         self._workers = 0
@@ -104,7 +99,7 @@ class WorkerPool:
     @property
     def notices(self) -> list[str]:
         """What the report should say beside the rows."""
-        return [*self._invoker.aggregation.notices, *self._abandoned]
+        return [*self._dispatch.notices, *self._abandoned]
 
     def wake(self) -> None:
         """Let the workers see that the machine was stopped."""
@@ -271,7 +266,7 @@ class WorkerPool:
 
     async def _perform(self, work: Work) -> None:
         if work.kind is NodeKind.GROUP:
-            await self._invoker.aggregate(work.members)
+            await self._dispatch.aggregate(work.members)
             self._settle(work.node, _FORMED, "")
             return
         chunk = self.plan.chunks[work.chunk] if work.kind is NodeKind.CHUNK else self.plan.chunk_of(work.node)
@@ -290,7 +285,7 @@ class WorkerPool:
         began = self._clock()
         self._running[work.node] = (work, chunk, began)
         try:
-            row = await self._invoker.run_chunk(work, chunk)
+            row = await self._dispatch.run_chunk(work, chunk)
         except (asyncio.CancelledError, GeneratorExit):
             row = self._cancelled_row(chunk, began)
             if self.cut:
@@ -365,10 +360,10 @@ class WorkerPool:
                 self._recorded[work.node] = self._record(work, chunk, self._cancelled_row(chunk, began))
         for task in list(self._tasks):
             _close_task(task)
-        calls = {call for _, call in self._invoker.overdue if not call.done()}
+        calls = {call for _, call in self._dispatch.overdue if not call.done()}
         if calls:
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
-        late = dict.fromkeys(chunk.place for chunk, call in self._invoker.overdue if not call.done())
+        late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fake_host import FakeHost, row, run_virtual
+from fake_host import FakeHost, local_engine, row, run_virtual
 from trees import FakeStates, chunk_of, plan
 
 from asyncstate.analyse.explain import explain_lines, explanation
 from asyncstate.analyse.waits import recorded, run_lines, wait_lines, waits
 from asyncstate.model.event import encode_event
 from asyncstate.report.profile import Profile
-from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.engine import RunOptions
 
 FUNCTIONS = ("t.wait", "t.change", "t.fail", "t.held", "t.mod_watch", "t.mod_aggregate")
 
@@ -59,7 +59,7 @@ def play(host):
         async def main():
             clock = asyncio.get_running_loop().time
             options = RunOptions(run_id="r", concurrency=concurrency)
-            return await Engine(compiled, host, options, [events.append], sleep=asyncio.sleep, clock=clock).run()
+            return await local_engine(compiled, host, options, [events.append], sleep=asyncio.sleep, clock=clock).run()
 
         run_virtual(main())
         return compiled, recorded([encode_event(event) + b"\n" for event in events])

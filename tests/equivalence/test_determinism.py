@@ -7,10 +7,10 @@ import json
 import shutil
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, local_engine, row
 from trees import FakeStates, plan
 
-from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.engine import RunOptions
 
 TREE = """
 {% set names = ['north', 'east', 'south', 'west'] %}
@@ -123,7 +123,7 @@ def rows_on(loop_factory):
     compiled = plan(tree, states=FakeStates())
 
     async def main():
-        return await Engine(compiled, host, RunOptions(run_id="r", concurrency=8)).run()
+        return await local_engine(compiled, host, RunOptions(run_id="r", concurrency=8)).run()
 
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         return json.dumps(untimed(runner.run(main()).rows))

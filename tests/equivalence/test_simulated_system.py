@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fake_host import run_virtual
+from fake_host import local_engine, run_virtual
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from simulated_system import StateModules, System, host_of
@@ -13,7 +13,7 @@ from simulated_trees import Tree, trees
 from trees import compiler
 
 from asyncstate.model.event import ChunkFinished, ChunkStarted
-from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.engine import RunOptions
 
 TIMED = ("start_time", "duration")
 QUICK = (Phase.explicit, Phase.generate)
@@ -70,7 +70,7 @@ def run(tree, plan, *, seed, test=False, interfere=None, **options):
     async def main():
         clock = asyncio.get_running_loop().time
         chosen = RunOptions(run_id="r", test=test, **options)
-        engine = Engine(plan, host, chosen, (witness,), sleep=asyncio.sleep, clock=clock)
+        engine = local_engine(plan, host, chosen, (witness,), sleep=asyncio.sleep, clock=clock)
         if interfere is not None:
             interfere(engine, witness)
         return await engine.run()

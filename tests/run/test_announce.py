@@ -1,11 +1,10 @@
 """Events on their way: one numbering, every observer in turn, none of them able to stop a run."""
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, row, run
 from plans import PlanBuilder
 
 from asyncstate.model.event import RunFinished
-from tests.run.test_engine import run
 
 
 @pytest.fixture

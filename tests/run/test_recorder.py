@@ -3,13 +3,12 @@
 import asyncio
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, local_engine, row, run
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkRetried, StateEvent
 from asyncstate.redact.secrets import Secrets
-from asyncstate.run.engine import Engine, RunOptions
-from tests.run.test_engine import run
+from asyncstate.run.engine import RunOptions
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_secrets_are_hidden_in_rows_of_sub_states_and_in_what_an_attempt_said(ho
         async def sleep(_seconds):
             return
 
-        engine = Engine(plan, host, RunOptions(run_id="r"), [events.append], sleep=sleep, secrets=known)
+        engine = local_engine(plan, host, RunOptions(run_id="r"), [events.append], sleep=sleep, secrets=known)
         return await engine.run()
 
     report = asyncio.run(main(Secrets(["s3cret"])))

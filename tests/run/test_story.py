@@ -8,7 +8,8 @@ import json
 import random
 
 import pytest
-from fake_host import FakeHost, row, run_virtual
+from fake_dispatch import FakeDispatch
+from fake_host import row, run_virtual
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -157,19 +158,18 @@ class Unready(Machine):
         pass
 
 
-def engine_of(machine, host=None, observers=(), plan=None, **options):
-    if host is None:
-        host = FakeHost()
+def engine_of(machine, observers=(), **options):
+    dispatch = FakeDispatch()
 
-        async def nop(name, **_kwargs):
-            return row(name, changes={"x": 1})
+    @dispatch.state("test.nop")
+    async def nop(name):
+        return row(name, changes={"x": 1})
 
-        host.state("test.nop", nop)
-    lanes = [{"lane": "one"}] * 3
-    builder = PlanBuilder().chunk("bad", args=lanes[0]).chunk("next", require=["bad"], args=lanes[1])
-    plan = plan or builder.chunk("other", args=lanes[2]).chunk("end", require=["next"], args={"x": "hunter2"}).build()
+    in_lane = {"lane": "one"}
+    builder = PlanBuilder().chunk("bad", args=in_lane).chunk("next", require=["bad"], args=in_lane)
+    plan = builder.chunk("other", args=in_lane).chunk("end", require=["next"]).build()
     clock = asyncio.get_running_loop().time
-    engine = Engine(plan, host, RunOptions(run_id="r", **options), observers, sleep=asyncio.sleep, clock=clock)
+    engine = Engine(plan, dispatch, RunOptions(run_id="r", **options), observers, clock=clock)
     engine.machine = machine
     return engine
 

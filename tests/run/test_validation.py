@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fake_host import FakeHost, row
+from fake_dispatch import FakeDispatch
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -114,15 +114,9 @@ class Spoilt(ValidatingMachine):
 
 def test_a_run_with_a_spoilt_machine_ends_with_what_is_wrong(monkeypatch):
     monkeypatch.setattr(Engine, "machine", Spoilt)
-    host = FakeHost()
-
-    async def nop(name):
-        return row(name)
-
-    host.state("test.nop", nop)
     plan = PlanBuilder().chunk("a").chunk("b", require=["a"]).build()
     with pytest.raises(InvalidMachine, match="node 1 waits for -1, and 0 have not ended"):
-        run(plan, host)
+        run(plan, FakeDispatch())
 
 
 def test_tests_run_with_it():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fake_host import FakeHost, row, run_virtual
+from fake_host import FakeHost, comments, local_engine, results, row, run, run_virtual
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkStarted, RunFinished
-from asyncstate.run.engine import Engine, RunOptions
-from tests.run.test_engine import comments, results, run
+from asyncstate.run.engine import RunOptions
 
 
 def make_host(log):
@@ -112,7 +111,7 @@ def test_what_began_ends_once_and_nothing_overlaps_that_must_not_whatever_ends_t
         loop = asyncio.get_running_loop()
         run_options = RunOptions(run_id="r", concurrency=width, **options)
         watching = [events.append]
-        engine = Engine(plan, make_host(overlaps), run_options, watching, sleep=asyncio.sleep, clock=loop.time)
+        engine = local_engine(plan, make_host(overlaps), run_options, watching, sleep=asyncio.sleep, clock=loop.time)
         if end in {"stop", "cancel"}:
             loop.call_later(when, getattr(engine, end), "enough")
         if end == "event":
@@ -216,7 +215,7 @@ async def test_cancelling_the_task_of_a_run_cancels_the_run():
         if isinstance(event, ChunkStarted):
             began.set()
 
-    engine = Engine(plan, make_host(lambda *_: None), RunOptions(run_id="r"), [observe])
+    engine = local_engine(plan, make_host(lambda *_: None), RunOptions(run_id="r"), [observe])
     task = asyncio.create_task(engine.run())
     await began.wait()
     task.cancel()
@@ -230,7 +229,7 @@ async def test_cancelling_the_task_of_a_run_cancels_the_run():
 
 def test_a_cancellation_before_the_run_began_leaves_nothing_to_do():
     async def main():
-        engine = Engine(PlanBuilder().chunk("a").build(), make_host(lambda *_: None), RunOptions(run_id="r"))
+        engine = local_engine(PlanBuilder().chunk("a").build(), make_host(lambda *_: None), RunOptions(run_id="r"))
         engine.cancel("enough")
         return await engine.run()
 
@@ -247,7 +246,7 @@ def test_modules_are_imported_in_no_thread_of_the_loop():
     host.workers = WorkerThreads()
     find = host.loaders["states"].find
     host.loaders["states"].find = lambda name: asked.append(threading.current_thread()) or find(name)
-    report = asyncio.run(Engine(PlanBuilder().chunk("a").build(), host, RunOptions(run_id="r")).run())
+    report = asyncio.run(local_engine(PlanBuilder().chunk("a").build(), host, RunOptions(run_id="r")).run())
     assert report.ok
     assert asked
     assert threading.main_thread() not in asked

@@ -10,6 +10,8 @@ from fake_services import FakeServices
 from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.run.chunk.local import LocalDispatch
+from asyncstate.run.engine import Engine, RunOptions
 
 
 class InlineWorkers:
@@ -70,6 +72,12 @@ class FakeHost:
         self.reloads += 1
 
 
+def local_engine(plan, host, options, observers=(), *, mock=False, watch=None, **more):
+    """An engine whose chunks call the functions of a host."""
+    dispatch = LocalDispatch(plan, host, test=options.test, mock=mock, watch=watch)
+    return Engine(plan, dispatch, options, observers, in_thread=host.workers.run, **more)
+
+
 def row(name, result=True, changes=None, comment="done", **more):
     return {"name": name, "result": result, "changes": changes or {}, "comment": comment, **more}
 
@@ -107,3 +115,36 @@ def run_virtual(coroutine):
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         result = runner.run(coroutine)
         return result, runner.get_loop().time()
+
+
+def run(plan, host, observers=(), act=None, **options):
+    """Run a plan with the functions of a host, on a virtual clock; return the report and the virtual seconds.
+
+    ``act`` is what is done to the engine meanwhile: after how many seconds, the name of its method, the arguments.
+    """
+    return run_engine(
+        lambda clock: local_engine(plan, host, RunOptions(run_id="r", **options), observers, clock=clock), act
+    )
+
+
+def run_engine(make, act=None):
+    """Run the engine that ``make`` returns for a clock; return the report and the virtual seconds."""
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        engine = make(loop.time)
+        if act is not None:
+            loop.call_later(act[0], getattr(engine, act[1]), *act[2:])
+        return await engine.run()
+
+    return run_virtual(main())
+
+
+def results(report):
+    """The result of each row, by ID."""
+    return {tag.split("_|-")[1]: r["result"] for tag, r in report.rows.items()}
+
+
+def comments(report):
+    """The comment of each row, by ID."""
+    return {tag.split("_|-")[1]: r["comment"] for tag, r in report.rows.items()}

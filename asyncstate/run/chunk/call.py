@@ -10,7 +10,7 @@ import asyncio
 from datetime import datetime
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext, current
@@ -45,27 +45,11 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
 _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
-
-
-class Supervisor(Protocol):
-    """What has the calls made: the worker pool."""
-
-    @property
-    def cut(self) -> bool:
-        """Whether the run was cancelled: only then a cancellation of the task is meant."""
-
-    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
-        """Sleep between two attempts."""
-
-    def log_as(self, chunk: LowChunk) -> None:
-        """Let the log lines that follow be of a chunk."""
-
-    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Let out the row of a call that nobody waits for any longer."""
 
 
 class Caller:

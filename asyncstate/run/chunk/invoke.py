@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.chunk.call import Supervisor
     from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
     Lows = Callable[[], dict[str, Any]]

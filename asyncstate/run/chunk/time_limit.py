@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Self
 
+from asyncstate.run.dispatch import GRACE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from asyncstate.dunders.cancel import CancelToken
-
-GRACE = 3.0
-"""Seconds that what was cancelled has to come to an end before one goes on without it."""
 
 
 class TimeLimit:

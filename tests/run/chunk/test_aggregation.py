@@ -2,7 +2,7 @@ import asyncio
 import json
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, local_engine, row
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -12,7 +12,7 @@ from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.chunk import LowChunk
 from asyncstate.run.chunk.aggregation import Aggregation
-from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.engine import RunOptions
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def host():
 
 
 async def apply(builder, host, **options):
-    return await Engine(builder.build(), host, RunOptions(run_id="r", **options)).run()
+    return await local_engine(builder.build(), host, RunOptions(run_id="r", **options)).run()
 
 
 def group(**args):

@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, comments, local_engine, results, row, run
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -16,7 +16,6 @@ from asyncstate.dunders.context import current
 from asyncstate.errors import RenderError
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.model.event import ChunkFinished, ChunkStarted
-from tests.run.test_engine import comments, results, run
 
 
 class Odd(str):
@@ -122,9 +121,9 @@ def host():
 
 
 async def in_real_time(plan, host, observers=(), **options):
-    from asyncstate.run.engine import Engine, RunOptions
+    from asyncstate.run.engine import RunOptions
 
-    return await Engine(plan, host, RunOptions(run_id="r", **options), observers).run()
+    return await local_engine(plan, host, RunOptions(run_id="r", **options), observers).run()
 
 
 async def test_every_attempt_has_its_own_copy_of_what_is_written(host):

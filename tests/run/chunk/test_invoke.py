@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from fake_host import FakeHost, row
+from fake_host import FakeHost, local_engine, row
 from plans import PlanBuilder
 
 from asyncstate.dunders.context import current
 from asyncstate.run.chunk.views import LowStateView, RunningView
-from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.engine import RunOptions
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def host():
 
 
 async def apply(plan, host, **options):
-    report = await Engine(plan, host, RunOptions(run_id="r", **options)).run()
+    report = await local_engine(plan, host, RunOptions(run_id="r", **options)).run()
     return {r.get("__id__") or tag: r for tag, r in report.rows.items()}
 
 
@@ -164,7 +164,7 @@ async def test_mod_aggregate_must_return_low_data(host, answer):
     host.state("m.mod_aggregate", lambda low, chunks, running: answer)
     host.state("m.go", row)
     plan = PlanBuilder().chunk("one", "m.go").chunk("two", "m.go").group("one", "two").build()
-    report = await Engine(plan, host, RunOptions(run_id="r")).run()
+    report = await local_engine(plan, host, RunOptions(run_id="r")).run()
     assert report.ok
     assert "not low data" in report.notices[0]
 
@@ -172,7 +172,7 @@ async def test_mod_aggregate_must_return_low_data(host, answer):
 async def test_a_group_nobody_of_which_may_run_is_not_aggregated(host):
     host.state("m.go", row)
     plan = PlanBuilder().chunk("a", "no.such").chunk("one", "m.go", require=["a"]).chunk("two", "m.go", require=["a"])
-    report = await Engine(plan.group("one", "two").build(), host, RunOptions(run_id="r")).run()
+    report = await local_engine(plan.group("one", "two").build(), host, RunOptions(run_id="r")).run()
     assert report.notices == ()
     assert len(report.failed) == 3
 

@@ -8,12 +8,14 @@ import time
 import types
 
 import pytest
+from fake_host import FakeHost, local_engine
+from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.event import RunFinished
 from asyncstate.run.chunk.loop_watch import LoopWatch
-from asyncstate.run.engine import Engine
+from asyncstate.run.options import RunOptions
 
 SEEN_AT_THE_LATEST = 30
 MODULE = """
@@ -50,7 +52,7 @@ def apply(tmp_path):
             plan = await runtime.host.workers.run(runtime.single_plan, f"slow.{function}", {"name": "x"})
             events = []
             run = runtime.run(plan, observers=[events.append])
-            plan.chunks[0].args["until"] = until or (lambda: run._engine._watch.ticks > 10)
+            plan.chunks[0].args["until"] = until or (lambda: run._engine._dispatch.watch.ticks > 10)
             async with run:
                 pass
         return run.report, events
@@ -85,17 +87,11 @@ async def test_a_state_in_a_thread_is_not(apply):
     assert report.warnings == ()
 
 
-async def test_whoever_brings_a_clock_is_not_watched():
-    from fake_host import FakeHost
-    from plans import PlanBuilder
-
-    from asyncstate.run.engine import RunOptions
-
+async def test_nobody_is_watched_without_a_watch():
     plan = PlanBuilder().build()
-    engine = Engine(plan, FakeHost(), RunOptions(run_id="r"), clock=time.monotonic)
+    engine = local_engine(plan, FakeHost(), RunOptions(run_id="r"))
     before = threading.active_count()
     await engine.run()
-    assert engine._watch is None
     assert threading.active_count() <= before
 
 

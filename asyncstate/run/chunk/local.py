@@ -1,0 +1,95 @@
+"""LocalDispatch: runs chunks in this process, by calling their state functions through a plugin host."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.hooks import EXCLUSIVE, LANE
+from asyncstate.run.chunk.invoke import Invoker
+from asyncstate.run.dispatch import ModuleTraits
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Coroutine, Iterator, Mapping, Sequence
+
+    from asyncstate.errors import Issue
+    from asyncstate.load.host import PluginHost
+    from asyncstate.load.plugin import LoadedModule
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.dispatch import Supervisor
+    from asyncstate.run.machine import Work
+
+
+class LocalDispatch:
+    """Runs the chunks of one run of ``plan``; a `Dispatch`.
+
+    ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch`` finds the functions that hold up
+    the event loop; without one nobody looks.
+    """
+
+    def __init__(
+        self, plan: Plan, host: PluginHost, *, test: bool = False, mock: bool = False, watch: LoopWatch | None = None
+    ) -> None:
+        self.watch = watch
+        self._plan = plan
+        self._host = host
+        self._test = test
+        self._mock = mock
+        self._invoker: Invoker
+
+    def module_traits(self) -> dict[str, ModuleTraits]:
+        """Import the state modules of the plan and return what they declare."""
+        modules: dict[str, LoadedModule | None] = {}
+        for chunk in self._plan.chunks:
+            if modules.get(chunk.state) is None:
+                modules[chunk.state] = _module(chunk.function, self._host)
+        return {name: _traits(module) for name, module in modules.items() if module is not None}
+
+    @contextmanager
+    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:
+        """Make ready for the first chunk, and watch the loop until the last."""
+        self._invoker = Invoker(
+            supervisor, self._plan, self._host, rows, test=self._test, mock=self._mock, watch=self.watch
+        )
+        with self.watch or nullcontext():
+            yield
+
+    def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
+        """Call the state function of a chunk, as its verdict says, and return its row."""
+        return self._invoker.run_chunk(work, chunk)
+
+    async def aggregate(self, members: tuple[int, ...]) -> None:
+        """Let the module of a group fold its members into common calls."""
+        await self._invoker.aggregate(members)
+
+    @property
+    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
+        """Threads of calls that were cut off, with their chunks."""
+        return self._invoker.overdue
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What went wrong in aggregations."""
+        return self._invoker.aggregation.notices
+
+    @property
+    def warnings(self) -> Sequence[Issue]:
+        """Functions that held up the event loop."""
+        return () if self.watch is None else self.watch.issues
+
+
+def _module(function: str, host: PluginHost) -> LoadedModule | None:
+    try:
+        found = host.loaders["states"].find(function)
+    except BaseException:  # noqa: BLE001 - a plugin's; the row of the chunk will say what is wrong
+        return None
+    return found.module if found is not None else None
+
+
+def _traits(module: LoadedModule) -> ModuleTraits:
+    lane = module.attribute(LANE)
+    return ModuleTraits(module.attribute(EXCLUSIVE) is True, lane if isinstance(lane, str) else "")
