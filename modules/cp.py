@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from asyncstate import dunders, filesystem
-from asyncstate.dunders import __context__, __opts__
+from asyncstate import filesystem
+from asyncstate.dunders import __context__, __opts__, runtime_services, tree_files
 from asyncstate.errors import CommandExecutionError
 
 from . import _downloads
@@ -67,9 +67,9 @@ def cache_dir(
     folder, env = _split(path, _env(saltenv))
     folder = folder.rstrip("/")
     prefix = f"{folder}/" if folder else ""
-    names = [name for name in _client().list_files(env) if name.startswith(prefix)]
+    names = [name for name in tree_files().list_files(env) if name.startswith(prefix)]
     kept = [name for name in names if _included(name[len(prefix) :], include_pat, exclude_pat)]
-    return [found for name in kept if (found := _client().find(name, env))]
+    return [found for name in kept if (found := tree_files().find(name, env))]
 
 
 def cache_master(saltenv: str | None = None) -> list[str]:
@@ -86,7 +86,7 @@ def cache_dest(url: str, saltenv: str | None = None) -> str:
     """Return where the local copy of a URL is, or would be; a path is its own copy."""
     if url.startswith(_SCHEME):
         path, env = _split(url, _env(saltenv))
-        return _client().find(path, env) or os.path.join(__opts__["cachedir"], "files", env, path)
+        return tree_files().find(path, env) or os.path.join(__opts__["cachedir"], "files", env, path)
     if not urlsplit(url).scheme:
         return url
     return _downloads.extern_path(url, _env(saltenv), __opts__["cachedir"])
@@ -120,7 +120,7 @@ def get_file(
     if not path.startswith(_SCHEME):
         raise CommandExecutionError(f"Unsupported path: {path}")
     source, env = _split(path, env)
-    found: str | None = _client().find(source, env)
+    found: str | None = tree_files().find(source, env)
     if not found:
         return ""
     if not dest:
@@ -150,8 +150,8 @@ def get_dir(
     prefix = f"{folder}/" if folder else ""
     strip = len(os.path.dirname(folder)) + 1 if "/" in folder else 0
     made = []
-    for name in _client().list_files(env):
-        found = _client().find(name, env) if name.startswith(prefix) else None
+    for name in tree_files().list_files(env):
+        found = tree_files().find(name, env) if name.startswith(prefix) else None
         if found:
             target = os.path.join(dest, name[strip:])
             _make_parent(target, makedirs=True)
@@ -226,27 +226,27 @@ def get_template(
 
 def envs() -> list[str]:
     """Return the environments of the state tree."""
-    return list(_client().envs())
+    return list(tree_files().envs())
 
 
 def list_states(saltenv: str | None = None) -> list[str]:
     """Return the names of all SLS of an environment."""
-    return list(_client().list_states(_env(saltenv)))
+    return list(tree_files().list_states(_env(saltenv)))
 
 
 def list_master(saltenv: str | None = None, prefix: str = "") -> list[str]:
     """Return all files of an environment, or those under a directory."""
-    return _under(prefix, _client().list_files(_env(saltenv)))
+    return _under(prefix, tree_files().list_files(_env(saltenv)))
 
 
 def list_master_dirs(saltenv: str | None = None, prefix: str = "") -> list[str]:
     """Return all directories of an environment, or those whose path begins with ``prefix``."""
-    return [name for name in _client().list_dirs(_env(saltenv)) if name.startswith(prefix)]
+    return [name for name in tree_files().list_dirs(_env(saltenv)) if name.startswith(prefix)]
 
 
 def list_master_symlinks(saltenv: str | None = None, prefix: str = "") -> dict[str, str]:
     """Return all links of an environment, or those under a directory, with their targets."""
-    links = _client().list_symlinks(_env(saltenv))
+    links = tree_files().list_symlinks(_env(saltenv))
     return {name: links[name] for name in _under(prefix, list(links))}
 
 
@@ -275,10 +275,6 @@ def stat_file(path: str, saltenv: str | None = None, octal: bool = True) -> Any:
     return oct(mode)[-4:] if octal else mode
 
 
-def _client() -> Any:
-    return dunders.context.current.get().file_client
-
-
 def _env(saltenv: str | None) -> str:
     return saltenv or __opts__.get("saltenv") or "base"
 
@@ -294,7 +290,7 @@ def _split(url: str, saltenv: str) -> tuple[str, str]:
 def _existing(path: str, saltenv: str) -> str:
     if path.startswith(_SCHEME):
         name, env = _split(path, saltenv)
-        return _client().find(name, env) or ""
+        return tree_files().find(name, env) or ""
     return path if filesystem.is_file(path) else ""
 
 
@@ -302,7 +298,7 @@ def _local_path(path: str, saltenv: str, source_hash: str | None, *, verify_ssl:
     parts = urlsplit(path)
     if parts.scheme == "salt":
         name, env = _split(path, saltenv)
-        found: str | None = _client().find(name, env)
+        found: str | None = tree_files().find(name, env)
         return found or False
     if parts.scheme in _REMOTE:
         return _cached_download(path, saltenv, source_hash, verify_ssl=verify_ssl)
@@ -352,7 +348,7 @@ def _has_hash(path: str, source_hash: str | None) -> bool:
 
 
 def _render(source: str | Path, template: str, variables: dict[str, Any], saltenv: str) -> str:
-    return dunders.runtime_services().render_template(source, template, variables, saltenv)
+    return runtime_services().render_template(source, template, variables, saltenv)
 
 
 def _read(path: str) -> str:

@@ -14,6 +14,7 @@ from asyncstate.dunders.context import (
     hide,
     is_dry_run,
     runtime_services,
+    tree_files,
 )
 from asyncstate.dunders.proxies import (
     __context__,
@@ -36,15 +37,25 @@ from asyncstate.dunders.proxies import (
     __utils__,
 )
 from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
-from asyncstate.dunders.services import PluginFunction, PluginKind, PluginModule, Plugins, Services
+from asyncstate.dunders.services import (
+    FileRoots,
+    PluginFunction,
+    PluginKind,
+    PluginModule,
+    Plugins,
+    Services,
+    TreeFiles,
+)
 
 __all__ = [
+    "FileRoots",
     "PluginFunction",
     "PluginKind",
     "PluginModule",
     "Plugins",
     "Row",
     "Services",
+    "TreeFiles",
     "__context__",
     "__env__",
     "__file_client__",
@@ -70,6 +81,7 @@ __all__ = [
     "is_dry_run",
     "make_row",
     "runtime_services",
+    "tree_files",
     "unchanged",
     "would_change",
 ]

@@ -9,10 +9,10 @@ from asyncstate.errors import LoaderError
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping, MutableSet, Sequence
 
     from asyncstate.dunders.cancel import CancelToken
-    from asyncstate.dunders.services import Services
+    from asyncstate.dunders.services import Services, TreeFiles
 
 
 class OptsOverlay(dict[str, Any]):
@@ -62,18 +62,18 @@ class CallContext:
         states: Mapping[str, Any],
         utils: Mapping[str, Any],
         services: Services | None = None,
-        file_client: Any = None,
+        file_client: TreeFiles | None = None,
         serializers: Mapping[str, Any] | None = None,
         low: Mapping[str, Any] | None = None,
         running: Mapping[str, Any] | None = None,
-        lowstate: Any = (),
+        lowstate: Sequence[Mapping[str, Any]] = (),
         env: str = "base",
         sls: str = "",
         test: bool | None = None,
         instance_id: str = "",
         user: str = "root",
         cancel: CancelToken | None = None,
-        secrets: Any = None,
+        secrets: MutableSet[str] | None = None,
     ) -> None:
         self.base_opts = opts
         self.secrets = secrets
@@ -156,6 +156,14 @@ def runtime_services(call: CallContext | None = None) -> Services:
             "CallContext of a test services of its own"
         )
     return context.services
+
+
+def tree_files() -> TreeFiles:
+    """Return the files of the tree of the call under way. LookupError outside any call; LoaderError without a tree."""
+    files = current.get().file_client
+    if files is None:
+        raise LoaderError("no file roots are here: give the CallContext of a test a file client")
+    return files
 
 
 def hide(text: str) -> None:

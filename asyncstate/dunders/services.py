@@ -14,6 +14,41 @@ if TYPE_CHECKING:
 PluginKind = Literal["states", "modules", "grains", "utils", "renderers"]
 
 
+class FileRoots(Protocol):
+    """The environments of a tree, and the folders of each."""
+
+    def envs(self) -> list[str]:
+        """Return the environments, in the order they were configured."""
+
+    def roots(self, saltenv: str) -> list[str]:
+        """Return the directories of an environment, strongest first; [] for an unknown one."""
+
+
+class TreeFiles(FileRoots, Protocol):
+    """The files of a tree: what stands behind ``salt://``. Paths are relative to the roots."""
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the real file of a path, or None. Never a file outside the roots."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file that `find` named. Raises RenderError with the path and the reason."""
+
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return every file of an environment."""
+
+    def list_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment."""
+
+    def list_empty_dirs(self, saltenv: str) -> list[str]:
+        """Return every directory of an environment that holds nothing."""
+
+    def list_symlinks(self, saltenv: str) -> dict[str, str]:
+        """Return every symlink of an environment and its target."""
+
+    def list_states(self, saltenv: str) -> list[str]:
+        """Return the dotted names of every SLS of an environment, sorted."""
+
+
 class Services(Protocol):
     """The services of one runtime. All may be called from any thread; none gives an awaitable."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
 
-    from asyncstate.dunders import Services
+    from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
 
@@ -44,7 +44,7 @@ class PluginHost:
         self,
         opts: dict[str, Any],
         *,
-        file_client: Any,
+        file_client: TreeFiles,
         extra_states: Mapping[str, Callable[..., Any]] | None = None,
         workers: WorkerThreads | None = None,
         services: Services | None = None,

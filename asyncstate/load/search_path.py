@@ -10,7 +10,7 @@ from asyncstate.load.folders import PluginFolder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from asyncstate.dunders import PluginKind
+    from asyncstate.dunders import FileRoots, PluginKind
 
 FOLDER_OPTIONS: dict[PluginKind, str] = {
     "states": "states_dirs",
@@ -22,7 +22,7 @@ FOLDER_OPTIONS: dict[PluginKind, str] = {
 """The option that names folders of plugins, by their kind."""
 
 
-def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[PluginFolder]:
+def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[PluginFolder]:
     """Return where plugins of ``kind`` are looked for, before installed and bundled ones.
 
     The file roots of every environment (base first), then ``<module_dirs>/<kind>`` and ``<module_dirs>/_<kind>``,
@@ -34,7 +34,7 @@ def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: Any) -> list
     return [PluginFolder(path, neighbours=neighbours) for each, path in neighbours if each == kind]
 
 
-def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: Any) -> list[str]:
+def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[str]:
     paths = [
         os.path.join(root, f"_{kind}")
         for env in sorted(file_client.envs(), key=lambda env: env != "base")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import ModuleType
 
+    from asyncstate.dunders import FileRoots
+
 KIND: Literal["modules"] = "modules"
 
 
@@ -70,7 +72,7 @@ def bundled_interfaces() -> dict[str, Interface]:
     return dict(sorted(found.items()))
 
 
-def plugin_files(opts: Mapping[str, Any], file_client: Any) -> dict[str, PluginFile]:
+def plugin_files(opts: Mapping[str, Any], file_client: FileRoots) -> dict[str, PluginFile]:
     """Return every execution module file, those of the tree before installed and bundled ones."""
     folders = [*plugin_folders(KIND, opts, file_client), *entry_point_folders(KIND), *bundled_folder(KIND)]
     return scan(folders)
@@ -82,7 +84,7 @@ def namespace_of(plugin: PluginFile) -> ModuleType:
         return import_plugin(plugin, KIND)
 
 
-def tree_interfaces(opts: Mapping[str, Any], file_client: Any) -> tuple[dict[str, Interface], dict[str, str]]:
+def tree_interfaces(opts: Mapping[str, Any], file_client: FileRoots) -> tuple[dict[str, Interface], dict[str, str]]:
     """Return the interfaces under ``_interfaces`` by virtual name, and by file why one cannot be imported."""
     found: dict[str, Interface] = {}
     troubles: dict[str, str] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from asyncstate.dunders import TreeFiles
 from asyncstate.errors import ConfigError, RenderError
 
 if TYPE_CHECKING:
@@ -41,35 +42,8 @@ class Listing(msgspec.Struct, frozen=True):
     links: dict[str, str]
 
 
-class FileClient(Protocol):
-    """What everything above needs of a source of files."""
-
-    def envs(self) -> list[str]:
-        """Return the environments, in the order they were configured."""
-
-    def roots(self, saltenv: str) -> list[str]:
-        """Return the directories of an environment, strongest first; [] for an unknown one."""
-
-    def find(self, path: str, saltenv: str) -> str | None:
-        """Return the real file of a path relative to the roots, or None. Never a file outside them."""
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a file that `find` named. Raises RenderError with the path and the reason."""
-
-    def list_files(self, saltenv: str) -> list[str]:
-        """Return every file of an environment."""
-
-    def list_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory of an environment."""
-
-    def list_empty_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory of an environment that holds nothing."""
-
-    def list_symlinks(self, saltenv: str) -> dict[str, str]:
-        """Return every symlink of an environment and its target."""
-
-    def list_states(self, saltenv: str) -> list[str]:
-        """Return the dotted names of every SLS of an environment, sorted."""
+class FileClient(TreeFiles, Protocol):
+    """What everything above needs of a source of files: SLS by their names beside what plugins get."""
 
     def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
         """Return the file of an SLS: ``<path>.sls`` before ``<path>/init.sls``. Slashes in the name are accepted."""

@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import __opts__, __salt__, runtime_services
-from asyncstate.dunders.context import current
+from asyncstate.dunders import __opts__, __salt__, runtime_services, tree_files
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
 from .diffs import head, is_binary
@@ -25,7 +24,7 @@ _BINARY_HEAD = 2048  # what Salt looks at in a template it cannot read
 def find_salt_file(url: str, saltenv: str) -> str | None:
     """Return the real path of ``salt://…`` under the file roots, None if there is no such file."""
     path, named = parse_salt_url(url)
-    found = current.get().file_client.find(path, named or saltenv)
+    found = tree_files().find(path, named or saltenv)
     return str(found) if found else None
 
 
@@ -70,7 +69,7 @@ def _exists(source: str, saltenv: str) -> bool:
     if source.startswith("salt://"):
         path, named = parse_salt_url(source)
         saltenv = named or saltenv
-        client = current.get().file_client
+        client = tree_files()
         return bool(client.find(path, saltenv)) or path.rstrip("/") in client.list_dirs(saltenv)
     scheme = urlsplit(source).scheme
     if scheme in {"http", "https", "ftp"}:

@@ -6,8 +6,7 @@ import os
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __env__
-from asyncstate.dunders.context import current
+from asyncstate.dunders import __env__, tree_files
 from asyncstate.errors import CommandExecutionError
 
 from .arguments import string_list
@@ -24,7 +23,7 @@ def existing_sources(source: Any) -> list[str]:
         if not url.startswith("salt://"):
             raise CommandExecutionError(f"Invalid source '{url}' (must be a salt:// URI)")
         path, saltenv = _split(url)
-        if path in current.get().file_client.list_dirs(saltenv):
+        if path in tree_files().list_dirs(saltenv):
             found.append(url)
     if not found:
         raise CommandExecutionError("none of the specified sources were found")
@@ -65,7 +64,7 @@ class TreeContent:
     def add(self, url: str) -> None:
         """Add what a source has and an earlier one has not."""
         path, saltenv = _split(url)
-        client = current.get().file_client
+        client = tree_files()
         prefix = f"{path}/"
         names = [name for name in client.list_files(saltenv) if name.startswith(prefix)]
         if self.keep_symlinks:
