@@ -5,6 +5,9 @@ What a call does depends on where it is made, never on the function that is call
 - In a worker thread, or in a program without a running loop, it blocks and returns the value.
 - On the event loop it returns an awaitable, for plain functions too (they run in a worker thread).
 - While a plugin is being loaded it returns the value, whatever the thread.
+
+This uses asyncio in place of ``anyio.from_thread``, which knows only threads that anyio started: a call may come from
+any thread, those of a plugin or of a host program included.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from asyncstate.errors import RunCancelled
 from asyncstate.load.loader import loading
 from asyncstate.load.pending import PendingCall
 from asyncstate.load.plugin import is_async
-from asyncstate.load.threads import WorkerThreads, deliverable
+from asyncstate.load.threads import WorkerThreads, transferable
 from asyncstate.salt_compat.real_salt import agree_on
 
 if TYPE_CHECKING:
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
     from asyncstate.dunders.context import CallContext
 
 
-class Switch:
-    """The sides between which calls cross: an event loop, and the worker threads.
+class Bridge:
+    """The event loop and the worker threads of a runtime, between which calls cross.
 
     ``fallback`` gives the context of calls that are made outside any call.
     """
@@ -49,11 +52,11 @@ _private_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("asyncs
 """The loop that was started for one blocking call: what that call leads to must not need the runtime's loop."""
 
 
-def wrap(func: Callable[..., Any], switch: Switch, label: str) -> Callable[..., Any]:
+def wrap(func: Callable[..., Any], bridge: Bridge, label: str) -> Callable[..., Any]:
     """Return a function, plain or async, as callers see it: a callable that obeys the rules of this module."""
     awaited = is_async(func)
-    blocking = functools.partial(_block_on, switch, func) if awaited else func
-    on_loop = settle if awaited else functools.partial(_in_thread, switch)
+    blocking = functools.partial(_block_on, bridge, func) if awaited else func
+    on_loop = call_and_await if awaited else functools.partial(_in_thread, bridge)
 
     @functools.wraps(func)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -61,10 +64,10 @@ def wrap(func: Callable[..., Any], switch: Switch, label: str) -> Callable[..., 
         if _get_running_loop() is not None and not loading.get():
             caller = sys._getframe(1)  # noqa: SLF001 - the cheap way to the line of the call
             place = (caller.f_code.co_filename, caller.f_lineno)
-            start = on_loop if context is not None else functools.partial(_in_context, switch.fallback(), on_loop)
+            start = on_loop if context is not None else functools.partial(_in_context, bridge.fallback(), on_loop)
             return PendingCall(start, (func, *args), kwargs, label, place)
         if context is None:
-            return _blocking_outside(switch.fallback(), call, args, kwargs)
+            return _blocking_outside(bridge.fallback(), call, args, kwargs)
         if context.cancel is not None:
             context.cancel.check()
         try:
@@ -72,26 +75,26 @@ def wrap(func: Callable[..., Any], switch: Switch, label: str) -> Callable[..., 
         except Exception as error:
             agree_on(error)
             raise
-        return _block_on(switch, lambda: result) if type(result) is CoroutineType else result
+        return _block_on(bridge, lambda: result) if type(result) is CoroutineType else result
 
     return call
 
 
-async def settle(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+async def call_and_await(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call ``func`` in place and await what it gives, if it can be awaited. A sys.exit in it does not end the loop."""
     try:
         result = func(*args, **kwargs)
         return await result if hasattr(type(result), "__await__") else result
     except SystemExit as error:
-        raise deliverable(error) from error
+        raise transferable(error) from error
     except Exception as error:
         agree_on(error)
         raise
 
 
-async def _in_thread(switch: Switch, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+async def _in_thread(bridge: Bridge, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     try:
-        result = await switch.workers.run_in(current.get(None), func, *args, **kwargs)
+        result = await bridge.workers.run_in(current.get(None), func, *args, **kwargs)
     except Exception as error:
         agree_on(error)
         raise
@@ -117,14 +120,14 @@ def _blocking_outside(
         current.reset(token)
 
 
-def _block_on(switch: Switch, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def _block_on(bridge: Bridge, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run an async function from a thread, and wait for it.
 
     On the runtime's loop, so that it may share connections and locks with others there; but on one of its own where
     there is no loop, or where the loop's thread may itself be waiting for what is being loaded.
     """
-    coroutine = settle(func, *args, **kwargs)
-    loop = _private_loop.get() or switch.loop
+    coroutine = call_and_await(func, *args, **kwargs)
+    loop = _private_loop.get() or bridge.loop
     if loop is None or loading.get():
         return _run_alone(coroutine)
     try:
@@ -157,7 +160,7 @@ def _run_alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
         try:
             outcome.append(context.run(asyncio.run, _on_private_loop(coroutine)))
         except BaseException as error:  # noqa: BLE001 - raised again by the caller
-            failure.append(deliverable(error))
+            failure.append(transferable(error))
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.bridge import Switch, wrap
+from asyncstate.load.bridge import Bridge, wrap
 
 if TYPE_CHECKING:
     from asyncstate.load.loader import LazyLoader
@@ -18,9 +18,9 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
     Asking for a name imports what it takes. Iteration and ``len`` load every plugin.
     """
 
-    def __init__(self, loader: LazyLoader, switch: Switch, *, label: str = "__salt__") -> None:
+    def __init__(self, loader: LazyLoader, bridge: Bridge, *, label: str = "__salt__") -> None:
         self._loader = loader
-        self._switch = switch
+        self._bridge = bridge
         self._label = label
         self._calls: dict[str, Callable[..., Any]] = {}
 
@@ -32,7 +32,7 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
                 function = self._loader.get(name)
             except FunctionNotFound as missing:
                 raise KeyError(name) from missing
-            call = calls[name] = wrap(function.func, self._switch, f"{self._label}[{name!r}]")
+            call = calls[name] = wrap(function.func, self._bridge, f"{self._label}[{name!r}]")
         return call
 
     def __contains__(self, name: object) -> bool:

@@ -11,7 +11,7 @@ from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.dunders.proxies import resolved
 from asyncstate.errors import ConfigError
 from asyncstate.filesystem import writable_below
-from asyncstate.load.bridge import Switch, settle, wrap
+from asyncstate.load.bridge import Bridge, call_and_await, wrap
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
@@ -53,7 +53,7 @@ class PluginHost:
         self.opts = opts
         self.file_client = file_client
         self.workers: WorkerThreads = workers or WorkerThreads()
-        self._switch = Switch(self.workers, self.context)
+        self._bridge = Bridge(self.workers, self.context)
         self.loaders: dict[str, LazyLoader] = {
             kind: LazyLoader(
                 kind,
@@ -64,11 +64,11 @@ class PluginHost:
             )
             for kind in FOLDER_OPTIONS
         }
-        self.salt: FunctionMap = FunctionMap(self.loaders["modules"], self._switch, label="__salt__")
-        self.states: FunctionMap = FunctionMap(self.loaders["states"], self._switch, label="__states__")
-        self.utils: FunctionMap = FunctionMap(self.loaders["utils"], self._switch, label="__utils__")
-        self.grains_functions: FunctionMap = FunctionMap(self.loaders["grains"], self._switch, label="grains")
-        self._render_functions = FunctionMap(self.loaders["renderers"], self._switch, label="renderers")
+        self.salt: FunctionMap = FunctionMap(self.loaders["modules"], self._bridge, label="__salt__")
+        self.states: FunctionMap = FunctionMap(self.loaders["states"], self._bridge, label="__states__")
+        self.utils: FunctionMap = FunctionMap(self.loaders["utils"], self._bridge, label="__utils__")
+        self.grains_functions: FunctionMap = FunctionMap(self.loaders["grains"], self._bridge, label="grains")
+        self._render_functions = FunctionMap(self.loaders["renderers"], self._bridge, label="renderers")
         self.renderers: SuffixMap = SuffixMap(self._render_functions, "render")
         self.shared: SharedContext = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
@@ -157,16 +157,16 @@ class PluginHost:
 
     def bridged(self, func: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a function that no plugin offers, callable by the rules of ``__salt__``; `Services.bridged`."""
-        return wrap(func, self._switch, name)
+        return wrap(func, self._bridge, name)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Say which loop runs the async functions that plain functions call from their threads."""
-        self._switch.loop = loop
+        self._bridge.loop = loop
         self.workers.open()
 
     def detach(self) -> None:
         """Forget the loop: an async function called from a thread is run on a loop of its own. Idle threads end."""
-        self._switch.loop = None
+        self._bridge.loop = None
         self.workers.close()
 
     @contextmanager
@@ -194,10 +194,10 @@ class PluginHost:
         context = context or self.context()
         kwargs = kwargs or {}
         if function.is_async:
-            pending = settle(function.func, *args, **kwargs)
+            pending = call_and_await(function.func, *args, **kwargs)
         else:
             result = await self.workers.run_in(context, function.func, *args, **kwargs)
-            pending = settle(lambda: result)
+            pending = call_and_await(lambda: result)
         token = current.set(context)
         try:
             return resolved(await pending)

@@ -2,6 +2,9 @@
 
 The number is not limited here: concurrency is counted in chunks by the scheduler. A limit on threads would hang as
 soon as functions that wait for other functions hold all of them.
+
+This uses asyncio in place of ``anyio.to_thread``: a call that was given up must still tell when its thread has returned
+(`CancelToken.overdue`), its children must end, and the loop is woken once for all results that are ready.
 """
 
 from __future__ import annotations
@@ -184,7 +187,7 @@ class _Worker(threading.Thread):
         try:
             result = job.context.run(job.call)
         except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
-            error = deliverable(raised)
+            error = transferable(raised)
         self.current = None
         self._pool.idle.append(self)
         job.outlet.deliver(job, result, error)
@@ -231,7 +234,7 @@ def _shown(code: object) -> str:
     return repr(code) if code is None or type(code) in (int, str) else str(plain(code))
 
 
-def deliverable(error: BaseException) -> Exception:
+def transferable(error: BaseException) -> Exception:
     """Return ``error``, or what stands for it where the original would end the loop or pass for a cancellation."""
     if isinstance(error, SystemExit):
         replacement: Exception = LoaderError(f"the function called sys.exit({_shown(error.code)})")

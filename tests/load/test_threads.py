@@ -12,7 +12,7 @@ from asyncstate import dunders
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext
 from asyncstate.errors import LoaderError, RunCancelled
-from asyncstate.load.threads import WorkerThreads, deliverable
+from asyncstate.load.threads import WorkerThreads, transferable
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -66,7 +66,7 @@ async def test_what_would_end_the_process_arrives_as_an_error(workers, raised, a
 
 def test_ordinary_errors_are_delivered_as_they_are():
     error = ValueError()
-    assert deliverable(error) is error
+    assert transferable(error) is error
 
 
 async def test_the_context_is_copied(workers):
