@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 import hmac
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data import digest as digests
+from asyncstate.data import text
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _CHECKSUMS = ("md5", "sha256", "sha512")
 _CHUNK = 1 << 18
-
-
-def _bytes(value: Any) -> bytes:
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value)
-    if isinstance(value, str):
-        return value.encode()
-    raise TypeError(f"expected str, bytes, or bytearray not {type(value)}")
-
-
-def _text(value: bytes) -> Any:
-    """Return text if it is UTF-8, else the bytes."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value
 
 
 def digest(instr: Any, checksum: str = "md5") -> str:
     """Return the md5, sha256 or sha512 checksum of a string. CommandExecutionError for any other."""
     if checksum not in _CHECKSUMS:
         raise CommandExecutionError(f"Hash func '{checksum}' is not supported.")
-    return hashlib.new(checksum, _bytes(instr), usedforsecurity=False).hexdigest()
+    return digests.hex_digest(instr, checksum)
 
 
 def digest_file(infile: str, checksum: str = "md5") -> str:
@@ -69,40 +57,40 @@ def sha512_digest(instr: Any) -> str:
 
 def base64_b64encode(instr: Any) -> str:
     """Return a string in base64, on one line."""
-    return base64.b64encode(_bytes(instr)).decode()
+    return digests.base64_encode(instr)
 
 
 def base64_b64decode(instr: Any) -> Any:
     """Return what base64 text stands for: text if it is UTF-8, else bytes."""
-    return _text(_decoded(instr))
+    return _decoded(instr, digests.base64_decode)
 
 
 def base64_encodestring(instr: Any) -> str:
     """Return a string in base64, in lines of 76 characters, each with a newline at its end."""
-    return base64.encodebytes(_bytes(instr)).decode()
+    return digests.base64_lines(instr)
 
 
 def base64_decodestring(instr: Any) -> Any:
     """Return what base64 text, in lines or not, stands for: text if it is UTF-8, else bytes."""
-    return _text(_decoded(instr))
+    return _decoded(instr, digests.base64_decode)
 
 
-def _decoded(instr: Any) -> bytes:
+def _decoded(instr: Any, decode: Callable[[Any], Any]) -> Any:
     try:
-        return base64.decodebytes(_bytes(instr))
+        return decode(instr)
     except binascii.Error as error:
         raise CommandExecutionError(f"Not base64: {error}") from error
 
 
 def base64_encodefile(fname: str) -> str:
     """Return what a file holds in base64, in lines of 76 characters."""
-    return base64.encodebytes(filesystem.read_bytes(fname)).decode()
+    return digests.base64_lines(filesystem.read_bytes(fname))
 
 
 def base64_decodefile(instr: Any, outfile: str) -> bool:
     """Write what base64 text stands for to a file, which is replaced at one stroke."""
     row = __salt__["file.manage_file"](
-        outfile, "", None, None, {}, None, None, None, None, "base", "", contents=_decoded(instr)
+        outfile, "", None, None, {}, None, None, None, None, "base", "", contents=_decoded(instr, digests.base64_bytes)
     )
     if row["result"] is False:
         raise CommandExecutionError(row["comment"])
@@ -111,16 +99,17 @@ def base64_decodefile(instr: Any, outfile: str) -> bool:
 
 def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
     """Tell whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a string."""
-    expected = base64.b64encode(hmac.digest(_bytes(shared_secret), _bytes(string), "sha256"))
-    return hmac.compare_digest(expected, _bytes(challenge_hmac))
+    return digests.hmac_verify(string, shared_secret, challenge_hmac)
 
 
 def hmac_compute(string: Any, shared_secret: Any) -> str:
     """Return the HMAC-SHA256 of a string, in hexadecimal."""
-    return hmac.digest(_bytes(shared_secret), _bytes(string), "sha256").hex()
+    return digests.hmac_compute(string, shared_secret)
 
 
 def github_signature(string: Any, shared_secret: Any, challenge_hmac: str) -> bool:
     """Tell whether ``challenge_hmac`` (``sha256=…``) is the signature GitHub sends with a web hook."""
     kind, _, challenge = challenge_hmac.partition("=")
-    return hmac.compare_digest(hmac.new(_bytes(shared_secret), _bytes(string), kind).hexdigest(), challenge)
+    return hmac.compare_digest(
+        hmac.new(text.to_bytes(shared_secret), text.to_bytes(string), kind).hexdigest(), challenge
+    )

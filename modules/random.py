@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import random as _random
 import secrets
 import string
 from typing import Any
 
+from asyncstate.data import collection, digest
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -21,13 +21,13 @@ def hash_(value: str | bytes, algorithm: str = "sha512") -> str:
     """Return the hexadecimal digest of ``value``."""
     if algorithm not in hashlib.algorithms_available:
         raise InvocationError("You must specify a valid algorithm.")
-    return hashlib.new(algorithm, value.encode() if isinstance(value, str) else value).hexdigest()
+    return digest.hex_digest(value, algorithm)
 
 
 def str_encode(value: str | bytes, encoder: str = "base64") -> Any:
     """Return ``value`` in base64, or encoded in a character set."""
     if encoder == "base64":
-        return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
+        return digest.base64_encode(value)
     if not isinstance(value, str):
         raise InvocationError("Value must be an encode-able string")
     try:
@@ -94,7 +94,7 @@ def seed(range: int = 10, hash: Any = None) -> int:
 
 def sample(value: list[Any], size: int, seed: Any = None) -> list[Any]:
     """Return ``size`` random items of a list, always the same ones for a ``seed``."""
-    return _generator(None if seed is None else hash_(str(seed))).sample(value, size)
+    return collection.random_sample(value, size, None if seed is None else str(seed))
 
 
 def shuffle(value: list[Any], seed: Any = None) -> list[Any]:

@@ -12,27 +12,42 @@ from asyncstate.data.text import to_bytes
 
 
 def base64_encode(instr: str | bytes) -> str:
-    """Return the base64 of text."""
+    """Return the base64 of text, on one line."""
     return base64.b64encode(to_bytes(instr)).decode()
 
 
+def base64_lines(instr: str | bytes) -> str:
+    """Return the base64 of text in lines of 76 characters, each with a newline at its end."""
+    return base64.encodebytes(to_bytes(instr)).decode()
+
+
+def base64_bytes(instr: str | bytes) -> bytes:
+    """Return the bytes that base64, in lines or not, stands for. Raises binascii.Error."""
+    return base64.b64decode(to_bytes(instr))
+
+
 def base64_decode(instr: str | bytes) -> str | bytes:
-    """Return the text base64 stands for; bytes if it is no text."""
-    decoded = base64.b64decode(to_bytes(instr))
+    """Return the text base64 stands for; bytes if it is no text. Raises binascii.Error."""
+    decoded = base64_bytes(instr)
     try:
         return decoded.decode()
     except UnicodeDecodeError:
         return decoded
 
 
+def hex_digest(instr: str | bytes, form: str) -> str:
+    """Return the hexadecimal digest of text by the name of an algorithm that `hashlib` knows. Raises ValueError."""
+    return hashlib.new(form, to_bytes(instr), usedforsecurity=False).hexdigest()
+
+
 def md5(instr: str | bytes) -> str:
     """Return the hex MD5."""
-    return hashlib.md5(to_bytes(instr)).hexdigest()  # noqa: S324 - asked for by name
+    return hashlib.md5(to_bytes(instr), usedforsecurity=False).hexdigest()
 
 
 def sha1(instr: str | bytes) -> str:
     """Return the hex SHA-1."""
-    return hashlib.sha1(to_bytes(instr)).hexdigest()  # noqa: S324
+    return hashlib.sha1(to_bytes(instr), usedforsecurity=False).hexdigest()
 
 
 def sha256(instr: str | bytes) -> str:
@@ -59,7 +74,7 @@ def hmac_verify(string: str | bytes, shared_secret: str | bytes, challenge_hmac:
 def random_hash(size: int = 9999999999, hash_type: str | None = None) -> str:
     """Return the digest of a random number up to ``size``."""
     number = secrets.randbelow(size + 1)
-    return hashlib.new(hash_type or "md5", str(number).encode()).hexdigest()
+    return hex_digest(str(number), hash_type or "md5")
 
 
 def random_str(size: int = 32) -> str:

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.data.paths import subdict_match, traverse
 from asyncstate.sources.matchers import Matcher
 
 GRAINS = {
@@ -157,23 +156,6 @@ def test_delimiter_can_be_chosen(matcher):
     assert matcher.match("grain", "deep|a|b|c:d", delimiter="|")
 
 
-@pytest.mark.parametrize(
-    ("key", "expected"),
-    [
-        ("deep:a:b", "c:d"),
-        ("roles:0", "web"),
-        ("roles:-1:cache", "redis"),
-        ("roles:cache", "redis"),
-        ("roles:7", None),
-        ("deep:n:1", "one"),
-        ("os:x", None),
-        ("deep:a:b:c", None),
-    ],
-)
-def test_traverse(key, expected):
-    assert traverse(GRAINS, key) == expected
-
-
 WORDS = st.recursive(
     st.sampled_from(["web1", "db*", "G@os:Debian"]),
     lambda inner: st.one_of(
@@ -190,11 +172,3 @@ def test_compound_agrees_with_python(expr):
     matcher = Matcher({"id": "web1"}, GRAINS, {})
     python = expr.replace("G@os:Debian", "True").replace("db*", "False").replace("web1", "True")
     assert matcher.compound(expr) is eval(python)
-
-
-@given(
-    st.dictionaries(st.text("abc:*[", max_size=3), st.text("abc:*[", max_size=3), max_size=3),
-    st.text("abc:*[", max_size=8),
-)
-def test_any_expression_gives_a_verdict(data, expr):
-    assert subdict_match(data, expr) in {True, False}
