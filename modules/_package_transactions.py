@@ -134,7 +134,7 @@ def hold_rows(
 
 
 @contextmanager
-def lifted(names: Iterable[str], unhold: Callable[..., Any], hold: Callable[..., Any]) -> Iterator[None]:
+def without_holds(names: Iterable[str], unhold: Callable[..., Any], hold: Callable[..., Any]) -> Iterator[None]:
     """Let packages that are kept go meanwhile, and keep them at what they have then."""
     held = sorted(names)
     if held:

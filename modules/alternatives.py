@@ -66,17 +66,17 @@ def install(name: str, link: str, path: str, priority: Any) -> str:
 
 def remove(name: str, path: str) -> str:
     """Take a path from the alternatives of a name; returns what the program says."""
-    return _said(_run("--remove", _checked(name), path))
+    return _output(_run("--remove", _checked(name), path))
 
 
 def auto(name: str) -> str:
     """Let a name stand for its alternative with the highest priority; returns what the program says."""
-    return _said(_run("--auto", _checked(name)))
+    return _output(_run("--auto", _checked(name)))
 
 
 def set_(name: str, path: str) -> str:
     """Let a name stand for one of its alternatives; returns what the program says."""
-    return _said(_run("--set", _checked(name), path))
+    return _output(_run("--set", _checked(name), path))
 
 
 def _checked(name: str) -> str:
@@ -86,7 +86,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _said(answer: dict[str, Any]) -> str:
+def _output(answer: dict[str, Any]) -> str:
     return str(answer["stderr"] if answer["retcode"] > 0 else answer["stdout"])
 
 

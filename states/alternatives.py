@@ -40,9 +40,9 @@ def install(name: str, link: str, path: str, priority: Any) -> Row:
         return unchanged(name, f"Alternative {path} for {name} is already registered") | asked
     if is_dry_run():
         return would_change(name, f"Alternative will be set for {name} to {path} with priority {priority}") | asked
-    said = __salt__["alternatives.install"](name, link, path, priority)
+    output = __salt__["alternatives.install"](name, link, path, priority)
     if not __salt__["alternatives.check_exists"](name, path):
-        return failed(name, f"Alternative for {name} not installed: {said}") | asked
+        return failed(name, f"Alternative for {name} not installed: {output}") | asked
     if __salt__["alternatives.check_installed"](name, path):
         comment = f"Alternative for {name} set to path {path} with priority {priority}"
     else:

@@ -59,20 +59,20 @@ def present(
         return would_change(name, f"Image {image} will be {action}")
     try:
         if build:
-            told = __salt__["docker.build"](path=build, repository=name, tag=str(tag), dockerfile=dockerfile)
+            done = __salt__["docker.build"](path=build, repository=name, tag=str(tag), dockerfile=dockerfile)
         elif load:
-            told = __salt__["docker.load"](path=load, repository=name, tag=str(tag))
+            done = __salt__["docker.load"](path=load, repository=name, tag=str(tag))
         else:
             options = {"insecure_registry": insecure_registry, "client_timeout": client_timeout}
-            told = __salt__["docker.pull"](image, **options)
+            done = __salt__["docker.pull"](image, **options)
         after = __salt__["docker.resolve_image_id"](image)
     except AsyncStateError as error:
-        return failed(name, _trouble(action, build or load or "", image, error))
+        return failed(name, _problem(action, build or load or "", image, error))
     if not after:
         return failed(name, f"Failed to inspect image '{image}' after it was {action}: there is none of this name")
     if before == after:
         return unchanged(name, f"Image '{name}' was {action}, but there were no changes")
-    return changed(name, f"Image '{image}' was {action}", told)
+    return changed(name, f"Image '{image}' was {action}", done)
 
 
 def absent(name: str | None = None, images: list[str] | None = None, force: bool = False) -> Row:
@@ -126,7 +126,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": ["service:docker", *reads], "writes": writes}
 
 
-def _trouble(action: str, source: str, image: str, error: Exception) -> str:
+def _problem(action: str, source: str, image: str, error: Exception) -> str:
     what = {
         "built": f"building {source} as {image}",
         "loaded": f"loading {source} as {image}",

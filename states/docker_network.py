@@ -97,8 +97,8 @@ def _remove(network: dict[str, Any]) -> list[str]:
     """Remove a network and return the names of the containers that were connected to it."""
     name = network["Name"]
     left = []
-    for number, told in (network.get("Containers") or {}).items():
-        container = told.get("Name") or number
+    for number, details in (network.get("Containers") or {}).items():
+        container = details.get("Name") or number
         try:
             __salt__["docker.disconnect_container_from_network"](number, name)
         except CommandExecutionError as error:
@@ -113,7 +113,7 @@ def _remove(network: dict[str, Any]) -> list[str]:
 
 def _connected(row: Row, network: dict[str, Any], containers: list[str], word: str = "connected") -> Row:
     """Connect the containers that are not, and add to the row which they were and what went wrong."""
-    present = {told.get("Name") for told in (network.get("Containers") or {}).values()}
+    present = {details.get("Name") for details in (network.get("Containers") or {}).values()}
     missing = [container for container in containers if container not in present]
     if not missing:
         return row

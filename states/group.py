@@ -67,8 +67,8 @@ def absent(name: str, local: bool = False) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say that groups come one after the other, after their members."""
-    said = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
-    people = [each for value in said for each in _names(value) or ()]
+    given = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
+    people = [each for value in given for each in _names(value) or ()]
     return {
         "reads": [f"user:{each}" for each in people],
         "writes": ["accounts:database", f"group:{low.get('name', '')}"],

@@ -108,10 +108,10 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": [], "writes": ["path:/etc/hosts"]}
 
 
-def _each(row: Row, addresses: list[str], deed: str, value: str) -> list[str]:
+def _each(row: Row, addresses: list[str], action: str, value: str) -> list[str]:
     """Do one thing to every address, and return a sentence each: what would be, was, or could not be done."""
-    function = _FUNCTIONS[deed]
-    would, did, failed = _SENTENCES[deed]
+    function = _FUNCTIONS[action]
+    would, did, failed = _SENTENCES[action]
     comments = []
     for address in addresses:
         if is_dry_run():
@@ -123,7 +123,7 @@ def _each(row: Row, addresses: list[str], deed: str, value: str) -> list[str]:
             row["result"] = False
             comments.append(failed.format(value=value, address=address))
             continue
-        row["changes"].setdefault(deed, {}).setdefault(address, []).append(value)
+        row["changes"].setdefault(action, {}).setdefault(address, []).append(value)
     return comments
 
 

@@ -149,8 +149,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Say that users come one after the other, after their groups; a user brings a group and a home directory along."""
     name = str(low.get("name", ""))
     home = low.get("home") or f"/home/{name}"
-    said = [low[key] for key in ("groups", "optional_groups") if isinstance(low.get(key), (str, list))]
-    groups = [group for value in said for group in _names(value) or ()]
+    given = [low[key] for key in ("groups", "optional_groups") if isinstance(low.get(key), (str, list))]
+    groups = [group for value in given for group in _names(value) or ()]
     if isinstance(low.get("gid"), str):
         groups.append(low["gid"])
     writes = ["accounts:database", f"user:{name}", f"group:{name}", f"path:{os.path.normpath(str(home))}"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
-from .._package_transactions import changes, lifted  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import changes, without_holds  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import latest_version, list_repo_pkgs, refresh_db
 from ._installed import forget, get_selections, hold, list_pkgs, unhold
 from ._programs import call
@@ -67,7 +67,9 @@ def install(
         orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
     extra = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
-    with lifted({order.package for order in orders}.intersection(get_selections(state="hold")["hold"]), unhold, hold):
+    with without_holds(
+        {order.package for order in orders}.intersection(get_selections(state="hold")["hold"]), unhold, hold
+    ):
         for how, more in extra.items():
             arguments = [order.argument for order in orders if order.kind == how]
             if arguments:

@@ -100,12 +100,12 @@ def version() -> dict[str, Any]:
 
         asyncstate call docker.version
     """
-    told: dict[str, Any] = _call("version")
-    numbers = told.get("Version", "").partition("+")[0].split(".")
-    return {**told, "VersionInfo": tuple(int(each) for each in numbers if each.isdigit())}
+    version: dict[str, Any] = _call("version")
+    numbers = version.get("Version", "").partition("+")[0].split(".")
+    return {**version, "VersionInfo": tuple(int(each) for each in numbers if each.isdigit())}
 
 
 def compare_container_networks(first: Any, second: Any) -> dict[str, Any]:
     """Return how the networks of two containers (their names, or what `inspect_container` told of them) differ."""
-    told = [each if isinstance(each, dict) else inspect_container(each) for each in (first, second)]
-    return _container_networks(told[0], told[1])
+    details = [each if isinstance(each, dict) else inspect_container(each) for each in (first, second)]
+    return _container_networks(details[0], details[1])

@@ -153,10 +153,10 @@ def compare_containers(first: str, second: str, ignore: Any = ()) -> dict[str, A
     The image is compared by what it is, not by its name.
     """
     names = [each.strip() for each in ignore.split(",")] if isinstance(ignore, str) else list(ignore or ())
-    told = [inspect_container(each) for each in (first, second)]
-    for each in told:
+    details = [inspect_container(each) for each in (first, second)]
+    for each in details:
         each["Config"] = {**each["Config"], "Image": each["Image"]}
-    return _comparison.containers(told[0], told[1], tuple(names))
+    return _comparison.containers(details[0], details[1], tuple(names))
 
 
 def _stop(name: str, timeout: int | None) -> None:

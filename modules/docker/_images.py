@@ -65,16 +65,16 @@ def pull(image: str, client_timeout: Any = None, insecure_registry: bool = False
     events = call("pull", name, tag=tag, stream=True, decode=True, client_timeout=client_timeout)
     _raise_errors(events)
     layers: dict[str, list[str]] = {}
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     for event in events:
         status = event.get("status", "")
         kind = {"Already exists": "Already_Pulled", "Pull complete": "Pulled"}.get(status)
         if kind and event["id"] not in layers.setdefault(kind, []):
             layers[kind].append(event["id"])
         elif status.startswith("Status: "):
-            told["Status"] = status.removeprefix("Status: ")
-    told |= {"Layers": layers} if layers else {}
-    return {"Time_Elapsed": time.monotonic() - started, "retcode": 0, **told}
+            outcome["Status"] = status.removeprefix("Status: ")
+    outcome |= {"Layers": layers} if layers else {}
+    return {"Time_Elapsed": time.monotonic() - started, "retcode": 0, **outcome}
 
 
 def load(path: str, repository: str | None = None, tag: str | None = None) -> dict[str, Any]:
@@ -90,14 +90,14 @@ def load(path: str, repository: str | None = None, tag: str | None = None) -> di
         events = call("load_image", file)
     _raise_errors(events or ())
     new = [each for each in images(all=True) if each not in before]
-    told: dict[str, Any] = {"Path": path, "Layers": [each.removeprefix("sha256:")[:12] for each in new]}
+    outcome: dict[str, Any] = {"Path": path, "Layers": [each.removeprefix("sha256:")[:12] for each in new]}
     if repository:
         if len(new) == 1:
             call("tag", new[0], repository, tag=tag)
-            told["Image"] = f"{repository}:{tag}"
+            outcome["Image"] = f"{repository}:{tag}"
         else:
-            told["Warning"] = f"{len(new)} images were loaded, so none was tagged"
-    return {"Time_Elapsed": time.monotonic() - started, **told}
+            outcome["Warning"] = f"{len(new)} images were loaded, so none was tagged"
+    return {"Time_Elapsed": time.monotonic() - started, **outcome}
 
 
 def build(path: str, repository: str, tag: str | None = None, dockerfile: str | None = None) -> dict[str, Any]:
@@ -141,6 +141,6 @@ def _name_and_tag(image: str) -> tuple[str, str | None]:
 def _raise_errors(events: Any) -> None:
     """Raise what a stream of events says went wrong."""
     for event in events:
-        told = json.loads(event) if isinstance(event, (str, bytes)) else event
-        if "error" in told:
-            raise CommandExecutionError(str(told["error"]))
+        message = json.loads(event) if isinstance(event, (str, bytes)) else event
+        if "error" in message:
+            raise CommandExecutionError(str(message["error"]))

@@ -116,10 +116,10 @@ def _pool(given: Any) -> dict[str, Any]:
         raise InvocationError(f"Unknown arguments of an address pool: {', '.join(unknown)}")
     if "subnet" not in pool:
         raise InvocationError("A subnet is required in each IPAM pool")
-    told = {words[key]: value for key, value in pool.items()}
-    if "AuxiliaryAddresses" in told:
-        told["AuxiliaryAddresses"] = _texts(told["AuxiliaryAddresses"])
-    return told
+    pool_settings = {words[key]: value for key, value in pool.items()}
+    if "AuxiliaryAddresses" in pool_settings:
+        pool_settings["AuxiliaryAddresses"] = _texts(pool_settings["AuxiliaryAddresses"])
+    return pool_settings
 
 
 def _texts(value: Any) -> dict[str, str]:

@@ -105,9 +105,9 @@ def run(
         return _run_with_keys(command, identity, options, user=user, saltenv=saltenv, failhard=failhard)
     result: dict[str, Any] = __salt__["cmd.run_all"](command, env=dict(_UNATTENDED), **options)
     if result["retcode"] and failhard:
-        said = result["stdout" if redirect_stderr else "stderr"]
+        output = result["stdout" if redirect_stderr else "stderr"]
         message = f"Command '{redacted(' '.join(command))}' failed"
-        raise CommandExecutionError(f"{message}: {redacted(said)}" if said else message)
+        raise CommandExecutionError(f"{message}: {redacted(output)}" if output else message)
     return result
 
 
@@ -126,9 +126,9 @@ def _run_with_keys(
             result = __salt__["cmd.run_all"](command, env=env, **options)
         if not result["retcode"]:
             return result
-        said = result["stdout" if options["redirect_stderr"] else "stderr"]
-        if said:
-            complaints.append(redacted(said))
+        output = result["stdout" if options["redirect_stderr"] else "stderr"]
+        if output:
+            complaints.append(redacted(output))
     if not failhard:
         return result
     message = "Unable to authenticate using identity file:\n\n" + "\n".join(complaints)

@@ -81,8 +81,8 @@ def upgrade(
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     }
-    said = "".join(result["stderr"] for result in done)
-    return {"changes": changes, "result": not any(result["retcode"] for result in done), "comment": said}
+    errors = "".join(result["stderr"] for result in done)
+    return {"changes": changes, "result": not any(result["retcode"] for result in done), "comment": errors}
 
 
 def list_all_versions(

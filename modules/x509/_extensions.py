@@ -118,12 +118,12 @@ def differences(current: Iterable[x509.Extension[Any]], wanted: Iterable[Extensi
     }
 
 
-def told(extensions: x509.Extensions) -> dict[str, Any]:
+def described(extensions: x509.Extensions) -> dict[str, Any]:
     """Return the extensions of a certificate as data, under the names they are given by."""
-    return dict(_told(extensions))
+    return dict(_described(extensions))
 
 
-def _told(extensions: x509.Extensions) -> Iterator[tuple[str, Any]]:
+def _described(extensions: x509.Extensions) -> Iterator[tuple[str, Any]]:
     by_oid = {oid: name for name, oid in OF_CERTIFICATES.items()}
     for each in extensions:
         value: Any = each.value

@@ -15,7 +15,7 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from . import _issuing, _names, _sources
-from ._extensions import TIME, told
+from ._extensions import TIME, described
 from ._keys import get_public_key
 from ._writing import checked_encoding, library_encoding, out, write
 
@@ -134,14 +134,14 @@ def read_certificate(certificate: Any) -> dict[str, Any]:
             "sha1": found.fingerprint(hashes.SHA1()).hex(":").upper(),  # noqa: S303 - a name, not a proof
             "sha256": found.fingerprint(hashes.SHA256()).hex(":").upper(),
         },
-        "subject": _told_name(found.subject),
+        "subject": _described_name(found.subject),
         "subject_str": found.subject.rfc4514_string(),
-        "issuer": _told_name(found.issuer),
+        "issuer": _described_name(found.issuer),
         "issuer_str": found.issuer.rfc4514_string(),
         "not_before": found.not_valid_before_utc.strftime(TIME),
         "not_after": found.not_valid_after_utc.strftime(TIME),
         "public_key": get_public_key(found),
-        "extensions": told(found.extensions),
+        "extensions": described(found.extensions),
     }
 
 
@@ -367,14 +367,14 @@ def _from_now(days: Any) -> dt.datetime:
         raise InvocationError(f"{days!r} is no number of days") from None
 
 
-def _told_name(name: x509.Name) -> dict[str, Any]:
+def _described_name(name: x509.Name) -> dict[str, Any]:
     found = ((key, name.get_attributes_for_oid(oid)) for key, oid in _names.ATTRIBUTES.items())
     return {key: values[0].value for key, values in found if values}
 
 
 def _about(certificate: Any) -> dict[str, Any]:
     path = {"path": certificate} if isinstance(certificate, str) and filesystem.is_file(certificate) else {}
-    subject = _told_name(_sources.certificate(certificate).subject)
+    subject = _described_name(_sources.certificate(certificate).subject)
     return {**path, "cn": subject["CN"]} if "CN" in subject else path
 
 

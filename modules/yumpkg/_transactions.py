@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
 from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
-from .._package_transactions import Transaction, changes, lifted, to_remove  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import Transaction, changes, to_remove, without_holds  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, named_version, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import list_repo_pkgs, refresh_db
@@ -81,7 +81,7 @@ def install(
     held = held_among(order.package for order in orders)
     options = [*choices(**kwargs), *(["--nogpgcheck"] if skip_verify else [])]
     options += ["--downloadonly"] if downloadonly else []
-    with lifted(held if update_holds else (), unhold, hold):
+    with without_holds(held if update_holds else (), unhold, hold):
         free = orders if update_holds else [order for order in orders if order.package not in held]
         _carry_out(transaction, free, options)
     if held and not update_holds:

@@ -63,6 +63,6 @@ def asked(*arguments: str) -> Element | None:
     except ParseError as error:
         raise CommandExecutionError(f"Zypper command failure: no XML in its answer: {error}") from error
     if done["retcode"] not in FINE:
-        said = [str(each.text or "").strip() for each in root.iter("message") if each.get("type") == "error"]
-        raise CommandExecutionError(f"Zypper command failure: {' '.join(said) or reason(done)}")
+        errors = [str(each.text or "").strip() for each in root.iter("message") if each.get("type") == "error"]
+        raise CommandExecutionError(f"Zypper command failure: {' '.join(errors) or reason(done)}")
     return root

@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError
 
 from .. import _rpm_versions  # noqa: TID252 - as `modules` for type checkers
 from .._package_listing import Downloads  # noqa: TID252 - as `modules` for type checkers
-from .._package_transactions import Transaction, changes, lifted, reason, to_remove  # noqa: TID252 - as `modules` for type checkers
+from .._package_transactions import Transaction, changes, reason, to_remove, without_holds  # noqa: TID252 - as `modules` for type checkers
 from .._rpm_database import LISTING, version_of_file  # noqa: TID252 - as `modules` for type checkers
 from .._version_conditions import is_condition, newest_match  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import list_repo_pkgs, refresh_db
@@ -66,7 +66,7 @@ def install(
     again = [each for each, number, _ in known if reinstall and _is_installed(number, old.get(each, []))]
     older = [each for each, number, _ in known if _is_older(number, old.get(each))]
     held = {each for each, _, _ in known} & {*list_locks()} if update_holds else ()
-    with lifted(held, unhold, hold):
+    with without_holds(held, unhold, hold):
         for more, names in {
             "": [each for each, _, _ in known if each not in again and each not in older],
             "--oldpackage": older,
@@ -150,8 +150,8 @@ def _finished(transaction: Transaction, problem: str, *, reinstalled: list[str] 
         answer = transaction.answer
         if not answer or answer["retcode"] in FINE or (isinstance(error.info, dict) and error.info["changes"]):
             raise
-        said = f"{answer['stderr'].strip()}{answer['stdout'].strip()}"
-        raise CommandExecutionError(f"Zypper command failure: {said or reason(answer)}") from error
+        output = f"{answer['stderr'].strip()}{answer['stdout'].strip()}"
+        raise CommandExecutionError(f"Zypper command failure: {output or reason(answer)}") from error
 
 
 def _unneeded() -> list[str]:

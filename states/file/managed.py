@@ -372,8 +372,8 @@ def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | b
     answer = __salt__["cmd.run_all"](f"{cmd} {shlex.quote(filename)}", **check_cmd_opts)
     if answer["retcode"] == 0:
         return True
-    said = [answer[stream] for stream in ("stdout", "stderr") if answer.get(stream)]
-    return {"comment": "\n".join(["check_cmd execution failed", *said]), "skip_watch": True, "result": False}
+    output = [answer[stream] for stream in ("stdout", "stderr") if answer.get(stream)]
+    return {"comment": "\n".join(["check_cmd execution failed", *output]), "skip_watch": True, "result": False}
 
 
 def _forget(source: Any) -> None:

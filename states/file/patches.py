@@ -140,5 +140,5 @@ def _explain(name: str, trial: Row, rejects: str, options: list[str], *, kept: b
     comment = "Patch would not apply cleanly, no changes made. Results of dry-run are below."
     if not kept:
         comment += " Run state again using the reject_file option to save rejects to a persistent file."
-    said = "\n".join(str(trial[key]) for key in ("stdout", "stderr") if trial.get(key))
-    return failed(name, f"{comment}\n\n{said}")
+    output = "\n".join(str(trial[key]) for key in ("stdout", "stderr") if trial.get(key))
+    return failed(name, f"{comment}\n\n{output}")

@@ -24,8 +24,8 @@ def read(name: str) -> str:
 def is_text(text: str) -> bool:
     """Guess from its beginning whether this is text, as Salt does for the bytes of a file."""
     head = text[:_HEAD]
-    odd = sum(1 for letter in head if ord(letter) < 128 and letter.encode() not in _TEXT)
-    return "\0" not in head and (not head or odd / len(head) <= _SHARE)
+    unreadable = sum(1 for letter in head if ord(letter) < 128 and letter.encode() not in _TEXT)
+    return "\0" not in head and (not head or unreadable / len(head) <= _SHARE)
 
 
 def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = True, joint: str = "") -> str:

@@ -56,7 +56,7 @@ def tidied(
     old_enough = timedelta(days=age)
     only = str(age_size_only or "").lower()
     both = age_size_logical_operator.upper() == "AND"
-    doomed = []
+    to_remove = []
     for path, found in _below(name, followlinks):
         is_link, is_directory = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode)
         if (is_link and not rmlinks) or (is_directory and not rmdirs):
@@ -67,12 +67,12 @@ def tidied(
             continue
         subject = path if full_path_match else os.path.basename(path)
         if any(p.match(subject) for p in wanted) and not any(p.match(subject) for p in unwanted):
-            doomed.append(path)
-    if not doomed:
+            to_remove.append(path)
+    if not to_remove:
         return unchanged(name, f"Nothing to remove from directory {name}")
     if is_dry_run():
-        return would_change(name, f"{name} is set for tidy", {"removed": doomed})
-    return _remove_all(name, doomed)
+        return would_change(name, f"{name} is set for tidy", {"removed": to_remove})
+    return _remove_all(name, to_remove)
 
 
 def _listed(patterns: Any, default: list[str]) -> list[str]:
@@ -108,15 +108,15 @@ def _bytes(size: str) -> int:
     return 0
 
 
-def _remove_all(name: str, doomed: list[str]) -> Row:
+def _remove_all(name: str, to_remove: list[str]) -> Row:
     removed: list[str] = []
     try:
-        for path in doomed:
+        for path in to_remove:
             __salt__["file.remove"](path)
             removed.append(path)
     except (CommandExecutionError, PathRefused) as error:
         return failed(name, str(error), {"removed": removed})
-    return changed(name, f"Removed {len(doomed)} files or directories from directory {name}", {"removed": removed})
+    return changed(name, f"Removed {len(to_remove)} files or directories from directory {name}", {"removed": removed})
 
 
 def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_than: Any = None) -> Row:

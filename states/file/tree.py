@@ -150,8 +150,8 @@ class _Parts:
             row = failed(path, str(error))
         if row["result"] is False and not row["changes"]:
             row["changes"] = {
-                deed: mine
-                for deed, paths in filesystem.changes_so_far().items()
+                change: mine
+                for change, paths in filesystem.changes_so_far().items()
                 if (mine := [each for each in paths if f"{each}/".startswith(f"{path}/")])
             }
         self.merge(path, row)
@@ -194,6 +194,8 @@ class _Parts:
         """Return the row of the whole tree."""
         if not self.changes and self.result:
             return unchanged(self.name, f"The directory {self.name} is in the correct state")
-        text = "\n".join(f"\n#### {path} ####\n" + "\n".join(said) for path, said in self.comments.items()).strip()
+        text = "\n".join(
+            f"\n#### {path} ####\n" + "\n".join(comments) for path, comments in self.comments.items()
+        ).strip()
         comment = text or f"Recursively updated {self.name}"
         return make_row(self.name, comment, self.changes, result=self.result)
