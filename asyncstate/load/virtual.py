@@ -7,7 +7,7 @@ function, and then the file's own name is no longer an address. The name an inte
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
@@ -17,6 +17,7 @@ from asyncstate.model.encode import plain
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
     from types import ModuleType
 
     from asyncstate.load.folders import PluginFile
@@ -43,10 +44,24 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     name = plugin.name
     aliases = tuple(str(alias) for alias in getattr(module, "__virtual_aliases__", ()))
     virtual = getattr(module, "__virtual__", None)
-    declared = getattr(module, "__virtualname__", None)
     if not inspect.isfunction(virtual):
         interface = interface_of(module)
         return Verdict(accepted=True, name=name if interface is None else str(interface), aliases=aliases)
+    declared = getattr(module, "__virtualname__", None)
+    answer, reason = _ask(virtual, plugin, kind)
+    if answer is None:
+        log.warning("%s: __virtual__() returned None; it should return True, False or a name", plugin.source)
+    if not answer:
+        return Verdict(accepted=False, name=str(declared or name), reason=reason)
+    if answer is True:
+        return Verdict(accepted=True, name=str(declared or name), aliases=aliases)
+    if declared is not None and str(declared) != answer:
+        log.warning("%s: __virtualname__ is %r but __virtual__() returned %r", plugin.source, str(declared), answer)
+    return Verdict(accepted=True, name=str(declared or answer), aliases=aliases)
+
+
+def _ask(virtual: Callable[[], Any], plugin: PluginFile, kind: str) -> tuple[str | bool | None, str | None]:
+    """Return the answer of ``__virtual__``, False if it raises, and the reason that it gives."""
     reason: str | None = None
     try:
         answer = virtual()
@@ -58,7 +73,7 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     except BaseException as error:
         if meant_for_program(error):
             raise
-        address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{name}"
+        address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{plugin.name}"
         code = f"sys.exit({plain(error.code)!r})" if isinstance(error, SystemExit) else ""
         what = code or told(error, plugin.source)
         reason = (
@@ -67,12 +82,4 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
         log.warning("%s (%s)", reason, plugin.source)
         log.debug("__virtual__ of %s failed", plugin.source, exc_info=True)
         answer = False
-    if answer is None:
-        log.warning("%s: __virtual__() returned None; it should return True, False or a name", plugin.source)
-    if not answer:
-        return Verdict(accepted=False, name=str(declared or name), reason=reason)
-    if answer is True:
-        return Verdict(accepted=True, name=str(declared or name), aliases=aliases)
-    if declared is not None and str(declared) != answer:
-        log.warning("%s: __virtualname__ is %r but __virtual__() returned %r", plugin.source, str(declared), answer)
-    return Verdict(accepted=True, name=str(declared or answer), aliases=aliases)
+    return answer, reason
