@@ -8,11 +8,13 @@ import shutil
 import signal
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import delivered_to
 from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -153,11 +155,10 @@ class Session:
         if progress is None:
             yield
             return
-        ticker = asyncio.create_task(_repeat(progress.tick))
         try:
-            yield
+            with Timer(_TICK, progress.tick, repeat=True):
+                yield
         finally:
-            ticker.cancel()
             progress.close()
 
     @contextmanager
@@ -271,7 +272,7 @@ class Ending:
         self._grace = grace
         self._first = ""
         self._cancelled = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     def signalled(self, name: str) -> None:
         """Take a signal, on the loop."""
@@ -288,23 +289,17 @@ class Ending:
             self._run.stop(name)
         if name not in ("SIGINT", "SIGQUIT") and self._timer is None:
             # Another one does not cancel: `timeout` of coreutils sends its signal to us, and again to our group.
-            loop = asyncio.get_running_loop()
             late = f"{self._grace:g} s after {name}: cancelling what runs."
-            self._timer = loop.call_later(self._grace, self._cancel, name, late)
+            self._timer = Timer(self._grace, partial(self._cancel, name, late))
+            self._timer.start()
 
     def over(self) -> None:
         """Forget the grace period: the run has ended."""
         if self._timer is not None:
-            self._timer.cancel()
+            self._timer.stop()
 
     def _cancel(self, name: str, text: str) -> None:
         if not self._cancelled:
             self._cancelled = True
             self._say(text)
             self._run.cancel(name)
-
-
-async def _repeat(draw: Callable[[], None]) -> None:
-    while True:
-        await asyncio.sleep(_TICK)
-        draw()

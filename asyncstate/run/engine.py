@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from asyncstate.run.options import RunOptions, Traits
 from asyncstate.run.recorder import Recorder
 from asyncstate.run.story import MachineStalled
 from asyncstate.run.summary import summarise
+from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Engine:
         options: RunOptions,
         observers: Sequence[Callable[[Event], None]] = (),
         *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = time.perf_counter,
         in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
@@ -102,7 +102,7 @@ class Engine:
         Cancelling the task cancels the run. What was to be said at its end is said then, too.
         """
         began = self._clock()
-        with _Deadline(self.options.timeout, self._out_of_time), ExitStack() as bound:
+        with Timer(self.options.timeout, self._out_of_time), ExitStack() as bound:
             shown = await self._off_loop(self._introduce)
             log_fields = bound.enter_context(RunFields(self.options.run_id, self.options.host, shown))
             announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
@@ -124,7 +124,7 @@ class Engine:
             try:
                 with self._dispatch.begin(pool, recorder.rows):
                     await pool.work()
-            except asyncio.CancelledError:
+            except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
                     self.report = await self._report(machine, pool, recorder, announcer)
@@ -217,22 +217,3 @@ class Engine:
                 warnings=(*map(str, found), *report.notices),
             )
         return shown
-
-
-class _Deadline:
-    """Calls a function when ``seconds`` have passed inside the block; never, if there is no limit."""
-
-    def __init__(self, seconds: float | None, call: Callable[[], None]) -> None:
-        self._seconds = seconds
-        self._call = call
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __enter__(self) -> None:
-        """Let the time begin."""
-        if self._seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._call)
-
-    def __exit__(self, *_error: object) -> None:
-        """It was in time."""
-        if self._timer is not None:
-            self._timer.cancel()

@@ -1,5 +1,8 @@
 """The workers of one run: each takes what is ready, runs it in place and takes the next; no task is made per state.
 
+They are tasks of asyncio, not of a task group of anyio: a group waits for all its tasks, but what a plugin made of one
+may never end, and is then left behind; and where a plugin cancels the task it runs in, that is no end of the others.
+
 Concurrency is the number of chunks that run, never a number of threads, so calls that need further threads cannot
 starve each other. A chunk keeps its slot, its lanes and its node until all that it started has really returned; its
 row may leave before.
@@ -13,6 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
@@ -20,6 +24,7 @@ from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.rows import exception_row, failed_row
 from asyncstate.run.story import MachineStalled
+from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -69,14 +74,14 @@ class WorkerPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy = 0
         self._workers = 0
-        self._idle: list[asyncio.Event] = []
-        self._resuming: deque[asyncio.Event] = deque()
+        self._idle: list[anyio.Event] = []
+        self._resuming: deque[anyio.Event] = deque()
         self._running: dict[int, tuple[Work, LowChunk, float]] = {}
         self._recorded: dict[int, Outcome] = {}
         self._abandoned: list[str] = []
         self._turn = 0.0
         self._turning = False
-        self._over = asyncio.Event()
+        self._over = anyio.Event()
         self._reason = ""
         self._failure: BaseException | None = None
 
@@ -122,19 +127,16 @@ class WorkerPool:
             raise self._stalled()
 
     async def _work_off(self) -> None:
-        reminder = _Reminder(self._name_long_running, _LONG / 2) if self._announcer.heard else None
         self._start_workers()
         try:
-            await self._over.wait()
-        except asyncio.CancelledError:
+            with Timer(_LONG / 2 if self._announcer.heard else None, self._name_long_running, repeat=True):
+                await self._over.wait()
+        except anyio.get_cancelled_exc_class():
             self._machine.stop("cancelled")
             self.cut_off(GAVE_UP)
             with anyio.CancelScope(shield=True):
                 await self._wind_up()
             raise
-        finally:
-            if reminder is not None:
-                reminder.stop()
         if self.cut:
             await self._wind_up()
         if self._failure is not None:
@@ -205,7 +207,7 @@ class WorkerPool:
         if not self._turning:
             self._turning = True
             asyncio.get_running_loop().call_soon(self._begin_turn)
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
 
     def _begin_turn(self) -> None:
         self._turn = self._clock()
@@ -215,7 +217,7 @@ class WorkerPool:
         """Wait until there is work again. Raises MachineStalled if all others wait, too: then there never will be."""
         if len(self._idle) + 1 == len(self._tasks):
             raise self._stalled()
-        event = asyncio.Event()
+        event = anyio.Event()
         self._idle.append(event)
         try:
             await event.wait()
@@ -254,7 +256,7 @@ class WorkerPool:
             if self._busy < self._concurrency:
                 self._busy += 1
             else:
-                event = asyncio.Event()
+                event = anyio.Event()
                 self._resuming.append(event)
                 await event.wait()
 
@@ -365,23 +367,6 @@ class WorkerPool:
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
         late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
-
-
-class _Reminder:
-    """Calls a function every so many seconds."""
-
-    def __init__(self, call: Callable[[], None], seconds: float) -> None:
-        self._call = call
-        self._seconds = seconds
-        self._next = asyncio.get_running_loop().call_later(seconds, self._ring)
-
-    def stop(self) -> None:
-        """Call it no more."""
-        self._next.cancel()
-
-    def _ring(self) -> None:
-        self._next = asyncio.get_running_loop().call_later(self._seconds, self._ring)
-        self._call()
 
 
 def _close_task(task: asyncio.Task[None]) -> None:

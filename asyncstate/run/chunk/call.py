@@ -1,7 +1,8 @@
 """One call of a state function, from low data to a row: arguments, conditions, the function, check_cmd, time limit.
 
 This is where the engine meets plugins. Whatever one does, returns or raises, each call ends in one well-formed row, and
-nothing that a plugin does to the task it runs in, or to the data it is given, reaches another call.
+nothing that a plugin does to the task it runs in, or to the data it is given, reaches another call. That a plugin may
+cancel its own task, and how that is undone, is asyncio's: anyio has no word for it.
 """
 
 from __future__ import annotations

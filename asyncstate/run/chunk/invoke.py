@@ -7,11 +7,12 @@ it changed nothing itself (and was not skipped), ``mod_watch`` of its module is 
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
@@ -25,6 +26,7 @@ from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Mapping
 
     from asyncstate.load.host import PluginHost
@@ -59,7 +61,7 @@ class Invoker:
         self.aggregation: Aggregation = Aggregation(self._caller)
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
-        self._init_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._init_locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
         self._group_of = {
             plan.nodes[member].chunk: number
             for number, node in enumerate(plan.nodes)

@@ -1,4 +1,8 @@
-"""``timeout`` of one call: cancels it when its time is over, and waits until all of it has really returned."""
+"""``timeout`` of one call: cancels it when its time is over, and waits until all of it has really returned.
+
+It cancels the task of the call, as asyncio does it, once. A cancel scope of anyio would cancel it again at every step
+that it still takes: what a plugin does to clean up would not get done.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.run.dispatch import GRACE
+from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +42,8 @@ class TimeLimit:
     async def __aenter__(self) -> Self:
         """Let the time begin."""
         self._began = self._loop.time()
-        self._timer = self._loop.call_later(self._limit, self._expire)
+        self._timer = Timer(self._limit, self._expire)
+        self._timer.start()
         return self
 
     async def __aexit__(
@@ -56,11 +62,12 @@ class TimeLimit:
             self.seconds = self._loop.time() - self._began
             return True
         finally:
-            self._timer.cancel()
+            self._timer.stop()
 
     def _expire(self) -> None:
         self.expired = True
-        self._timer = self._loop.call_later(GRACE, self._late)
+        self._timer = Timer(GRACE, self._late)
+        self._timer.start()
         reason = f"out of time after {self._limit:g} seconds"
         self._token.cancel(reason)
         if self._task is not None:

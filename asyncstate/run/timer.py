@@ -1,0 +1,47 @@
+"""Timer: calls a function on the event loop when some time is over, or every so often.
+
+It is asyncio's own timer, not a task of anyio: a callback is called whatever the tasks do, and needs no task group
+around the block, which would wrap what that raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Timer:
+    """Calls ``call`` after ``seconds``, with ``repeat`` again and again; never after its block. None: never at all."""
+
+    def __init__(self, seconds: float | None, call: Callable[[], None], *, repeat: bool = False) -> None:
+        self._seconds = seconds
+        self._call = call
+        self._repeat = repeat
+        self._next: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Let the time begin. Needs a running event loop."""
+        if self._seconds is not None:
+            self._next = asyncio.get_running_loop().call_later(self._seconds, self._ring)
+
+    def stop(self) -> None:
+        """Call nothing any more."""
+        if self._next is not None:
+            self._next.cancel()
+
+    def __enter__(self) -> Self:
+        """Let the time begin."""
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Call nothing any more."""
+        self.stop()
+
+    def _ring(self) -> None:
+        if self._repeat:
+            self.start()
+        self._call()
