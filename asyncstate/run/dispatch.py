@@ -40,10 +40,11 @@ class Supervisor(Protocol):
     def cut(self) -> bool:
         """Whether the run was cancelled. Only then a cancellation of the task is the run's; any other is a plugin's."""
 
-    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
-        """Sleep between two attempts of a chunk; ``row`` is what the last one, number ``attempt`` from 1, returned.
+    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> bool:
+        """Sleep between two attempts of a chunk; return whether there is to be another one.
 
-        Others may use the slot meanwhile. Lanes and exclusiveness are kept. Sends `ChunkRetried`.
+        ``row`` is what the last one, number ``attempt`` from 1, returned. Others may use the slot meanwhile; lanes and
+        exclusiveness are kept. Sends `ChunkRetried`. A stop of the run ends the pause, and there is no further attempt.
         """
 
     def log_as(self, chunk: LowChunk) -> None:

@@ -66,7 +66,6 @@ class Engine:
         self._clock = clock
         self._observers = observers
         self._secrets = Secrets() if secrets is None else secrets
-        self._machine: Machine | None = None
         self._pool: WorkerPool | None = None
         self._cancelled = ""
         self.report: RunReport | None = None
@@ -85,10 +84,8 @@ class Engine:
     def stop(self, reason: str) -> None:
         """Start nothing more; let what runs finish. The report says ``reason``."""
         self._cancelled = self._cancelled or reason or "cancelled"
-        if self._machine is not None:
-            self._machine.stop(reason)
         if self._pool is not None:
-            self._pool.wake()
+            self._pool.stop(self._cancelled)
 
     def cancel(self, reason: str) -> None:
         """Cancel what runs, too. Each chunk that was running gets a failed row."""
@@ -108,9 +105,7 @@ class Engine:
             announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
-            machine = self._machine = await self._off_loop(self._prepare)
-            if self._cancelled:
-                machine.stop(self._cancelled)
+            machine: Machine = await self._off_loop(self._prepare)
             pool = self._pool = WorkerPool(
                 machine,
                 self._dispatch,
@@ -121,6 +116,8 @@ class Engine:
                 sleep=self._sleep,
                 clock=self._clock,
             )
+            if self._cancelled:
+                pool.stop(self._cancelled)
             try:
                 with self._dispatch.begin(pool, recorder.rows):
                     await pool.work()

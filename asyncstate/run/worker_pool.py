@@ -81,6 +81,8 @@ class WorkerPool:
         self._abandoned: list[str] = []
         self._turn = 0.0
         self._turning = False
+        self._stopped = False
+        self._pauses: set[anyio.CancelScope] = set()
         self._over = anyio.Event()
         self._reason = ""
         self._failure: BaseException | None = None
@@ -106,8 +108,12 @@ class WorkerPool:
         """What the report should say beside the rows."""
         return [*self._dispatch.notices, *self._abandoned]
 
-    def wake(self) -> None:
-        """Let the workers see that the machine was stopped."""
+    def stop(self, reason: str) -> None:
+        """Start nothing more; what runs may finish, but nothing is tried again."""
+        self._machine.stop(reason)
+        self._stopped = True
+        for scope in self._pauses:
+            scope.cancel()
         self._wake(len(self._idle))
 
     def cut_off(self, reason: str) -> None:
@@ -232,8 +238,10 @@ class WorkerPool:
         else:
             self._busy -= 1
 
-    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> None:
-        """Sleep between two attempts. With more than one slot, others may use this one meanwhile."""
+    async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> bool:
+        """Sleep between two attempts; return whether to try again. With more than one slot, others may use this one."""
+        if self._stopped:
+            return False
         if self._announcer.heard:
             self._announcer.emit(
                 ChunkRetried,
@@ -244,13 +252,13 @@ class WorkerPool:
                 interval=seconds,
             )
         if self._concurrency == 1:
-            await self._sleep(seconds)
-            return
+            await self._sleep_unless_stopped(seconds)
+            return not self._stopped
         self._workers -= 1
         self._free_slot()
         self._start_workers()
         try:
-            await self._sleep(seconds)
+            await self._sleep_unless_stopped(seconds)
         finally:
             self._workers += 1
             if self._busy < self._concurrency:
@@ -259,6 +267,15 @@ class WorkerPool:
                 event = anyio.Event()
                 self._resuming.append(event)
                 await event.wait()
+        return not self._stopped
+
+    async def _sleep_unless_stopped(self, seconds: float) -> None:
+        with anyio.CancelScope() as scope:
+            self._pauses.add(scope)
+            try:
+                await self._sleep(seconds)
+            finally:
+                self._pauses.discard(scope)
 
     def log_as(self, chunk: LowChunk) -> None:
         """Let the log lines that this worker's task leads to be of a chunk."""

@@ -33,7 +33,7 @@ class Bystander:
     cut = False
 
     async def pause(self, chunk, attempt, row, seconds):
-        await asyncio.sleep(0)
+        return True
 
     def log_as(self, chunk):
         pass
@@ -172,6 +172,25 @@ def test_who_pauses_leaves_its_slot_to_others():
     assert report.ok
     assert order == ["next", "last", "pauses"]
     assert seconds == pytest.approx(10)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_stop_ends_every_pause_and_what_begins_to_pause_is_not_kept(width):
+    dispatch, again = fakes(), []
+
+    async def retries(work, chunk):
+        if chunk.id == "later":
+            await asyncio.sleep(5)
+        again.append(await dispatch.supervisor.pause(chunk, 1, row(chunk.name, result=False), 3600))
+        return {**row(chunk.name), "start_time": "", "duration": 0.0, "__id__": chunk.id, "__sls__": "s"}
+
+    dispatch.run_chunk = retries
+    plan = PlanBuilder().chunk("pauses").chunk("later").chunk("never", require=["later"]).build()
+    report, seconds = run(plan, dispatch, concurrency=width, act=(2, "stop", "SIGINT"))
+    assert again == [False] * width
+    assert report.exit_code == 130
+    assert seconds == pytest.approx(2 if width == 1 else 5)
+    assert len(report.rows) == width
 
 
 def test_a_row_that_is_recorded_early_is_the_row_and_the_node_stays_until_the_end():

@@ -188,13 +188,16 @@ class Invoker:
     async def _retry(self, work: Work, chunk: LowChunk, lows: Lows, policy: RetryPolicy, row: Row) -> Row:
         said, spent, began, attempt = [], 0.0, row["start_time"], 1
         while row["result"] != policy.until and attempt < policy.attempts:
+            seconds = policy.pause()
+            if not await self._supervisor.pause(chunk, attempt, row, seconds):
+                stopped = f"The run was stopped before attempt {attempt + 1} of {policy.attempts}."
+                row["comment"] = f"{row['comment']}\n{stopped}" if row["comment"] else stopped
+                break
             said.append(
                 f'Attempt {attempt}: Returned a result of "{row["result"]}", '
                 f'with the following comment: "{row["comment"]}"'
             )
-            seconds = policy.pause()
             spent += row["duration"] + seconds * 1000
-            await self._supervisor.pause(chunk, attempt, row, seconds)
             attempt += 1
             row = await self._caller.call(work, chunk, lows())
         if said:

@@ -124,6 +124,23 @@ def test_a_state_that_sleeps_between_attempts_leaves_its_slot_to_others(host):
     assert seconds == pytest.approx(100)
 
 
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_stop_ends_a_retry_with_the_row_of_its_last_attempt(host, width):
+    @host.state("try.it")
+    async def it(name):
+        await asyncio.sleep(1)
+        return row(name, result=False, comment="not yet")
+
+    plan = PlanBuilder().chunk("r", "try.it", args={"retry": {"attempts": 5, "interval": 10}}).build()
+    report, seconds = run(plan, host, concurrency=width, act=(15, "stop", "SIGINT"))
+    assert seconds == pytest.approx(15)
+    assert comments(report)["r"] == (
+        'Attempt 1: Returned a result of "False", with the following comment: "not yet"\n'
+        "not yet\nThe run was stopped before attempt 3 of 5."
+    )
+    assert report.exit_code == 130
+
+
 def test_retry_in_test_mode_only_announces(host):
     plan = PlanBuilder().chunk("r", "test.fail", args={"retry": True}).build()
     report, _ = run(plan, host, test=True)
