@@ -40,7 +40,9 @@ class RuntimeServices(Services):
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
         self._settings = settings
         self._secrets = secrets
-        self.host = PluginHost(opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets)
+        self.host: PluginHost = PluginHost(
+            opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
+        )
 
     # for plugins
 

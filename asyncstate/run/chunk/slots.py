@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterable, Iterator, Mapping
 
-log = get_logger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 _PREFIX = "__slot__:"
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
