@@ -8,6 +8,12 @@ from typing import Any, NoReturn
 
 from asyncstate.errors import AsyncStateError
 
+_USES = (
+    "bool len iter getitem contains str int float index eq ne lt le gt ge add radd call format setitem delitem enter "
+    "mod or"
+).split()
+"""The special methods that use a value."""
+
 
 class ForgottenAwait(AsyncStateError, TypeError):
     """The result of a call made on the event loop was used without awaiting it."""
@@ -60,11 +66,6 @@ class PendingCall(Coroutine[Any, Any, Any]):
     def _forgotten(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise ForgottenAwait(f"you forgot to await {self._label} in {self._place[0]}, line {self._place[1]}")
 
-    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __str__ = __int__ = __float__ = __index__ = _forgotten
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __call__ = _forgotten
-    __format__ = __setitem__ = __delitem__ = __enter__ = __mod__ = __or__ = _forgotten
-    __hash__ = object.__hash__
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "cr_", "gi_", "ag_", "_asyncio")):  # what asyncio asks of any coroutine
             raise AttributeError(name)
@@ -76,3 +77,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
     def __del__(self) -> None:
         if getattr(self, "_coroutine", self) is None:
             warnings.warn(f"{self!r} was never awaited: the function did not run", RuntimeWarning, stacklevel=2)
+
+
+for _use in _USES:
+    setattr(PendingCall, f"__{_use}__", PendingCall._forgotten)  # noqa: SLF001 - the class goes on here
