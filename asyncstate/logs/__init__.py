@@ -6,3 +6,10 @@ fields are bound where a chunk starts (`RunFields`), and are context variables o
 
 Nothing in here writes: handlers belong to the program. Those of the command line are in `asyncstate.cli.logs`.
 """
+
+from __future__ import annotations
+
+from asyncstate.logs.loggers import RimFilter
+from asyncstate.logs.rim import hide_secrets
+
+__all__ = ["RimFilter", "hide_secrets"]

@@ -13,10 +13,13 @@ from asyncstate import errors, events
 from asyncstate.interfaces import Interface
 
 CLASSES = ("StateRuntime", "Run", "Plan", "LowChunk", "RunReport")
-WHOLE = ("asyncstate", *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "testing")))
+WHOLE = (
+    "asyncstate",
+    *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "testing", "logs")),
+)
 OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "secrets", "high_sync", "watch_pillar"}
-NOT_MODULES = {"asyncstate.loader"}
-"""Dotted names in the documentation that look like modules: the entry point of installed plugins."""
+NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules"}
+"""Dotted names in the documentation that look like modules: the entry point of installed plugins, and loggers."""
 
 
 @pytest.fixture(scope="module")
