@@ -15,6 +15,7 @@ from trees import Clock
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.render.pipe import Rendered
 from asyncstate.sources.fileclient import MemoryFileClient
 from asyncstate.sources.matchers import Matcher
 
@@ -41,13 +42,20 @@ class States:
             for name, declare in footprints.items()
         }
 
-    def has(self, name: str) -> bool:
+    def has(self, name: str, /) -> bool:
         """Whether there is such a function."""
         return name in {"pkg.mod_aggregate", "service.mod_watch"}
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str, /) -> LoadedFunction | None:
         """Return a loaded function."""
         return self._found.get(name)
+
+    def module(self, _name: str, /) -> None:
+        """Return a module: none is asked for in vain."""
+
+    def reason(self, name: str, /) -> str:
+        """Say why there is no such function."""
+        return f"there is no {name}"
 
 
 def high(count: int, shape: Callable[[int], tuple[str, str, list[Any]]]) -> High:
@@ -113,7 +121,7 @@ def planned(data: High, options: dict[str, Any]) -> tuple[float, Plan]:
     compiler = Compiler(
         opts=options,
         file_client=MemoryFileClient({}),
-        render=lambda _file, _extra: {},
+        render=lambda _file, _extra: Rendered({}),
         states=States(),
         matcher=Matcher(options, {}, {}),
         pillar={},

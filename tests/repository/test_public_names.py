@@ -108,6 +108,14 @@ def test_the_package_imports_its_names_when_they_are_used(listed):
         _ = asyncstate.Runtime
 
 
+def test_every_public_name_has_its_type_stated(listed, checkout):
+    """`make check` holds tests/typing/api.py, where a name that is not listed is no harm."""
+    tree = ast.parse((checkout / "tests" / "typing" / "api.py").read_text())
+    stated = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    stated |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert {(section, name) for section, names in listed.items() for name in names if name not in stated} == set()
+
+
 # --- what is used
 
 
