@@ -145,10 +145,13 @@ class FakeDocker:
     # --- containers
 
     def _container(self, name):
-        for container in self.containers.values():
-            if container["Id"].startswith(name) or container["Name"] == f"/{name}":
-                return container
-        raise Refusal(404, f"No such container: {name}")
+        """Return the container of that name, else one whose ID begins so, as the daemon does: IDs are drawn."""
+        known = self.containers.values()
+        named = (each for each in known if each["Name"] == f"/{name}")
+        found = next(named, None) or next((each for each in known if each["Id"].startswith(name)), None)
+        if found is None:
+            raise Refusal(404, f"No such container: {name}")
+        return found
 
     def _containers(self, method, rest, query, body):
         if rest == ["json"]:
