@@ -46,10 +46,10 @@ def running(
     ``sig``: it runs if a command line matches that; ``init_delay``: seconds it needs to come up. ``unmask``,
     ``unmask_runtime`` and ``no_block`` are systemd's.
     """
-    row = unchanged(name)
     problem = _not_usable(name, kwargs, "started")
     if problem is not None:
         return problem
+    row = unchanged(name) | _unsupported(kwargs)
     try:
         return _running(row, _switch(enable), sig, init_delay, **kwargs)
     except CommandExecutionError as error:
@@ -61,10 +61,10 @@ def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: floa
 
     A service that is not there is dead. ``init_delay``: seconds it needs to end.
     """
-    row = unchanged(name)
     problem = _not_usable(name, kwargs, "stopped")
     if problem is not None:
         return problem
+    row = unchanged(name) | _unsupported(kwargs)
     try:
         return _dead(row, _switch(enable), sig, init_delay, **kwargs)
     except CommandExecutionError as error:
@@ -120,30 +120,28 @@ def mod_watch(
 
     ``full_restart`` uses that function of the init system where it has one. One that does not run is started.
     """
-    row = unchanged(name)
     if sfun not in {"dead", "running"}:
-        return _fail(row, f"Unable to trigger watch for service.{sfun}")
+        return failed(name, f"Unable to trigger watch for service.{sfun}")
+    notes = _unsupported(kwargs)
     try:
-        alive = __salt__["service.status"](name, sig, **_systemd_arguments("service.status", kwargs, row))
+        alive = __salt__["service.status"](name, sig, **_systemd_arguments("service.status", kwargs))
         if sfun == "dead":
             if not alive:
-                return row | {"comment": "Service is already stopped"}
+                return unchanged(name, "Service is already stopped") | notes
             verb, past, function = "stop", "stopped", "service.stop"
         else:
             verb, function = _how_to_refresh(alive=alive, reload=reload, full_restart=full_restart, force=force)
             past = f"{verb}ed"
         if is_dry_run():
-            return row | {"result": None, "comment": f"Service is set to be {past}"}
+            return would_change(name, f"Service is set to be {past}") | notes
         if verb == "start":
             __salt__["service.stop"](name)
-        done = __salt__[function](name, **_systemd_arguments(function, kwargs, row))
+        done = __salt__[function](name, **_systemd_arguments(function, kwargs))
     except CommandExecutionError as error:
-        return _fail(row, error.strerror)
+        return failed(name, error.strerror) | notes
     _wait(init_delay)
-    row["changes"] = {name: done}
-    row["result"] = done
-    row["comment"] = f"Service {past}" if done else f"Failed to {verb} the service"
-    return row
+    comment = f"Service {past}" if done else f"Failed to {verb} the service"
+    return make_row(name, comment, {name: done}, result=done) | notes
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
@@ -161,7 +159,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 
 def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:
     name = row["name"]
-    asking = _systemd_arguments("service.status", kwargs, row)
+    asking = _systemd_arguments("service.status", kwargs)
     before = __salt__["service.status"](name, sig, **asking)
     boot_before = __salt__["service.enabled"](name)
     unmasking = unmasked(name, kwargs.get("unmask_runtime", False))["comment"] if kwargs.get("unmask") else ""
@@ -172,7 +170,7 @@ def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float |
         row["result"] = None
         row["comment"] = "\n".join(filter(None, [f"Service {name} is set to start", unmasking]))
         return row
-    if not __salt__["service.start"](name, **_systemd_arguments("service.start", kwargs, row)):
+    if not __salt__["service.start"](name, **_systemd_arguments("service.start", kwargs)):
         _fail(row, f"Service {name} failed to start")
         return row if enable is None else {**row, **_at_boot(name, False, wanted=enable, result=False, **kwargs)}
     _wait(init_delay)
@@ -193,7 +191,7 @@ def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float |
 
 def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:
     name = row["name"]
-    asking = _systemd_arguments("service.status", kwargs, row)
+    asking = _systemd_arguments("service.status", kwargs)
     before = __salt__["service.status"](name, sig, **asking)
     boot_before = __salt__["service.enabled"](name)
     if not before:
@@ -203,7 +201,7 @@ def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | No
         row["result"] = None
         row["comment"] = f"Service {name} is set to be killed"
         return row
-    if not __salt__["service.stop"](name, **_systemd_arguments("service.stop", kwargs, row)):
+    if not __salt__["service.stop"](name, **_systemd_arguments("service.stop", kwargs)):
         _fail(row, f"Service {name} failed to die")
         return row if enable is None else {**row, **_at_boot(name, True, wanted=enable, result=False, **kwargs)}
     _wait(init_delay)
@@ -313,17 +311,17 @@ def _available(name: str) -> bool:
     return bool(__salt__["service.available"](name))
 
 
-def _systemd_arguments(function: str, kwargs: dict[str, Any], row: Row) -> dict[str, Any]:
-    """Return those of systemd's arguments that ``function`` takes; note the others in the row."""
-    wanted = [key for key in _SYSTEMD_ONLY if key in kwargs]
-    if not wanted:
+def _unsupported(kwargs: dict[str, Any]) -> Row:
+    """Return the warnings of a row about those of systemd's arguments that mean nothing to this init system."""
+    if "service.masked" in __salt__:
         return {}
-    if "service.masked" not in __salt__:
-        notes = row.setdefault("warnings", [])
-        text = "The '{}' argument is not supported by this platform"
-        notes += [text.format(key) for key in wanted if text.format(key) not in notes]
-        return {}
-    return _known_to(function, {key: kwargs[key] for key in wanted})
+    warnings = [f"The '{key}' argument is not supported by this platform" for key in _SYSTEMD_ONLY if key in kwargs]
+    return {"warnings": warnings} if warnings else {}
+
+
+def _systemd_arguments(function: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return those of systemd's arguments that are given and ``function`` takes."""
+    return _known_to(function, kwargs) if "service.masked" in __salt__ else {}
 
 
 def _known_to(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
