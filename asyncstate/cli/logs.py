@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from asyncstate.errors import ConfigError
@@ -215,7 +216,24 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
         configured_logger(name).setLevel(LEVELS[str(wanted).lower()])
     for number, name in ((PROFILE, "PROFILE"), (TRACE, "TRACE"), (GARBAGE, "GARBAGE")):
         logging.addLevelName(number, name)
-    logging.captureWarnings(capture=True)  # what plugins and their libraries warn of is a record like any other
+    # What plugins and their libraries warn of, and what ends their threads, are records like any other.
+    logging.captureWarnings(capture=True)
+    threading.excepthook = _log_end_of_thread
+    sys.unraisablehook = _log_unraisable
+
+
+def _log_end_of_thread(failure: threading.ExceptHookArgs) -> None:
+    if failure.exc_type is not SystemExit and failure.exc_value is not None:
+        name = failure.thread.name if failure.thread is not None else "unknown"
+        error = (failure.exc_type, failure.exc_value, failure.exc_traceback)
+        logging.getLogger("threading").error("An exception ended the thread %s", name, exc_info=error)
+
+
+def _log_unraisable(failure: sys.UnraisableHookArgs) -> None:
+    value = failure.exc_value or failure.exc_type()
+    error = (failure.exc_type, value, failure.exc_traceback)
+    what = failure.err_msg or "Exception ignored in"
+    logging.getLogger("python").error("%s: %r", what, failure.object, exc_info=error)
 
 
 def _open_log(path: str) -> TextIO:

@@ -37,6 +37,7 @@ def log(as_json):
     logger.addHandler(handler)
     yield logger
     logger.removeHandler(handler)
+    del logger.secrets
 
 
 @pytest.fixture
@@ -324,6 +325,45 @@ def test_loggers_of_structlog_in_a_plugin_write_to_the_log(tree):
         "package": "nginx",
         "tag": "lily_|-a_|-a_|-speaks",
     }
+
+
+DYING = """
+import threading
+
+from asyncstate.dunders import hide
+
+
+class Bad:
+    def __init__(self, text):
+        self.text = text
+
+    def __del__(self):
+        raise ValueError(self.text)
+
+
+def dies(name, text):
+    hide("hunter2-and-more")
+    thread = threading.Thread(target=int, args=(text,))
+    thread.start()
+    thread.join()
+    Bad(text)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+def test_what_ends_a_thread_of_a_plugin_is_a_line_of_its_state(tree):
+    known = "known: {dying.dies: [text: hunter2-and-more]}\n"
+    hushed = "hushed: {dying.dies: [text: told to nobody, no_log: true]}\n"
+    files = {"_states/dying": DYING, "web": known + hushed}
+    done = tree("apply", "web", "--concurrency", "1", "--log-format", "json", **files)
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert [line["logger"] for line in lines[:2]] == ["threading", "python"]
+    assert [line["tag"].split("_|-")[1] for line in lines] == ["known", "known", "hushed", "hushed"]
+    assert f"invalid literal for int() with base 10: '{MASK}'" in lines[0]["exception"]
+    assert f"ValueError: {MASK}" in lines[1]["exception"]
+    assert [line["event"] for line in lines[2:]] == [MASK, MASK]
+    assert "hunter2" not in done.stderr
+    assert "told to nobody" not in done.stderr
 
 
 LOUD = """

@@ -12,6 +12,7 @@ import pytest
 from asyncstate.cli import main
 from asyncstate.cli.logs import LogStream
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, decode_event
+from asyncstate.redact.redactor import MASK
 
 PASSWORD = "hunter2-Tr0ub4dor&3"
 KEY = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA7bqWxYz\nc2VjcmV0IGxpbmUgdGhyZWU\n-----END KEY-----"
@@ -48,6 +49,76 @@ def tell(name, text):
 
 def mod_watch(name, **kwargs):
     return {"name": name, "result": False, "changes": {}, "comment": str(kwargs)}
+"""
+
+LOGS = """
+import asyncio
+import concurrent.futures
+import logging
+import threading
+import warnings
+
+import structlog
+
+log = logging.getLogger(__name__)
+event = structlog.get_logger()
+pool = concurrent.futures.ThreadPoolExecutor(1)
+
+def say(door, text):
+    password = {"it": [text]}
+    log.warning("%s: %s", door, text)
+    log.warning("%(door)s: unused argument", {"door": door, "unused": text})
+    log.warning("%s: fields", door, extra={"word": text, f"key {text}": [password]}, stack_info=True)
+    log.warning("%d", text)
+    logging.getLogger(f"library.{text}").warning("%s: library %s", door, text)
+    event.warning("told", door=door, word=text, deep=password)
+    try:
+        try:
+            raise ValueError(text)
+        except ValueError as error:
+            raise KeyError(f"{door} {text!r}") from error
+    except KeyError:
+        log.exception("%s: failed", door)
+        event.exception("failed", door=door)
+        logging.getLogger("library").exception("failed")
+    warnings.warn(f"{door}: {text}")
+
+def in_threads(name, text):
+    structlog.contextvars.bind_contextvars(bound=text)
+    say("state", text)
+    for start in (threading.Thread, lambda **words: threading.Timer(0, words["target"], words["args"])):
+        thread = start(target=say, args=("thread", text))
+        thread.name = f"of {text}"
+        thread.start()
+        thread.join()
+    pool.submit(say, "pool", text).result()
+    dies = threading.Thread(target=int, args=(text,))
+    dies.start()
+    dies.join()
+    __salt__["cmd.run"](f"echo child {text}; echo {text} >&2; exit 1")
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+async def in_tasks(name, text):
+    structlog.contextvars.bind_contextvars(bound=text)
+    await asyncio.gather(*(asyncio.to_thread(say, "to_thread", text) for _ in range(2)))
+    await asyncio.get_running_loop().run_in_executor(None, say, "executor", text)
+    asyncio.get_running_loop().call_soon(say, "callback", text)
+    async def task():
+        say("task", text)
+    await asyncio.create_task(task())
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+LOUD = """
+{% for fun in ('in_threads', 'in_tasks') %}
+known {{ fun }}:
+  logs.{{ fun }}:
+    - text: "{{ pillar['password'] }}"
+hushed {{ fun }}:
+  logs.{{ fun }}:
+    - text: told-to-nobody-7
+    - no_log: true
+{% endfor %}
 """
 
 WEB = """
@@ -174,6 +245,8 @@ def asyncstate(tmp_path, monkeypatch, capfd):
     (programs / "gpg").write_text(GPG)
     (programs / "gpg").chmod(0o755)
     (salt / "_states" / "probe.py").write_text(PROBE)
+    (salt / "_states" / "logs.py").write_text(LOGS)
+    (salt / "loud.sls").write_text(LOUD)
     (salt / "web.sls").write_text(WEB.replace("OUT", str(out)))
     (salt / "late").write_text(f"a\n{cipher(LATE)}\nb\n")
     (salt / "top.sls").write_text("base: {'*': [web]}\n")
@@ -304,6 +377,23 @@ def test_no_internal_error_shows_a_secret(asyncstate, monkeypatch, words):
     monkeypatch.setattr("asyncstate.run.engine.Engine.run", fail)
     _, output, errors = asyncstate(*words)
     assert "ZeroDivisionError" in output + errors
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_no_log_line_shows_a_secret_whatever_wrote_it(asyncstate, form, concurrency):
+    code, _, errors = asyncstate("apply", "loud", "--log-format", form, "--concurrency", concurrency)
+    assert code == 0, errors
+    written = (asyncstate.written / "log").read_text()
+    for door in ("state", "thread", "pool", "to_thread", "executor", "callback", "task"):
+        assert f"{door}: {MASK}" in written
+    assert f"child {MASK}" in written
+    if form == "json":
+        lines = [json.loads(line) for line in written.splitlines()]
+        hushed = [line for line in lines if "hushed" in line.get("tag", "")]
+        assert len(hushed) > 60
+        assert {line["event"] for line in hushed} == {MASK}
 
 
 def test_handlers_of_a_program_that_uses_it_see_no_secret(asyncstate, caplog):

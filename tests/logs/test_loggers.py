@@ -4,19 +4,12 @@ import io
 import logging
 import subprocess
 import sys
-from weakref import WeakValueDictionary
 
 import pytest
 
 from asyncstate.logs.loggers import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
-
-
-@pytest.fixture(autouse=True)
-def _nobody_else(monkeypatch):
-    """Let no runtime of another test be in this process."""
-    monkeypatch.setattr("asyncstate.redact.secrets._all", WeakValueDictionary())
 
 
 @pytest.fixture

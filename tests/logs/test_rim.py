@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import traceback
-from weakref import WeakValueDictionary
 
 import pytest
 import structlog
@@ -27,12 +26,6 @@ SECRET = "hunter2-Tr0ub4dor"
 def plan_of(**args):
     chunk = LowChunk(0, "m", "f", "id", "name", "web", "base", 0, args)
     return Plan((chunk,), (Node(NodeKind.CHUNK, 0),), ((),), (0,), Dag(1), digest="")
-
-
-@pytest.fixture(autouse=True)
-def _nobody_else(monkeypatch):
-    """Let no runtime of another test be in this process."""
-    monkeypatch.setattr("asyncstate.redact.secrets._all", WeakValueDictionary())
 
 
 @pytest.fixture
