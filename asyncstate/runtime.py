@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from asyncstate.config import Settings
+from asyncstate.load.trust import require_trusted_plugins
 from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -130,7 +131,7 @@ class StateRuntime:
         self._open()
 
     def _open(self) -> None:
-        self.host.require_root_alone()
+        require_trusted_plugins(self.host.opts, self.file_client)
         self._services.refresh(grains=True, pillar=True)
 
     def register_state(self, name: str, func: Callable[..., Any]) -> None:

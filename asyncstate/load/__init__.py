@@ -10,5 +10,6 @@ From the top, each file builds on those below it; a contract of import-linter ho
 - `virtual`: a plugin's answer on whether it loads, and as what; `claims`: what its text tells; `exports`: its functions
 - `imports`: importing a file, with `neighbours` and `packages`; `lock`: one thread at a time; `origins`: what is
   imported; `reasons`: why it does not load
-- `search_path`, `entry_points`, `folders`: where plugins are looked for, and which files stand there
+- `search_path`, `entry_points`, `folders`: where plugins are looked for, and which files stand there; `trust`: whether
+  others can write to them
 """

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import runtime_services
 from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.dunders.proxies import resolved
-from asyncstate.errors import ConfigError
-from asyncstate.filesystem import writable_below
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
-
-_CODE = (".py", ".so")
-_MOST_NAMED = 5
 
 
 class PluginHost:
@@ -105,27 +100,6 @@ class PluginHost:
     def pillar(self) -> dict[str, Any]:
         """The pillar of this runtime."""
         return self._base.pillar
-
-    def require_root_alone(self) -> None:
-        """Raise ConfigError, as root, if others can change plugins of the tree or of the folders that options name.
-
-        The option ``trust_writable`` allows it. Installed and bundled plugins are as safe as this program itself.
-        """
-        if self.opts.get("trust_writable") is True:
-            return
-        folders = {
-            folder.path: None
-            for kind in (*FOLDER_OPTIONS, "interfaces")
-            for folder in plugin_folders(kind, self.opts, self.file_client)
-        }
-        found = [entry for folder in folders for entry in writable_below(folder, _CODE)]
-        if found:
-            named = "".join(f"\n{path}: {user}" for path, user in found[:_MOST_NAMED])
-            more = f"\nand {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-            raise ConfigError(
-                "root does not run plugins that others can change. Give them and their folders to root (chown root, "
-                f"chmod go-w), or say --trust-writable. Who can change what:{named}{more}"
-            )
 
     def context(self, **overrides: Any) -> CallContext:
         """Return a new call context of this runtime: the base, with ``overrides`` of its attributes."""
