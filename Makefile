@@ -15,8 +15,9 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 	ASYNCSTATE_CACHEDIR=$(CACHE) $(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
 	    --pillar '{"root": "$(SCRATCH)"}'
 
-test: $(ENV)/.dev  ## the tests, with branch coverage measured on the way
-	$(ENV)/bin/python -m coverage run -m pytest
+test: export PYTHONDONTWRITEBYTECODE =  # compiled once, not by every process that a test starts
+test: $(ENV)/.dev  ## the tests, one worker a core, with branch coverage measured on the way
+	$(ENV)/bin/python -m pytest -n auto --dist worksteal --cov --cov-report=
 
 check: $(ENV)/.dev  ## lint, format, layers, types
 	$(ENV)/bin/python -m nox -s lint types

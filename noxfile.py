@@ -16,6 +16,7 @@ nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "tests"]
 
 BIN = Path(sys.executable).parent
+PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 CORE = ["asyncstate/model/*", "asyncstate/compile/*", "asyncstate/run/*"]
 
 
@@ -44,14 +45,14 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests; arguments after ``--`` go to pytest."""
-    python(session, "pytest", *session.posargs)
+    """Run the tests, one worker a core; arguments after ``--`` go to pytest."""
+    python(session, "pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Run the tests, and see that every branch of what decides order and verdicts is taken (95 % at least)."""
-    python(session, "coverage", "run", "-m", "pytest", *session.posargs)
+    python(session, "pytest", *PARALLEL, "--cov", "--cov-report=", *session.posargs)
     python(session, "coverage", "report", "--skip-covered")
     python(session, "coverage", "report", f"--include={','.join(CORE)}", "--fail-under=95", "--format=total")
 
