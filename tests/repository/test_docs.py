@@ -281,15 +281,21 @@ def test_the_programs_of_the_readme_and_the_library_page(checkout, page, tmp_pat
     tree = tmp_path / "srv" / "salt"
     tree.mkdir(parents=True)
     (tree / "web.sls").write_text("greeting:\n  test.nop: []\n")
-    (library,) = blocks(page("library"), "python")
+    library, *more = blocks(page("library"), "python")
+    assert len(more) == 2
     (readme,) = blocks((checkout / "README.md").read_text(), "python")
     ending = "\nimport asyncio\nassert asyncio.run(deploy()) is True\n"
-    for program in (library, readme + ending):
+    for program, printed in (
+        (library, "ChunkFinished("),
+        (readme + ending, "ChunkFinished("),
+        (more[0], "require"),
+        (more[1], ""),
+    ):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        assert "ChunkFinished(" in done.stdout
+        assert printed in done.stdout
 
 
 def test_the_program_of_the_events_page(page, run_cli, tmp_path):
