@@ -41,7 +41,7 @@ class Announcer:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody is there to be told."""
+        """Whether there are observers."""
         return bool(self._observers)
 
     def emit(self, kind: type[Event], **fields: Any) -> None:
@@ -68,7 +68,7 @@ class Announcer:
             self._observers = [known for known in self._observers if not any(known is each for each in broken)]
 
     def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
-        """Say what has become ready, after what and why. A group has no row: its members follow what released it."""
+        """Send `ChunkReady` for each released node. A group has no row: its members follow what released it."""
         plan = machine.plan
         after, reasons = tag, _reasons(machine, node, released)
         if plan.nodes[node].kind is NodeKind.GROUP:

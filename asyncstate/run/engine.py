@@ -69,7 +69,7 @@ class Engine:
         self._pool: WorkerPool | None = None
         self._cancelled = ""
         self.report: RunReport | None = None
-        """The end of the run, also of one whose task was cancelled; None if it did not come to run anything."""
+        """The report of the run, also of a cancelled one. None before its end, and if it ended before it began."""
 
     @property
     def rows(self) -> dict[str, Row]:
@@ -96,7 +96,7 @@ class Engine:
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does.
 
-        Cancelling the task cancels the run. What was to be said at its end is said then, too.
+        Cancelling the task cancels the run; its last events are sent nevertheless. Raises MachineStalled, a bug.
         """
         began = self._clock()
         with Timer(self.options.timeout, self._out_of_time), ExitStack() as bound:

@@ -1,9 +1,13 @@
-"""Machine: the scheduler. Events in, work out; no clock, no input or output, nothing to wait for.
+"""Machine: the scheduler. Events go in, work comes out; it reads no clock, does no I/O and never waits.
 
-`take` hands out the next piece of work, `done` reports it finished. Ready nodes wait in a heap keyed by serial rank, so
-one worker follows exactly the serial order, and any number of workers start, among what is ready, what comes first in
-that order. Nodes that take no time (sets, stages) are passed through as soon as they are free. Listeners come when
-everything else has ended, one after the other.
+`take` hands out the next piece of work, `done` reports its end. Ready nodes wait in a heap keyed by serial rank. So one
+worker follows exactly the serial order, and several start the first ready node in that order. Sets and stages take no
+time: they are complete as soon as all their predecessors are. Listeners run last, one after the other.
+
+    waiting ──all predecessors ended──▶ ready ──take──▶ running ──done──▶ ended
+                                         ▲ │
+                     a place becomes free│ ▼ a lane is full
+                                        parked
 """
 
 from __future__ import annotations
@@ -30,12 +34,12 @@ if TYPE_CHECKING:
 
 
 class Step(IntEnum):
-    """One entry of a machine's history; what `done`, `stop` and `fail_hard` were told comes before what it led to."""
+    """One entry of a machine's history. A call of `take`, `done`, `stop` or `fail_hard` precedes what it led to."""
 
     READY = 0
-    """The node may be taken: nothing that it waits for is left."""
+    """All its predecessors ended: it may be taken."""
     PARKED = 1
-    """It was its turn, but a lane that it needs is full."""
+    """It came first, but a lane that it needs is full."""
     PASSED = 2
     """A set or a stage: complete as soon as it is free."""
     TAKEN = 3
@@ -150,9 +154,9 @@ class Machine:
         self._closed = True
 
     def fail_hard(self, node: int) -> None:
-        """Take note that a node failed: if it was to fail hard, no further chunk starts.
+        """Record that a node failed. If it is a failhard, no further chunk starts.
 
-        Listeners are called all the same, up to one that fails hard itself.
+        Listeners are called nevertheless, until one that is a failhard fails.
         """
         what = self.plan.nodes[node]
         if what.chunk not in self._failhard:
@@ -166,7 +170,7 @@ class Machine:
         self._parked.clear()
 
     def take(self) -> Work | None:
-        """Return the next piece of work, or None if there is none now (`finished` tells whether ever)."""
+        """Return the next piece of work, or None if there is none now. `finished` tells whether there will be more."""
         while self._ready and not self._closed and not self._alone:
             node = self._ready[0][1]
             if node in self._exclusive:
@@ -183,7 +187,7 @@ class Machine:
         return None
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
-        """Take note that a node ended; return the nodes that are ready because of it, in the order they became so."""
+        """Record that a node ended. Return the nodes that became ready because of it, in this order."""
         self.running.discard(node)
         self._history.append(node << _STEP_BITS | _ENDED)
         if node in self._exclusive:
@@ -198,7 +202,7 @@ class Machine:
         return released
 
     def _call_listener(self) -> None:
-        """Once nothing else runs or will, make the next listener ready that is to be called."""
+        """When nothing runs and nothing is ready, make the next listener that is due ready."""
         if self.running or self._ready:
             return
         while self._to_come:
@@ -221,7 +225,7 @@ class Machine:
         return self._lanes.get(self.plan.nodes[node].chunk, ())
 
     def _enter_lanes(self, node: int) -> bool:
-        """Take a place in every lane of a node, or in none: then it waits until the first full one has a place."""
+        """Take a place in every lane of a node. If one is full, take none, and park the node until it has a place."""
         lanes = self._lanes_of(node)
         for lane in lanes:
             if self._taken[lane] >= self._limits.get(lane, 1):

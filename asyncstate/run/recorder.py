@@ -1,4 +1,4 @@
-"""The rows of one run, and the only way into them: what a row was when it left, every reader sees, now and later."""
+"""The rows of one run. Each is recorded once, in one place, and does not change afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Recorder:
     """``rows`` by state tag, ``subs`` the rows of sub-states by the tag of their state.
 
-    Here everything has its true name: what is secret is hidden where it is shown.
+    Rows keep their secrets here; they are hidden where rows are shown.
     """
 
     def __init__(self, plan: Plan, announcer: Announcer) -> None:
@@ -28,10 +28,10 @@ class Recorder:
         self._announcer = announcer
 
     def record(self, chunk: LowChunk, row: Row, why: str, *, check: bool = False, keep: bool = True) -> None:
-        """Take the row of a chunk that ended: keep it, tell it, fire what the chunk asks for.
+        """Record the row of a chunk that ended, and send its events, also those that ``fire_event`` asks for.
 
-        The rows of sub-states leave with it. That of a check is told, and kept only if it is the chunk's. Events have
-        copies: what an observer does to one changes nothing here.
+        The rows of its sub-states are recorded with it. With ``keep=False`` only the events are sent: a check's row is
+        kept only if the check skipped the chunk. Events get copies: what an observer does to one changes no row.
         """
         tag = chunk.tag
         subs = self._sub_rows(chunk, row) if "sub_state_run" in row else {}

@@ -126,7 +126,7 @@ def normalise(returned: Any, name: Any) -> Row:
 
 
 def _is_in_shape(returned: Any) -> bool:
-    """Tell the plainest return, that of a state with nothing to do, which most are in most runs."""
+    """Whether this is the plain return of a state with nothing to do, the most frequent one."""
     if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
     name, result, comment = returned["name"], returned["result"], returned["comment"]

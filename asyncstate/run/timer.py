@@ -23,7 +23,7 @@ class Timer:
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Let the time begin. Needs a running event loop."""
+        """Start the timer. Needs a running event loop."""
         if self._seconds is not None:
             self._next = asyncio.get_running_loop().call_later(self._seconds, self._ring)
 
@@ -33,7 +33,7 @@ class Timer:
             self._next.cancel()
 
     def __enter__(self) -> Self:
-        """Let the time begin."""
+        """Start the timer."""
         self.start()
         return self
 

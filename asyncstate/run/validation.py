@@ -49,7 +49,7 @@ class ValidatingMachine(Machine):
         return work
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
-        """Take note of an end, then check."""
+        """Record an end, then check."""
         if node not in self.running:
             raise InvalidMachine(f"node {node} ended, and does not run")
         self._ending = True  # `stop` may be called on the way

@@ -47,7 +47,7 @@ _FORMED = Outcome(result=True, changed=False)
 
 
 class WorkerPool:
-    """Works off a machine. ``check_ranks`` has the rank of the check of each chunk that was held back there already."""
+    """Runs what a machine hands out. ``check_ranks`` has the rank of the check of each chunk that its check skipped."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class WorkerPool:
         self._over.set()
 
     async def work(self) -> None:
-        """Return when everything has ended, or was cut off and had its time to end. Cancelling cuts off, too."""
+        """Return when everything has ended, or was cancelled and had `GRACE` to end. Raises MachineStalled."""
         if not self._machine.finished:
             await self._work_off()
         if self._machine.stalled:
@@ -151,7 +151,7 @@ class WorkerPool:
     # workers
 
     def _start_workers(self, own: int = 0) -> None:
-        """Have as many workers at it as there is work and room for; the caller takes ``own`` pieces itself."""
+        """Wake or start workers for the work that is ready. The caller takes ``own`` pieces of it itself."""
         wanted = min(self._machine.ready - own, self._concurrency - self._busy)
         if wanted <= 0:
             return
@@ -164,7 +164,7 @@ class WorkerPool:
             task.add_done_callback(self._worker_ended)
 
     def _worker_ended(self, task: asyncio.Task[None]) -> None:
-        """Take note that a worker is done; the last one ends the run, and so does one that an error of ours ended."""
+        """Record that a worker ended. The last one ends the run, and so does one that ended with an internal error."""
         self._tasks.discard(task)
         self._workers -= 1
         error = None if task.cancelled() else task.exception()
@@ -209,7 +209,7 @@ class WorkerPool:
                 await self._wait_for_work()
 
     async def _end_turn(self) -> None:
-        """Let the loop turn. The first worker to do so begins the next turn, for all of them."""
+        """Let other tasks run. The first worker to do so begins the next turn for all workers."""
         if not self._turning:
             self._turning = True
             asyncio.get_running_loop().call_soon(self._begin_turn)
@@ -232,7 +232,7 @@ class WorkerPool:
                 self._idle.remove(event)
 
     def _free_slot(self) -> None:
-        """Give the slot to a chunk that slept between attempts, or free it."""
+        """Give the slot to a chunk whose pause is over, or free it."""
         if self._resuming:
             self._resuming.popleft().set()
         else:
@@ -317,7 +317,7 @@ class WorkerPool:
         self._settle(work.node, self._record(work, chunk, row), tag)
 
     def _record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
-        """Let a row out, the one way there is; each piece of work once. Return what others may depend on."""
+        """Record the row of a piece of work, once; every row goes through here. Return what others may depend on."""
         outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
             return outcome
@@ -331,7 +331,7 @@ class WorkerPool:
         return Outcome.of(row)
 
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Let the row of a call out that nobody waits for any longer. What comes of it later is in no row."""
+        """Record the row of a call that nobody waits for any longer. What it returns later is in no row."""
         if work.node not in self._recorded:
             self._recorded[work.node] = self._record(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
 
@@ -369,7 +369,7 @@ class WorkerPool:
         return row
 
     async def _wind_up(self) -> None:
-        """Give what was cut off a moment to end. What does not is left behind: it has its row, and a notice says so."""
+        """Wait up to `GRACE` for what was cancelled. What does not end is left behind: it has a row, and a notice."""
         limit = asyncio.get_running_loop().time() + GRACE
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=GRACE)

@@ -178,7 +178,7 @@ class Caller:
             raise error
 
     async def _contained(self, chunk: LowChunk, pending: Awaitable[Any]) -> Any:
-        """Await what calls a plugin. That it cancels the task it runs in harms nobody else."""
+        """Await a call of a plugin. If the plugin cancels the task it runs in, nothing else is cancelled."""
         try:
             return await pending
         except BaseException as error:

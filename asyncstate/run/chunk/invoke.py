@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Invoker:
-    """Brings chunks of one run to their rows. ``rows`` are those so far; whoever has the chunks run fills them."""
+    """Runs the chunks of one plan. ``rows`` are the rows recorded so far; the scheduler adds to them."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Invoker:
         return row
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Let the module of a group fold its members into common calls; those their conditions hold back stay out."""
+        """Let the module of a group fold its members into common calls, without those that their conditions skip."""
         chunks = [self.plan.chunks[index] for index in members]
         try:
             free = [chunk for chunk in chunks if await self._caller.conditions_hold(chunk)]

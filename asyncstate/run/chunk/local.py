@@ -63,7 +63,7 @@ class LocalDispatch:
         return self._invoker.run_chunk(work, chunk)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Let the module of a group fold its members into common calls."""
+        """Fold the members of a group into common calls, if their module can."""
         await self._invoker.aggregate(members)
 
     @property

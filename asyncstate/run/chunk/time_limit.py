@@ -40,7 +40,7 @@ class TimeLimit:
         self.seconds: float = 0.0
 
     async def __aenter__(self) -> Self:
-        """Let the time begin."""
+        """Start the timer."""
         self._began = self._loop.time()
         self._timer = Timer(self._limit, self._expire)
         self._timer.start()
