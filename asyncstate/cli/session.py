@@ -1,4 +1,7 @@
-"""Running a plan from the command line: signals, displays, and the report at the end."""
+"""Running a plan from the command line: signals, displays, and the report at the end.
+
+A signal may come between any two steps of the program: asyncio's ``call_soon_threadsafe`` hands it to the loop.
+"""
 
 from __future__ import annotations
 
