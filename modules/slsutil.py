@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import dunders, filesystem
-from asyncstate.data import merging
+from asyncstate.data import formats, merging
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -157,61 +156,18 @@ def findup(startpath: str | None, filenames: str | list[str], saltenv: str = "ba
 
 
 def _to_yaml(obj: Any, options: dict[str, Any]) -> str:
-    import yaml  # noqa: PLC0415 - few templates serialise
-
-    options.setdefault("default_flow_style", None)
-    try:
-        text: str = yaml.dump(_plain(obj), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), **options)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    return text.removesuffix("\n...\n").removesuffix("\n")
-
-
-def _from_yaml(text: Any, options: dict[str, Any]) -> Any:
-    import yaml  # noqa: PLC0415 - few templates deserialise
-
-    try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+    return formats.yaml_text(obj, **{"default_flow_style": None, **options})
 
 
 def _to_json(obj: Any, options: dict[str, Any]) -> str:
-    options.setdefault("ensure_ascii", False)
-    return json.dumps(obj, **options)
-
-
-def _from_toml(text: Any, options: dict[str, Any]) -> Any:
-    import tomllib  # noqa: PLC0415 - hardly ever needed
-
-    return tomllib.loads(text if isinstance(text, str) else text.decode())
+    return formats.json_text(obj, **{"ensure_ascii": False, **options})
 
 
 def _to_configparser(obj: Any, options: dict[str, Any]) -> str:
-    import configparser  # noqa: PLC0415 - hardly ever needed
-    import io  # noqa: PLC0415
-
-    parser = configparser.RawConfigParser(**options)
     if not isinstance(obj, dict) or not all(isinstance(section, dict) for section in obj.values()):
         raise TypeError("a dict of sections, each a dict, is needed")
-    for name, section in obj.items():
-        parser.add_section(str(name))
-        for key, value in section.items():
-            parser.set(str(name), str(key), str(value))
-    text = io.StringIO()
-    parser.write(text)
-    return text.getvalue()
-
-
-def _from_configparser(text: Any, options: dict[str, Any]) -> Any:
-    import configparser  # noqa: PLC0415 - hardly ever needed
-
-    parser = configparser.ConfigParser(**options)
-    try:
-        parser.read_string(text if isinstance(text, str) else text.decode())
-        return {name: dict(parser.items(name)) for name in parser.sections()}
-    except configparser.Error as error:
-        raise ValueError(str(error)) from error
+    texts = {name: {key: str(value) for key, value in section.items()} for name, section in obj.items()}
+    return formats.ini_text(texts, **{"interpolation": None, **options})
 
 
 _SERIALIZE: dict[str, Callable[[Any, dict[str, Any]], str]] = {
@@ -220,10 +176,10 @@ _SERIALIZE: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "yaml": _to_yaml,
 }
 _DESERIALIZE: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
-    "configparser": _from_configparser,
-    "json": lambda text, _: json.loads(text),
-    "yaml": _from_yaml,
-    "toml": _from_toml,
+    "configparser": lambda text, options: formats.ini_data(text, **options),
+    "json": lambda text, _: formats.json_data(text),
+    "yaml": lambda text, _: formats.yaml_data(text),
+    "toml": lambda text, _: formats.toml_data(text),
 }
 
 
@@ -237,12 +193,3 @@ def _function(table: dict[str, Callable[..., Any]], serializer: str, name: str) 
 
 def _clean(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kwargs.items() if not key.startswith("__")}
-
-
-def _plain(value: Any) -> Any:
-    """Return data made of the very types the YAML dumper knows; templates bring subclasses of them."""
-    if isinstance(value, dict):
-        return {_plain(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value

@@ -28,12 +28,12 @@ def fresh(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Copy dicts and lists to any depth, every kind of dict as a plain one, as writers of YAML want it."""
+    """Return data made of the very types that writers of YAML know; templates bring subclasses of them."""
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {str(key) if isinstance(key, str) else key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return value
+    return str(value) if isinstance(value, str) else value
 
 
 def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False, strict: bool = False) -> Any:

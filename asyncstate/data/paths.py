@@ -58,7 +58,7 @@ def _in_list(items: list[Any], step: Any) -> Any:
         index = None
     wanted = step if index is None else index
     for item in items:
-        if isinstance(item, Mapping) and wanted in item:
+        if isinstance(item, dict) and wanted in item:
             return item[wanted]
     if index is None or not -len(items) <= index < len(items):
         return MISSING

@@ -102,6 +102,8 @@ def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = 
         return bytes(s)
     if not isinstance(s, str):
         raise TypeError(f"expected str, bytes, or bytearray not {type(s)}")
+    if encoding is None:
+        return s.encode("utf-8", errors)
     *others, last = _encodings(encoding)
     for each in others:
         try:

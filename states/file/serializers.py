@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data import formats, merging
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
@@ -39,77 +39,15 @@ def deserialize(serializer: str, text: str, options: dict[str, Any]) -> Any:
         raise CommandExecutionError(f"Failed to deserialize existing data: {error}") from error
 
 
-def _dump_yaml(data: Any, options: dict[str, Any]) -> str:
-    import yaml  # noqa: PLC0415 - start-up time
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    plain = _plain(data)
-    text = str(yaml.dump(plain, Dumper=dumper, **options))
-    return text.removesuffix("\n...\n").removesuffix("\n")
-
-
-def _load_yaml(text: str, options: dict[str, Any]) -> Any:
-    import yaml  # noqa: PLC0415 - start-up time
-
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - the safe loader, in C
-
-
-def _dump_json(data: Any, options: dict[str, Any]) -> str:
-    import json  # noqa: PLC0415 - start-up time
-
-    return json.dumps(data, **{"ensure_ascii": True, **options})
-
-
-def _load_json(text: str, options: dict[str, Any]) -> Any:
-    import json  # noqa: PLC0415 - start-up time
-
-    return json.loads(text, **options)
-
-
-def _dump_ini(data: Any, options: dict[str, Any]) -> str:
-    import configparser  # noqa: PLC0415 - start-up time
-
-    if not isinstance(data, dict):
-        raise TypeError(f"configparser can only serialize dictionaries, not {type(data)}")
-    parser = configparser.ConfigParser(**options)
-    for section, keys in data.items():
-        if str(section) != configparser.DEFAULTSECT:
-            parser.add_section(str(section))
-        for key, value in keys.items():
-            parser.set(str(section), parser.optionxform(str(key)), None if value is None else str(value))
-    stream = io.StringIO()
-    parser.write(stream)
-    return stream.getvalue()
-
-
-def _load_ini(text: str, options: dict[str, Any]) -> Any:
-    import configparser  # noqa: PLC0415 - start-up time
-
-    parser = configparser.ConfigParser(**options)
-    parser.read_string(text)
-    return {section: dict(parser.items(section)) for section in parser.sections()}
-
-
-def _plain(data: Any) -> Any:
-    """Return data in the plain types a safe dumper knows."""
-    if isinstance(data, dict):
-        return {_plain(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
-    if isinstance(data, str):
-        return str(data)
-    return data
-
-
 _DUMP: dict[str, Callable[[Any, dict[str, Any]], str]] = {
-    "yaml": _dump_yaml,
-    "json": _dump_json,
-    "configparser": _dump_ini,
+    "yaml": lambda data, options: formats.yaml_text(data, **options),
+    "json": lambda data, options: formats.json_text(data, **{"ensure_ascii": True, **options}),
+    "configparser": lambda data, options: formats.ini_text(data, **options),
 }
 _LOAD: dict[str, Callable[[str, dict[str, Any]], Any]] = {
-    "yaml": _load_yaml,
-    "json": _load_json,
-    "configparser": _load_ini,
+    "yaml": lambda text, _: formats.yaml_data(text),
+    "json": lambda text, options: formats.json_data(text, **options),
+    "configparser": lambda text, options: formats.ini_data(text, **options),
 }
 
 
@@ -117,10 +55,7 @@ def merged(old: Any, new: Any) -> Any:
     """Return ``old`` with ``new`` laid over it: mappings to any depth, everything else replaced."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return new
-    result = dict(old)
-    for key, value in new.items():
-        result[key] = merged(result[key], value) if key in result else value
-    return result
+    return merging.update(merging.fresh(old), merging.fresh(new))
 
 
 def differences(old: dict[Any, Any], new: dict[Any, Any]) -> dict[Any, Any]:
