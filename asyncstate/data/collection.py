@@ -227,6 +227,25 @@ def encode_list(data: Iterable[Any]) -> Any:
     return _encoded(list(data))
 
 
+def simple_types_filter(data: Any) -> Any:
+    """Return the items of a dict or list with all but dicts, lists, text, numbers and booleans as their ``repr``."""
+    if isinstance(data, (list, tuple)):
+        return [_simple(item) for item in data]
+    if isinstance(data, dict):
+        return {key if _is_simple(key) else repr(key): _simple(value) for key, value in data.items()}
+    return data
+
+
+def _simple(value: Any) -> Any:
+    if _is_simple(value) or isinstance(value, tuple):
+        return value
+    return simple_types_filter(value) if isinstance(value, (dict, list)) else repr(value)
+
+
+def _is_simple(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
 def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, dict[str, Any]]:
     """Read the table ``mysql`` prints: one dict a row, by the column ``key``."""
     from asyncstate.data.text import to_num  # noqa: PLC0415 - needed by one rarely used filter

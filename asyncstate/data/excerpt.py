@@ -8,18 +8,18 @@ MARKER: Final = "    <======================"
 _AROUND: Final = 5
 
 
-def excerpt_around(text: str, line: int) -> str:
-    """Return up to five lines on each side of ``line`` (1-based), which is marked, between two ``---``.
+def excerpt_around(text: str, line: int, around: int = _AROUND, marker: str = MARKER) -> str:
+    """Return up to ``around`` lines on each side of ``line`` (1-based), which is marked, between two ``---``.
 
     A line beyond the end gives the whole text: some parsers report the end of the text that way.
     """
     lines = text.splitlines()
     if line > len(lines) or line < 1:
         return text
-    first = max(0, line - _AROUND - 1)
-    last = min(len(lines), line + _AROUND)
+    first = max(0, line - around - 1)
+    last = min(len(lines), line + around)
     shown = lines[first:last]
-    shown[line - 1 - first] += MARKER
+    shown[line - 1 - first] += marker
     if first > 0:
         shown.insert(0, "[...]")
     if last < len(lines):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import BaseLoader, StrictUndefined, Undefined, pass_context
 from jinja2.sandbox import SandboxedEnvironment
 
+from asyncstate.data.collection import simple_types_filter
 from asyncstate.errors import AsyncStateError
 from asyncstate.render.filters import CHANGING, FILTERS, TESTS
 from asyncstate.render.jinja_limits import (
@@ -147,16 +148,4 @@ def _raise(msg: Any) -> None:
 @pass_context
 def show_full_context(context: Context) -> dict[Any, Any]:
     """Return every variable the template sees; what is no plain data by its ``repr``."""
-    return {key: _simple(value) for key, value in context.get_all().items()}
-
-
-def _simple(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {_simple_key(key): _simple(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_simple(item) for item in value]
-    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
-
-
-def _simple_key(key: Any) -> Any:
-    return key if key is None or isinstance(key, (str, int, float)) else repr(key)
+    return dict(simple_types_filter(context.get_all()))

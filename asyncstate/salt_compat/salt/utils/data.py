@@ -20,6 +20,7 @@ from asyncstate.data.collection import (
     is_list,
     json_query,
     mysql_to_dict,
+    simple_types_filter,
     sorted_ignorecase,
     to_entries,
 )
@@ -269,25 +270,6 @@ def filter_falsey(data: Any, recurse_depth: int | None = None, ignore_types: tup
     if is_iter(data):
         return type(data)(value for value in map(inner, data) if counts(value))
     return data
-
-
-def simple_types_filter(data: Any) -> Any:
-    """Return the items of a dict or list with all but dicts, lists, text, numbers and booleans as their ``repr``."""
-    if isinstance(data, (list, tuple)):
-        return [_simple(item) for item in data]
-    if isinstance(data, dict):
-        return {key if _is_simple(key) else repr(key): _simple(value) for key, value in data.items()}
-    return data
-
-
-def _simple(value: Any) -> Any:
-    if _is_simple(value) or isinstance(value, tuple):
-        return value
-    return simple_types_filter(value) if isinstance(value, (dict, list)) else repr(value)
-
-
-def _is_simple(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, float))
 
 
 def stringify(data: Iterable[Any]) -> list[str]:

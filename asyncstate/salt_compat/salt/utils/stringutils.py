@@ -10,6 +10,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.digest import random_str as random
+from asyncstate.data.excerpt import excerpt_around
 from asyncstate.data.host import is_text_file
 from asyncstate.data.text import (
     check_whitelist_blacklist,
@@ -124,14 +125,7 @@ def _words(line: str) -> list[str]:
 
 def get_context(template: str, line: int, num_lines: int = 5, marker: str | None = None) -> str:
     """Return the lines around a line (1-based) between two ``---``; the whole text if there is no such line."""
-    lines = template.splitlines()
-    if line > len(lines):
-        return template
-    first, last = max(0, line - num_lines - 1), min(len(lines), line + num_lines)
-    shown = lines[first:last]
-    if marker:
-        shown[line - first - 1] += marker
-    return "\n".join(["---", *["[...]"] * (first > 0), *shown, *["[...]"] * (last < len(lines)), "---"])
+    return excerpt_around(template, line, num_lines, marker or "")
 
 
 def get_diff_list(a: Sequence[str | bytes], b: Sequence[str | bytes], *args: Any, **kwargs: Any) -> list[str]:

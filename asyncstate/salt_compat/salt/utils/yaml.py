@@ -9,6 +9,7 @@ import yaml
 from yaml import YAMLError, parser, scanner
 
 from asyncstate.data.yaml.read import load_yaml
+from asyncstate.data.yaml.write import SafeOrderedDumper, represent_ordered
 from asyncstate.errors import RenderError
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
@@ -29,9 +30,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from yaml import Dumper as _Dumper
-    from yaml import SafeDumper as _SafeDumper
 else:
-    _Dumper, _SafeDumper = getattr(yaml, "CDumper", yaml.Dumper), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    _Dumper = getattr(yaml, "CDumper", yaml.Dumper)
 
 
 class SaltYamlSafeLoader(yaml.SafeLoader):
@@ -51,28 +51,12 @@ class OrderedDumper(_Dumper):
     """Writes any Python object; ordered dicts in their order."""
 
 
-class SafeOrderedDumper(_SafeDumper):
-    """Writes plain data; ordered dicts in their order, and ``NULL`` for what is no data."""
-
-
 class IndentedSafeOrderedDumper(SafeOrderedDumper):
     """The same. It is meant to indent lists, but libyaml, which writes there as here, does not ask it."""
 
 
-def _ordered(dumper: Any, data: OrderedDict[Any, Any]) -> yaml.Node:
-    node: yaml.Node = dumper.represent_dict(list(data.items()))
-    return node
-
-
-def _unknown(dumper: yaml.SafeDumper, _data: Any) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:null", "NULL")
-
-
-for _dumper in (OrderedDumper, SafeOrderedDumper):
-    _dumper.add_representer(OrderedDict, _ordered)
-    _dumper.add_representer(defaultdict, yaml.representer.SafeRepresenter.represent_dict)
-SafeOrderedDumper.add_multi_representer(dict, yaml.representer.SafeRepresenter.represent_dict)
-SafeOrderedDumper.add_representer(None, _unknown)  # type: ignore[arg-type]  # PyYAML's name for "anything else"
+OrderedDumper.add_representer(OrderedDict, represent_ordered)
+OrderedDumper.add_representer(defaultdict, yaml.representer.SafeRepresenter.represent_dict)
 
 
 def get_dumper(dumper_name: str) -> type | None:
