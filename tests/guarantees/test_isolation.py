@@ -224,7 +224,7 @@ async def test_a_run_leaves_its_process_alone_also_while_it_runs(tmp_path, what)
                 async for event in run:
                     if isinstance(event, ChunkStarted) and event.id == "c":
                         break
-                while not (tmp_path / "ready-c").exists() and not run._engine._machine.finished:  # noqa: ASYNC110
+                while not (tmp_path / "ready-c").exists() and run.running:  # noqa: ASYNC110
                     await asyncio.sleep(0.005)
             during = process()
             (tmp_path / "go").touch()
