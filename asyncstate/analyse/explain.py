@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.lint import FOOTPRINT, chunks_behind
+from asyncstate.analyse.lint import chunks_behind
 from asyncstate.analyse.waits import wait_lines, waits
+from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.summary import describe_tag
@@ -14,7 +15,6 @@ from asyncstate.report.terminal import PLAIN, Palette, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from asyncstate.analyse.shared import SharedNames
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.report.profile import Profile
@@ -46,13 +46,10 @@ def chunks_called(plan: Plan, wanted: str) -> list[int]:
     return [chunk.index for chunk in plan.chunks if wanted in {chunk.id, chunk.name}]
 
 
-def explanation(
-    plan: Plan, index: int, profile: Profile | None = None, shared: SharedNames | None = None
-) -> dict[str, Any]:
+def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[str, Any]:
     """Return everything that decides about one state; names are ``function: name`` as in the human report.
 
-    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.analyse.waits.waits`. ``shared``
-    tells what it is that two states both touch.
+    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.analyse.waits.waits`.
     """
     chunk = plan.chunks[index]
     facts = {
@@ -67,7 +64,7 @@ def explanation(
         "of": len(plan.chunks),
         "before_its_order": _pulled_by(plan, chunk),
         "requisites": _requisites(plan, index),
-        "waits_for": _other_edges(plan, index, shared),
+        "waits_for": _other_edges(plan, index),
         "waited_for_by": [_name(plan, number) for number in _chunks_beyond(plan, index)],
         "conditions": {key: chunk.args[key] for key in _OWN_CONDITIONS if key in chunk.args},
         "aggregated_with": _group(plan, index),
@@ -80,15 +77,9 @@ def explanation(
     return facts if profile is None else {**facts, "run": waits(plan, index, profile)}
 
 
-def explain_lines(
-    plan: Plan,
-    index: int,
-    palette: Palette = PLAIN,
-    profile: Profile | None = None,
-    shared: SharedNames | None = None,
-) -> Iterator[str]:
+def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Profile | None = None) -> Iterator[str]:
     """Yield the explanation of one state for people, and what a run did with it."""
-    facts = explanation(plan, index, shared=shared)
+    facts = explanation(plan, index)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
     yield f"  Number {facts['position']} of {facts['of']} in serial order; its order is {facts['order']}."
@@ -148,22 +139,18 @@ def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
     return found
 
 
-def _other_edges(plan: Plan, index: int, shared: SharedNames | None) -> dict[str, list[str]]:
+def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
     """What a state waits for without having said so, by the reason."""
     found: dict[str, list[str]] = {}
     for before in plan.dag.predecessors(index):
         sources = plan.dag.sources(before, index)
         if FOOTPRINT in sources:
-            names = (_touching(plan, each, index, shared) for each in chunks_behind(plan, before))
+            resources = ", ".join(plan.dag.resources(before, index))
+            names = (f"{_name(plan, each)} — {resources}" for each in chunks_behind(plan, before))
             found.setdefault(FOOTPRINT, []).extend(names)
         elif _REQUISITES.isdisjoint(sources) and "set" not in sources:
             found.setdefault(sources[0], []).append(_name(plan, before))
     return found
-
-
-def _touching(plan: Plan, before: int, index: int, shared: SharedNames | None) -> str:
-    names = shared.between(before, index) if shared is not None else ()
-    return f"{_name(plan, before)} — {', '.join(names)}" if names else _name(plan, before)
 
 
 def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:

@@ -38,17 +38,21 @@ _LINES = {
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
-    """An edge with all its reasons. ``family`` is requisite, stage, footprint, group, listen or set (all of)."""
+    """An edge with all its reasons. ``family`` is requisite, stage, footprint, group, listen or set (all of).
+
+    ``resources`` is what both ends touch, for a footprint.
+    """
 
     before: int
     after: int
     sources: tuple[str, ...]
     family: str
+    resources: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        """What stands beside the edge: the requisites; nothing for edges nobody wrote."""
-        return ", ".join(source for source in self.sources if source in _REQUISITES)
+        """What stands beside the edge: the requisites; what both ends touch; nothing for stages and groups."""
+        return ", ".join([*(source for source in self.sources if source in _REQUISITES), *self.resources])
 
 
 def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
@@ -60,7 +64,7 @@ def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
         if node.kind is NodeKind.LISTENER:
             sources.update(((target, number), [RequisiteKind.LISTEN.value]) for target in node.members)
     for (before, after), reasons in sources.items():
-        yield GraphEdge(before, after, tuple(reasons), _family(reasons))
+        yield GraphEdge(before, after, tuple(reasons), _family(reasons), plan.dag.resources(before, after))
 
 
 def _family(sources: list[str]) -> str:
@@ -140,9 +144,15 @@ def _mermaid_text(text: str) -> str:
 
 
 def to_json(plan: Plan) -> str:
-    """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: [{before, after, sources}], digest}``."""
+    """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], digest}``.
+
+    An edge is ``{before, after, sources, resources}``; the last is what both ends touch, for a footprint.
+    """
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
-    edges = [{"before": edge.before, "after": edge.after, "sources": edge.sources} for edge in graph_edges(plan)]
+    edges = [
+        {"before": edge.before, "after": edge.after, "sources": edge.sources, "resources": edge.resources}
+        for edge in graph_edges(plan)
+    ]
     return json_bytes({"nodes": nodes, "edges": edges, "digest": plan.digest}).decode() + "\n"
 
 
@@ -162,12 +172,16 @@ def to_svg(plan: Plan) -> str:
         labels=[node_label(plan, node) for node in plan.nodes],
         small=[node.chunk < 0 for node in plan.nodes],
         edges=[
-            (edge.before, edge.after, _LINES[edge.family].pattern, _LINES[edge.family].colour, ", ".join(edge.sources))
+            (edge.before, edge.after, _LINES[edge.family].pattern, _LINES[edge.family].colour, _title(edge))
             for edge in graph_edges(plan)
         ],
         legend=[(name, line.pattern, line.colour) for name, line in _LINES.items() if name != "set"],
     )
     return draw(drawing)
+
+
+def _title(edge: GraphEdge) -> str:
+    return ", ".join([*edge.sources, *edge.resources])
 
 
 FORMATS: dict[str, Callable[[Plan], str]] = {"dot": to_dot, "mermaid": to_mermaid, "json": to_json, "svg": to_svg}

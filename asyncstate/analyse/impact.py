@@ -9,6 +9,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette
+from asyncstate.report.waits import reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,8 +71,8 @@ def impact(plan: Plan, index: int) -> dict[str, Any]:
         "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
         "affected": [_effect(plan, effect) for effect in affected],
         "ordered_after": [
-            {"tag": plan.chunks[other].tag, "sources": sources}
-            for other, sources in _ordered_after(plan, index).items()
+            {"tag": plan.chunks[other].tag, "sources": list(edge.sources), "resources": list(edge.resources)}
+            for other, edge in _ordered_after(plan, index).items()
             if other not in decided
         ],
     }
@@ -97,7 +98,7 @@ def impact_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[s
     if facts["ordered_after"]:
         yield f"  {palette.paint(palette.yellow, 'Wait for it, whatever its outcome')}"
         for other in facts["ordered_after"]:
-            yield f"    - {describe_tag(other['tag'])} ({', '.join(other['sources'])})"
+            yield f"    - {describe_tag(other['tag'])} ({reason(other['sources'], other['resources'])})"
     if not facts["affected"] and not facts["ordered_after"]:
         yield "  Nothing depends on it."
 
@@ -143,20 +144,29 @@ def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
     return found
 
 
-def _ordered_after(plan: Plan, index: int) -> dict[int, list[str]]:
+class _Edge(NamedTuple):
+    sources: tuple[str, ...]
+    resources: tuple[str, ...]
+
+
+def _ordered_after(plan: Plan, index: int) -> dict[int, _Edge]:
     """Return the states that wait directly for one without looking at it, and why; seen through sets and groups."""
-    found: dict[int, list[str]] = {}
+    dag = plan.dag
+    found: dict[int, _Edge] = {}
     seen: set[int] = set()
-    stack = [(node, plan.dag.sources(index, node)) for node in plan.dag.successors(index)]
+    stack = [(node, _Edge(dag.sources(index, node), dag.resources(index, node))) for node in dag.successors(index)]
     while stack:
-        node, sources = stack.pop()
-        if node in seen or not _REQUISITES.isdisjoint(sources) or "set" in sources:
+        node, edge = stack.pop()
+        if node in seen or not _REQUISITES.isdisjoint(edge.sources) or "set" in edge.sources:
             continue
         seen.add(node)
         what = plan.nodes[node]
         if what.kind in {NodeKind.CHUNK, NodeKind.CHECK}:
-            found[what.chunk] = list(sources)
+            found[what.chunk] = edge
         elif what.kind is not NodeKind.STAGE:
-            stack.extend((beyond, sources) for beyond in plan.dag.successors(node))
+            stack.extend(
+                (beyond, _Edge(edge.sources, dag.resources(node, beyond) or edge.resources))
+                for beyond in dag.successors(node)
+            )
     found.pop(index, None)
     return dict(sorted(found.items()))

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.rules import ANY
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
+from asyncstate.report.waits import both_touch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-
-FOOTPRINT = "footprint"
 
 _ENTRIES = frozenset(
     """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
@@ -150,10 +150,10 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
     writable = _Writable(plan)
     for node in dag.topological_order(lambda node: node):
         mask = 0
-        relying: set[int] = set()
+        relying: dict[int, tuple[str, ...]] = {}
         for other in dag.predecessors(node):
             if dag.sources(other, node) == (FOOTPRINT,):
-                relying.update(chunks_behind(plan, other))
+                relying.update(dict.fromkeys(chunks_behind(plan, other), dag.resources(other, node)))
             else:
                 mask |= before[other] | 1 << other
         if node < len(chunks):
@@ -162,7 +162,8 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
                     continue
                 mask |= before[other] | 1 << other
                 if _matters(chunks[node], chunks[other]):
-                    what = f"it stays behind {describe_tag(chunks[other].tag)} only because both touch the same thing"
+                    earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
+                    what = f"it stays behind {earlier} only because {touched}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])
             other = above.get(node, -1)
             if node in unknown and other >= 0 and not mask >> other & 1:

@@ -48,7 +48,6 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.explain import explain_lines, explanation
-    from asyncstate.analyse.shared import SharedNames
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -58,20 +57,17 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
         found = states_called(plan, wanted)
         plan = runtime.shown(plan)
         profile = _recorded(console, plan, events) if events is not None else None
-        shared = SharedNames(plan, runtime.host.loaders["states"], settings.implicit_order)
-        with runtime.host.enter():
-            if console.out == "human":
-                for number, index in enumerate(found):
-                    lines = explain_lines(plan, index, console.palette(), profile, shared)
-                    console.lines([*([""] if number else []), *lines])
-            else:
-                console.data([explanation(plan, index, profile, shared) for index in found])
+    if console.out == "human":
+        for number, index in enumerate(found):
+            console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette(), profile)])
+    else:
+        console.data([explanation(plan, index, profile) for index in found])
     return 0
 
 
 def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
     """Read a recorded run. Raises UsageError if it is none; says so if it was one of another tree."""
-    from asyncstate.analyse.waits import recorded
+    from asyncstate.report.profile import recorded
 
     try:
         profile = recorded(events)

@@ -220,7 +220,7 @@ class Session:
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
         if self.options.get("explain"):
-            from asyncstate.analyse.waits import run_lines
+            from asyncstate.report.waits import run_lines
 
             show(["", *run_lines(self.profile, palette)])
         if self.options.get("profile"):

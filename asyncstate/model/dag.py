@@ -21,24 +21,33 @@ _SINGLE: dict[str, tuple[str, ...]] = {}
 """Most edges have one source; those tuples are shared."""
 
 
+FOOTPRINT = "footprint"
+"""The source of an edge between two nodes that touch the same resource, one of them writing it."""
+
+
 class Edge(NamedTuple):
-    """``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint."""
+    """``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint.
+
+    ``resources`` are the names of what both touch, for a footprint.
+    """
 
     before: int
     after: int
     source: str
+    resources: tuple[str, ...] = ()
 
 
 class Dag:
     """A directed multigraph over nodes ``0 … size-1``; parallel edges with different sources are kept once each."""
 
-    __slots__ = ("_after", "_before", "_sources", "size")
+    __slots__ = ("_after", "_before", "_resources", "_sources", "size")
 
     def __init__(self, size: int = 0) -> None:
         self.size: int = size
         self._after: list[list[int]] = [[] for _ in range(size)]
         self._before: list[list[int]] = [[] for _ in range(size)]
         self._sources: dict[int, tuple[str, ...]] = {}
+        self._resources: dict[int, tuple[str, ...]] = {}
 
     def add_node(self) -> int:
         """Add a node and return its number."""
@@ -47,9 +56,12 @@ class Dag:
         self.size += 1
         return self.size - 1
 
-    def add(self, before: int, after: int, source: str) -> None:
-        """Add an edge. Adding the same edge again is allowed and changes nothing."""
+    def add(self, before: int, after: int, source: str, resources: tuple[str, ...] = ()) -> None:
+        """Add an edge, and the ``resources`` it is about. Adding the same edge again is allowed and changes nothing."""
         key = before << _SHIFT | after
+        if resources:
+            known = self._resources.get(key)
+            self._resources[key] = resources if known is None else tuple(dict.fromkeys(known + resources))
         sources = self._sources.get(key)
         if sources is None:
             single = _SINGLE.get(source)
@@ -73,11 +85,28 @@ class Dag:
         """Why the edge is there; empty if it is not."""
         return self._sources.get(before << _SHIFT | after, ())
 
+    def resources(self, before: int, after: int) -> tuple[str, ...]:
+        """What both touch, if the edge is there because of that: ``path:/etc/x``, ``user:www``."""
+        return self._resources.get(before << _SHIFT | after, ())
+
     def edges(self) -> Iterator[Edge]:
         """Every edge, once for each source, in the order of their first appearance."""
         for key, sources in self._sources.items():
             for source in sources:
-                yield Edge(key >> _SHIFT, key & _MASK, source)
+                resources = self._resources.get(key, ()) if source == FOOTPRINT else ()
+                yield Edge(key >> _SHIFT, key & _MASK, source, resources)
+
+    def renamed(self, rename: Callable[[int, int, tuple[str, ...]], tuple[str, ...]]) -> Dag:
+        """Return the same graph with other names of resources: ``rename(before, after, resources)``.
+
+        Nodes and edges are shared with this one, which must not change any more.
+        """
+        other = Dag()
+        other.size, other._after, other._before, other._sources = self.size, self._after, self._before, self._sources
+        other._resources = {
+            key: rename(key >> _SHIFT, key & _MASK, resources) for key, resources in self._resources.items()
+        }
+        return other
 
     def packed(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Every pair of joined nodes as one number, with its sources; for fingerprints of large graphs."""

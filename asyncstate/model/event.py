@@ -34,12 +34,13 @@ class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):
     """Everything that the chunk waits for has ended. ``after`` is the tag of what ended last, "" if it waited for none.
 
     ``because`` says why the chunk waited for that one: kinds of requisites, ``stage``, ``footprint``, ``group``.
-    ``check`` marks the test-mode call for a prereq.
+    ``resources`` are the names of what both touch, for a footprint. ``check`` marks the test-mode call for a prereq.
     """
 
     tag: str
     after: str = ""
     because: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
     check: bool = False
 
 

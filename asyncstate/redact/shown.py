@@ -141,7 +141,12 @@ class ShownPlan:
         redactor = self._snapshot()
         match event:
             case ChunkReady():
-                return {"tag": self.tag(event.tag), "after": event.after and self.tag(event.after)}
+                hushed = not self._hushed.keys().isdisjoint((event.tag, event.after))
+                return {
+                    "tag": self.tag(event.tag),
+                    "after": event.after and self.tag(event.after),
+                    "resources": tuple(MASK if hushed else redactor.text(name) for name in event.resources),
+                }
             case ChunkStarted():
                 id_, name = self._names(event.tag, event.id, event.name)
                 return {"tag": self.tag(event.tag), "id": id_, "name": name, "sls": redactor.text(event.sls)}
@@ -215,11 +220,20 @@ class ShownPlan:
             plan,
             chunks=chunks,
             nodes=tuple(self._node(node, redactor) for node in plan.nodes),
+            dag=plan.dag.renamed(self._resources),
             broken_listeners=broken,
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},
             rows={self.tag(tag): self.row(tag, row) for tag, row in plan.rows.items()},
             warnings=tuple(map(redactor.issue, plan.warnings)),
         )
+
+    def _resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what an edge is about; of a state with ``no_log`` not even that is shown."""
+        ends = (self._plan.nodes[before].chunk, self._plan.nodes[after].chunk)
+        if any(chunk >= 0 and self._plan.chunks[chunk].tag in self._hushed for chunk in ends):
+            return (MASK,)
+        redactor = self._snapshot()
+        return tuple(map(redactor.text, resources))
 
     def _node(self, node: Node, redactor: Redactor) -> Node:
         label = self.tag(node.label) if node.kind is NodeKind.LISTENER else redactor.text(node.label)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted
+from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, decode_event
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.model.event import Event
 
@@ -21,7 +21,8 @@ _ASKED_ITS_CONDITIONS = frozenset({"met", "change", "skip_watch"})
 class Timing(msgspec.Struct):
     """When one state was ready, began and ended, in seconds since the run began.
 
-    ``after`` is the tag of the last thing it waited for, ``because`` the sources of that edge. ``why`` is the verdict
+    ``after`` is the tag of the last thing it waited for, ``because`` the sources of that edge, ``resources`` what both
+    touch if a footprint is among them. ``why`` is the verdict
     of its requisites, ``held_back`` the comment of a state that its own conditions kept from running, ``own`` what
     its row says it took, in seconds.
     """
@@ -29,6 +30,7 @@ class Timing(msgspec.Struct):
     tag: str
     after: str = ""
     because: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
     why: str = ""
     held_back: str = ""
     ready: float = 0.0
@@ -64,7 +66,8 @@ class Profile:
                 self.concurrency, self.digest = event.concurrency, event.digest
             case ChunkReady(check=False):
                 timing = self._of(event.tag)
-                timing.ready, timing.after, timing.because = event.time, event.after, event.because
+                timing.ready, timing.after = event.time, event.after
+                timing.because, timing.resources = event.because, event.resources
             case ChunkStarted(check=False):
                 self._of(event.tag).started = event.time
             case ChunkFinished(check=False):
@@ -119,6 +122,18 @@ class Profile:
             path.append(at)
             at = done.get(at.after)
         return path[::-1]
+
+
+def recorded(lines: Iterable[bytes]) -> Profile:
+    """Read the events of a run, as ``--out jsonl`` writes them. Raises ValueError that names the first bad line."""
+    profile = Profile()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                profile.on_event(decode_event(line))
+            except ValueError as error:
+                raise ValueError(f"line {number} is no event of a run: {error}") from None
+    return profile
 
 
 def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) -> Iterator[str]:

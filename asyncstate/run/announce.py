@@ -70,7 +70,7 @@ class Announcer:
     def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
         """Send `ChunkReady` for each released node. A group has no row: its members follow what released it."""
         plan = machine.plan
-        after, reasons = tag, _reasons(machine, node, released)
+        after, edges = tag, _edges(machine, node, released)
         if plan.nodes[node].kind is NodeKind.GROUP:
             after = self._groups.pop(node, "")
         for other in released:
@@ -79,19 +79,34 @@ class Announcer:
                 self._groups[other] = after
             else:
                 check = what.kind is NodeKind.CHECK
-                self.emit(ChunkReady, tag=plan.chunks[what.chunk].tag, after=after, because=reasons[other], check=check)
+                sources, resources = edges[other]
+                self.emit(
+                    ChunkReady,
+                    tag=plan.chunks[what.chunk].tag,
+                    after=after,
+                    because=sources,
+                    resources=resources,
+                    check=check,
+                )
 
 
-def _reasons(machine: Machine, node: int, released: list[int]) -> dict[int, tuple[str, ...]]:
-    """Return the sources of the edges that released nodes, from ``node`` itself or what was passed through."""
+_Reasons = tuple[tuple[str, ...], tuple[str, ...]]
+"""Sources and resources of edges."""
+
+
+def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reasons]:
+    """Return why nodes waited for ``node``: what the edges say from it, or from a set or stage it completed."""
     dag, nodes = machine.plan.dag, machine.plan.nodes
-    found: dict[int, tuple[str, ...]] = dict.fromkeys(released, ())
+    found: dict[int, _Reasons] = dict.fromkeys(released, ((), ()))
     passed = {node: None}
     for at in (queue := [node]):
         for successor in dag.successors(at):
             if successor in found:
-                known = found[successor]
-                found[successor] = known + tuple(why for why in dag.sources(at, successor) if why not in known)
+                sources, resources = found[successor]
+                found[successor] = (
+                    _union(sources, dag.sources(at, successor)),
+                    _union(resources, dag.resources(at, successor)),
+                )
             elif (
                 nodes[successor].kind in _TIMELESS
                 and successor not in passed
@@ -100,6 +115,10 @@ def _reasons(machine: Machine, node: int, released: list[int]) -> dict[int, tupl
                 passed[successor] = None
                 queue.append(successor)
     return found
+
+
+def _union(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(known + more)) if known else more
 
 
 def _name(observer: Any) -> str:

@@ -31,8 +31,8 @@ def plan():
     )
     dag = Dag(len(nodes))
     dag.add(0, 1, "require")
-    dag.add(0, 1, "footprint")
-    dag.add(1, 2, "footprint")
+    dag.add(0, 1, "footprint", ("path:/a",))
+    dag.add(1, 2, "footprint", ("path:/etc/x", "pkgdb"))
     dag.add(5, 2, "stage")
     dag.add(3, 0, "prereq")
     dag.add(4, 2, "set")
@@ -55,8 +55,8 @@ def test_a_requisite_decides_how_an_edge_is_drawn(plan):
 def test_dot(plan):
     text = to_dot(plan)
     assert '  n1 [label="test.nop: say \\"hi\\" <b> # \\\\", shape=box, style=rounded];' in text
-    assert '  n0 -> n1 [style=solid, color="#1f2933", label="require", fontsize=8];' in text
-    assert '  n1 -> n2 [style=dashed, color="#2b6cb0"];' in text
+    assert '  n0 -> n1 [style=solid, color="#1f2933", label="require, path:/a", fontsize=8];' in text
+    assert '  n1 -> n2 [style=dashed, color="#2b6cb0", label="path:/etc/x, pkgdb", fontsize=8];' in text
     assert text.startswith("digraph plan {")
     assert text.endswith("}\n")
 
@@ -66,14 +66,13 @@ def test_mermaid(plan):
     assert lines[0] == "flowchart LR"
     assert '  n1["test.nop: say #quot;hi#quot; #lt;b#gt; #35; \\"]' in lines
     assert '  n3[/"check test.nop: c"/]' in lines
-    assert "  n0 -->|require| n1" in lines
-    assert "  n1 -.-> n2" in lines
+    assert "  n0 -->|require, path:/a| n1" in lines
+    assert "  n1 -.->|path:/etc/x, pkgdb| n2" in lines
     assert "  n5 ==> n2" in lines
 
 
 def test_every_reason_is_drawn_in_its_own_way(plan):
-    lines = [line for line in to_dot(plan).splitlines() if "->" in line and "label=" not in line]
-    drawn = {line.split("[", 1)[1] for line in lines} | {"the solid line of requisites"}
+    drawn = {line.split("[", 1)[1].partition(", label")[0] for line in to_dot(plan).splitlines() if "->" in line}
     assert len(drawn) == 5
     arrows = {
         line.split()[1].partition("|")[0] for line in to_mermaid(plan).splitlines() if re.match(r"  n\d+ [-=]", line)
@@ -96,7 +95,8 @@ def test_json(plan):
         "line": 1,
     }
     assert data["nodes"][4] == {"id": 4, "kind": "set", "label": "sls: s", "members": [0, 1]}
-    assert {"before": 0, "after": 1, "sources": ["require", "footprint"]} in data["edges"]
+    edge = {"before": 0, "after": 1, "sources": ["require", "footprint"], "resources": ["path:/a"]}
+    assert edge in data["edges"]
 
 
 def test_svg_is_well_formed_and_shows_every_node_and_edge(plan):
@@ -104,7 +104,7 @@ def test_svg_is_well_formed_and_shows_every_node_and_edge(plan):
     space = "{http://www.w3.org/2000/svg}"
     titles = [element.text for element in root.iter(f"{space}title")]
     assert 'test.nop: say "hi" <b> # \\' in titles
-    assert "require, footprint" in titles
+    assert "require, footprint, path:/a" in titles
     assert len(root.findall(f"{space}g")) == len(plan.nodes)
 
 

@@ -54,6 +54,7 @@ def test_what_only_waits_is_apart():
     facts = impact(compiled, index)
     assert [one["tag"] for one in facts["ordered_after"]] == [chunk_of(compiled, "b").tag]
     assert facts["ordered_after"][0]["sources"] == ["footprint"]
+    assert facts["ordered_after"][0]["resources"] == ["path:/p"]
 
 
 def test_lines():
@@ -62,5 +63,5 @@ def test_lines():
     text = "\n".join(impact_lines(compiled, index))
     for said in ("If it changes", "If it fails", "test.nop: c, by its require on test.nop: b"):
         assert said in text
-    assert "    - file.x: y (/p) (footprint)" in list(impact_lines(compiled, chunk_of(compiled, "x").index))
+    assert "    - file.x: y (/p) (both touch path:/p)" in list(impact_lines(compiled, chunk_of(compiled, "x").index))
     assert "  Nothing depends on it." in list(impact_lines(compiled, chunk_of(compiled, "c").index))

@@ -34,7 +34,12 @@ FOLDER = "d: {file.directory: [{name: /x}]}\n"
 
 @pytest.mark.feature("F164")
 def test_an_order_that_only_a_footprint_keeps():
-    assert pairs(FOLDER + "f: {file.managed: [{name: /x/f}]}\n") == [("footprint-order", "f", "d")]
+    tree = FOLDER + "f: {file.managed: [{name: /x/f}]}\n"
+    assert pairs(tree) == [("footprint-order", "f", "d")]
+    compiled = plan(tree, states=STATES, implicit_order="footprint")
+    assert [finding.message for finding in lint(compiled)] == [
+        "file.managed: f (/x/f): it stays behind file.directory: d (/x) only because both touch path:/x"
+    ]
 
 
 @pytest.mark.parametrize("kind", ["require", "watch", "onchanges", "onfail"])

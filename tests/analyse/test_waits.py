@@ -9,9 +9,10 @@ from fake_host import FakeHost, local_engine, row, run_virtual
 from trees import FakeStates, chunk_of, plan
 
 from asyncstate.analyse.explain import explain_lines, explanation
-from asyncstate.analyse.waits import recorded, run_lines, wait_lines, waits
+from asyncstate.analyse.waits import wait_lines, waits
 from asyncstate.model.event import encode_event
-from asyncstate.report.profile import Profile
+from asyncstate.report.profile import Profile, recorded
+from asyncstate.report.waits import run_lines
 from asyncstate.run.engine import RunOptions
 
 FUNCTIONS = ("t.wait", "t.change", "t.fail", "t.held", "t.mod_watch", "t.mod_aggregate")
@@ -114,7 +115,7 @@ def test_waiting_for_a_place_is_told_from_waiting_for_states(play):
     [
         ("a: {t.wait: [{order: 1}]}\nb: t.wait\n", ["stage"], "explicit order"),
         ("a: {t.wait: [{footprint: {writes: [x]}}]}\nb: {t.wait: [{footprint: {writes: [x]}}]}\n", ["footprint"],
-         "both touch the same thing"),
+         "both touch x"),
         ("a: t.wait\nb: {t.wait: [{watch: [a]}, {onchanges_any: [a]}]}\n", ["watch", "onchanges_any"],
          "watch, onchanges_any"),
     ],
@@ -122,6 +123,7 @@ def test_waiting_for_a_place_is_told_from_waiting_for_states(play):
 def test_every_kind_of_edge_says_what_it_is(play, tree, because, words):
     played = play(tree, implicit_order="footprint")
     assert sorted(told(played, "b")["because"]) == sorted(because)
+    assert told(played, "b")["resources"] == (["x"] if because == ["footprint"] else [])
     assert all(word in said(played, "b")[0] for word in words.split(", "))
 
 

@@ -19,7 +19,6 @@ from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.analyse.graph import to_dot, to_json, to_mermaid, to_svg
-from asyncstate.analyse.waits import run_lines
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
@@ -27,6 +26,7 @@ from asyncstate.report.html import html_report
 from asyncstate.report.human import FORMS, report_lines, style_from_options
 from asyncstate.report.junit import junit_xml
 from asyncstate.report.profile import Profile, profile_lines
+from asyncstate.report.waits import run_lines
 
 TREE = """
 before:

@@ -29,6 +29,31 @@ def test_edges_are_kept_once_for_each_source_in_order():
     assert [sources for _, sources in graph.packed()] == [("require", "watch"), ("stage",)]
 
 
+def test_a_footprint_knows_what_it_is_about():
+    graph = Dag(3)
+    graph.add(0, 1, "require")
+    graph.add(0, 1, "footprint", ("pkgdb",))
+    graph.add(0, 1, "footprint", ("path:/x", "pkgdb"))
+    graph.add(1, 2, "stage")
+    assert graph.resources(0, 1) == ("pkgdb", "path:/x")
+    assert graph.resources(1, 2) == ()
+    assert list(graph.edges()) == [
+        Edge(0, 1, "require"),
+        Edge(0, 1, "footprint", ("pkgdb", "path:/x")),
+        Edge(1, 2, "stage"),
+    ]
+
+
+def test_renamed_resources_leave_the_graph_as_it_is():
+    graph = Dag(2)
+    graph.add(0, 1, "footprint", ("path:/secret",))
+    shown = graph.renamed(lambda before, after, names: tuple(f"{before}{after}{name[:5]}" for name in names))
+    assert shown.resources(0, 1) == ("01path:",)
+    assert graph.resources(0, 1) == ("path:/secret",)
+    assert (shown.size, shown.sources(0, 1), list(shown.successors(0))) == (2, ("footprint",), [1])
+    assert list(shown.packed()) == list(graph.packed())
+
+
 def test_topological_order_takes_the_smallest_key_that_is_free():
     graph = dag(4, [(3, 0), (1, 2)])
     assert graph.topological_order(lambda node: node) == [1, 2, 3, 0]

@@ -82,7 +82,7 @@ def test_a_secret_that_becomes_known_is_hidden_from_then_on(plan):
 
 EVENTS = {
     RunStarted: {"wall": 1.0, "digest": "d", "chunks": 1, "concurrency": 1, "test": False, "warnings": ("hunter2",)},
-    ChunkReady: {"after": "cmd_|-hunter2_|-hunter2_|-run", "because": ("require",)},
+    ChunkReady: {"after": "cmd_|-hunter2_|-hunter2_|-run", "because": ("footprint",), "resources": ("path:/hunter2",)},
     ChunkStarted: {"function": "cmd.run", "id": "a", "name": "echo hunter2", "sls": "s"},
     ChunkRetried: {"attempt": 1, "result": False, "comment": "hunter2", "interval": 1.0},
     ChunkOutput: {"text": "hunter2"},
@@ -121,6 +121,7 @@ def test_no_event_shows_a_secret(kind, plan, shown):
 @pytest.mark.parametrize(
     "event",
     [
+        ChunkReady(tag="", after="cmd_|-a_|-echo hunter2_|-run", resources=("told to nobody",), **HEAD),
         ChunkStarted(tag="", function="cmd.run", id="quiet", name="told to nobody", sls="s", **HEAD),
         ChunkRetried(tag="", attempt=1, result=False, comment="told to nobody", interval=1.0, **HEAD),
         ChunkOutput(tag="", text="told to nobody", **HEAD),
@@ -131,6 +132,11 @@ def test_no_event_of_a_state_with_no_log_tells_of_it(event, plan, shown):
     told = shown.event(msgspec.structs.replace(event, tag=plan.chunks[4].tag))
     assert "told to nobody" not in repr(told)
     assert told.tag == f"cmd_|-quiet_|-{MASK}_|-run"
+
+
+def test_what_a_state_waits_for_of_one_with_no_log_is_not_told(plan, shown):
+    event = ChunkReady(tag=plan.chunks[0].tag, after=plan.chunks[4].tag, resources=("path:/told to nobody",), **HEAD)
+    assert shown.event(event).resources == (MASK,)
 
 
 def test_how_long_a_state_runs_may_be_said(plan, shown):
@@ -164,12 +170,20 @@ def test_the_plan_that_is_shown(plan):
     args = {"require": [{"cmd": "told to nobody"}, {"cmd": "a"}]}
     last = msgspec.structs.replace(plan.chunks[5], args=args)
     plan = msgspec.structs.replace(plan, chunks=(*plan.chunks[:5], last))
+    for edge in ((0, 1, "path:/hunter2"), (0, 4, "path:/told to nobody"), (4, 5, "user:nobody"), (2, 3, "path:/x")):
+        plan.dag.add(*edge[:2], "footprint", edge[2:])
     shown = ShownPlan(plan, Secrets(["hunter2", "s3cret"])).plan
-    told = repr(msgspec.structs.astuple(shown)) + repr(shown.lowstate())
+    told = repr(msgspec.structs.astuple(shown)) + repr(shown.lowstate()) + repr(list(shown.dag.edges()))
     assert not [word for word in ("hunter2", "s3cret", "nobody") if word in told]
     assert shown.chunks[5].args == {"require": [{"cmd": MASK}, {"cmd": "a"}]}
     assert shown.chunks[4].args == {"no_log": True, "cwd": MASK}
-    assert (shown.dag, shown.digest, shown.rank) == (plan.dag, plan.digest, plan.rank)
+    assert [shown.dag.resources(*ends) for ends in ((0, 1), (0, 4), (4, 5), (2, 3))] == [
+        (f"path:/{MASK}",),
+        (MASK,),
+        (MASK,),
+        ("path:/x",),
+    ]
+    assert (list(shown.dag.packed()), shown.digest, shown.rank) == (list(plan.dag.packed()), plan.digest, plan.rank)
 
 
 def test_a_report_shows_no_secret(plan, shown):

@@ -94,3 +94,10 @@ def accesses(draw, max_size=14):
     resources += [f"path:{path.rstrip('/')}/**" for path in paths] + ["user:u", "pkgdb"]
     some = st.lists(st.sampled_from(resources), max_size=2, unique=True)
     return draw(st.lists(st.tuples(some, some), min_size=2, max_size=max_size))
+
+
+@st.composite
+def footprints(draw, max_size=12):
+    """What a row of states reads, writes and makes."""
+    folders = st.lists(st.sampled_from([f"path:{path}" for path in ("/a", "/a/b", "/a/b/c", "/e")]), max_size=1)
+    return [(reads, writes, draw(folders)) for reads, writes in draw(accesses(max_size))]

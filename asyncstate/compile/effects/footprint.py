@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
+from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.plan import Node, NodeKind
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
-
-FOOTPRINT = "footprint"
-"""The source of an edge between two states with a resource in common."""
 
 _WITHOUT = frozenset({"test"})
 _HOLDS_FORMULA = frozenset({"pkg", "service"})
@@ -172,14 +170,18 @@ def _refuse_awaitables(declared: Any) -> None:
 
 
 def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
-    """Add an edge for every two nodes with a conflict. A check, or a group's conditions, only read."""
+    """Add an edge, with what it is about, for every two nodes with a conflict.
+
+    A check, or a group's conditions, only read.
+    """
     dag = builder.dag
 
-    def join(nodes: list[int]) -> int:
+    def join(nodes: list[int], resource: str) -> int:
         members = tuple(node for node in nodes if node < len(builder.chunks))
         joined = builder.add_node(Node(NodeKind.SET, members=members, label=FOOTPRINT))
+        about = (resource,)
         for node in nodes:
-            dag.add(node, joined, FOOTPRINT)
+            dag.add(node, joined, FOOTPRINT, about)
         return joined
 
     board = Scoreboard(join)
@@ -193,9 +195,9 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
         if touched.reads or touched.writes:
-            for before in board.touch(node, touched.reads, touched.writes, touched.makes):
+            for before, resources in board.touch(node, touched.reads, touched.writes, touched.makes).items():
                 if not dag.sources(before, node):
-                    dag.add(before, node, FOOTPRINT)
+                    dag.add(before, node, FOOTPRINT, resources)
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:

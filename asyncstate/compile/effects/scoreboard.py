@@ -6,6 +6,8 @@ below ``/a``. Every access costs as much as its path is deep; those whom many wa
 
 Making a folder that may be missing (``makedirs``) is an access of its own: those who make the same one do not wait for
 each other, but those who need it and those who make it do.
+
+Whoever has to wait is told for what: the resource that both touch and at least one of the two writes.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ _ALWAYS_THERE = """
 class _Resource:
     """A plain name: its last writer, and who read it since."""
 
-    __slots__ = ("readers", "writer")
+    __slots__ = ("name", "readers", "writer")
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.writer = -1
         self.readers: list[int] = []
 
@@ -49,6 +52,7 @@ class _Place:
         "children",
         "lasting",
         "makers",
+        "name",
         "needers",
         "tree_readers",
         "tree_writer",
@@ -57,7 +61,8 @@ class _Place:
         "writers_below",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.children: dict[str, _Place] = {}
         self.writer = -1
         self.users: list[int] = []
@@ -73,22 +78,30 @@ _Access = tuple[list[_Place] | str, bool, bool]
 """A path as the places down to it or a plain name, whether it is a whole tree, whether it is written."""
 
 
-class Scoreboard:
-    """Resources and who touched them. ``join(nodes)`` makes one node that is done when all of ``nodes`` are."""
+Waits = dict[int, tuple[str, ...]]
+"""The nodes one has to wait for, and the names of the resources because of which."""
 
-    def __init__(self, join: Callable[[list[int]], int]) -> None:
+
+class Scoreboard:
+    """Resources and who touched them.
+
+    ``join(nodes, resource)`` makes one node that is done when all of ``nodes`` are; all of them touched ``resource``.
+    """
+
+    def __init__(self, join: Callable[[list[int], str], int]) -> None:
         self._join = join
         self._resources: dict[str, _Resource] = {}
-        self._root = _Place()
+        self._root = _Place(f"{PATH}/")
         for path in _ALWAYS_THERE:
             self._places(path)[-1].lasting = True
 
-    def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> list[int]:
-        """Return the nodes that ``node`` has to wait for, and take note of what it reads, writes and makes.
+    def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> Waits:
+        """Return what ``node`` has to wait for, and why; record what it reads, writes and makes.
 
-        ``makes`` are the paths of folders that it makes where they, or any above them, are missing.
+        ``makes`` are the paths of folders that it makes where they, or any above them, are missing. What both touch is
+        named as ``node`` names it, or is the folder above that the other one wrote or made.
         """
-        before: list[int] = []
+        before: Waits = {}
         made = [self._places(name.removeprefix(PATH)) for name in makes]
         makes_here = [place for places in made for place in places if not place.lasting]
         placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
@@ -99,11 +112,11 @@ class Scoreboard:
             else:
                 self._look_at_path(where, tree, writes_it, before)
         for place in needs:
-            place.makers = self._joined(place.makers)
-            before.extend(place.makers)
+            place.makers = self._joined(place.makers, place.name)
+            _wait(before, place.makers, place.name)
         for place in makes_here:
-            place.needers = self._joined(place.needers)
-            before.extend(place.needers)
+            place.needers = self._joined(place.needers, place.name)
+            _wait(before, place.needers, place.name)
         for where, tree, writes_it in placed:
             if isinstance(where, str):
                 self._note(where, node, writes_it)
@@ -113,7 +126,7 @@ class Scoreboard:
             _append(place.needers, node)
         for place in makes_here:
             _append(place.makers, node)
-        return [other for other in dict.fromkeys(before) if other != -1]
+        return before
 
     def _placed(self, reads: Iterable[str], writes: Iterable[str]) -> list[_Access]:
         written = dict.fromkeys(writes)
@@ -126,18 +139,18 @@ class Scoreboard:
             for name, writes_it in accesses
         ]
 
-    def _look(self, name: str, writes: bool, before: list[int]) -> None:
+    def _look(self, name: str, writes: bool, before: Waits) -> None:
         resource = self._resources.get(name)
         if resource is not None:
             if writes and resource.readers:
-                before.extend(resource.readers)
-            else:
-                before.append(resource.writer)
+                _wait(before, resource.readers, resource.name)
+            elif resource.writer != -1:
+                _wait(before, (resource.writer,), resource.name)
 
     def _note(self, name: str, node: int, writes: bool) -> None:
         resource = self._resources.get(name)
         if resource is None:
-            resource = self._resources[name] = _Resource()
+            resource = self._resources[name] = _Resource(name)
         if writes:
             resource.writer = node
             resource.readers = []
@@ -153,25 +166,33 @@ class Scoreboard:
             if part:
                 below = place.children.get(part)
                 if below is None:
-                    below = place.children[part] = _Place()
+                    name = f"{place.name}{part}" if place is self._root else f"{place.name}/{part}"
+                    below = place.children[part] = _Place(name)
                 place = below
                 places.append(place)
         return places
 
-    def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: list[int]) -> None:
+    def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: Waits) -> None:
         place = places[-1]
+        own = self._name(place, tree)
         for above in places:
-            if above is not place or not (writes and place.users):
-                before.append(above.writer)
-            before.append(above.tree_writer)
+            if above.tree_writer != -1:
+                _wait(before, (above.tree_writer,), own)
+            if above.writer not in (-1, above.tree_writer) and (above is not place or not (writes and place.users)):
+                _wait(before, (above.writer,), above.name)
             if writes and above.tree_readers:
-                above.tree_readers = self._joined(above.tree_readers)
-                before.append(above.tree_readers[0])
+                above.tree_readers = self._joined(above.tree_readers, self._name(above, tree=True))
+                _wait(before, above.tree_readers, own)
         if writes:
-            before.extend(place.users)
+            _wait(before, place.users, own)
         elif tree and place.writers_below:
-            place.writers_below = self._joined(place.writers_below)
-            before.append(place.writers_below[0])
+            place.writers_below = self._joined(place.writers_below, own)
+            _wait(before, place.writers_below, own)
+
+    def _name(self, place: _Place, tree: bool) -> str:
+        if not tree:
+            return place.name
+        return f"{PATH}{TREE}" if place is self._root else f"{place.name}{TREE}"
 
     def _note_path(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]
@@ -193,8 +214,17 @@ class Scoreboard:
             if tree:
                 _append(place.tree_readers, node)
 
-    def _joined(self, nodes: list[int]) -> list[int]:
-        return nodes if len(nodes) < 2 else [self._join(nodes)]
+    def _joined(self, nodes: list[int], resource: str) -> list[int]:
+        return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
+
+
+def _wait(before: Waits, nodes: Iterable[int], resource: str) -> None:
+    for node in nodes:
+        known = before.get(node)
+        if known is None:
+            before[node] = (resource,)
+        elif resource not in known:
+            before[node] = (*known, resource)
 
 
 def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:

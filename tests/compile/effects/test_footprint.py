@@ -1,5 +1,11 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_footprints import access_of, is_conflict
+from strategies import footprints as footprints_of_a_row
 from trees import FakeStates, chunk_of, compiler, edges, ids, plan, warnings
+
+from asyncstate.model.plan import NodeKind
 
 
 def path_footprint(low):
@@ -214,6 +220,48 @@ def test_what_stands_between_the_members_of_a_group_waits_for_the_work_of_all():
     compiled = footprints(tree, sls=["one", "two.conf", "two.pkg"], state_aggregate=True)
     assert ids(compiled) == ["p", "f", "q"]
     assert edges(compiled) >= {("p", "f"), ("f", "q")}
+
+
+ROWS = {"t": lambda low: low["touches"]}
+
+
+def touched(compiled, node):
+    """The footprint of a node: of a group or its members, what all of them touch."""
+    what = compiled.nodes[node]
+    chunks = [what.chunk] if what.chunk >= 0 else what.members
+    group = next((one.members for one in compiled.nodes if one.kind is NodeKind.GROUP and chunks[0] in one.members), ())
+    footprints = [compiled.chunks[chunk].args["touches"] for chunk in group or chunks]
+    reads, writes, makes = ([name for one in footprints for name in one[how]] for how in ("reads", "writes", "makes"))
+    return (reads, writes, makes) if what.kind is NodeKind.CHUNK else ([*reads, *writes, *makes], [], [])
+
+
+def behind(compiled, node):
+    """The nodes that a node of many joins, itself if it joins none."""
+    if compiled.nodes[node].kind is not NodeKind.SET:
+        return [node]
+    return [each for before in compiled.dag.predecessors(node) for each in behind(compiled, before)]
+
+
+@given(footprints_of_a_row(), st.data())
+def test_every_edge_says_what_both_ends_touch_and_one_writes(row, data):
+    """Groups and checks among them; whoever stands behind a node of many touches the same."""
+    high = {}
+    for number, (reads, writes, makes) in enumerate(row):
+        arguments = [{"touches": {"reads": reads, "writes": writes, "makes": makes}}]
+        if number and data.draw(st.integers(0, 3)) == 0:
+            arguments.append({"prereq": [{"t": f"s{number - 1}"}]})
+        if data.draw(st.booleans()):
+            arguments.append({"aggregate": True})
+        high[f"s{number}"] = {"t": ["x", {"order": 10000 + number}, *arguments], "__sls__": "s", "__env__": "base"}
+    states = FakeStates("t.mod_aggregate", footprints=ROWS, bundled=False)
+    compiled = compiler({}, states=states, implicit_order="footprint").plan_high(high)
+    for edge in compiled.dag.edges():
+        assert bool(edge.resources) == (edge.source == "footprint")
+        if edge.source == "footprint" and compiled.nodes[edge.after].kind is not NodeKind.SET:
+            for before in behind(compiled, edge.before):
+                one, other = touched(compiled, before), touched(compiled, edge.after)
+                for resource in edge.resources:
+                    assert is_conflict(access_of(one, resource), access_of(other, resource))
 
 
 def crowd(count, shape):

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
-from strategies import accesses
+from naive_footprints import access_of, is_below, is_conflict
+from strategies import accesses, footprints
 
 from asyncstate.compile.effects.scoreboard import Scoreboard
 
@@ -9,12 +10,12 @@ def waits(row):
     """For each access of a row, the numbers of all it waits for, joins followed and transitively."""
     joined = {}
 
-    def join(nodes):
+    def join(nodes, resource):
         joined[-2 - len(joined)] = list(nodes)
         return -1 - len(joined)
 
     board = Scoreboard(join)
-    direct = [board.touch(number, reads, writes) for number, (reads, writes) in enumerate(row)]
+    direct = [list(board.touch(number, reads, writes)) for number, (reads, writes) in enumerate(row)]
 
     def members(node):
         return [inner for member in joined[node] for inner in members(member)] if node < 0 else [node]
@@ -43,11 +44,7 @@ def _affects(written, used):
     if not (written.startswith("path:") and used.startswith("path:")):
         return written == used
     path, target = (name[5:].removesuffix("/**") or "/" for name in (written, used))
-    return _below(target, path) or (used.endswith("/**") and _below(path, target))
-
-
-def _below(path, top):
-    return path == top or path.startswith(top.rstrip("/") + "/")
+    return is_below(target, path) or (used.endswith("/**") and is_below(path, target))
 
 
 @given(accesses())
@@ -128,7 +125,7 @@ def waits_of(row):
     """For each (reads, writes, makes) what it waits for, joins followed."""
     joined = {}
 
-    def join(nodes):
+    def join(nodes, resource):
         joined[-2 - len(joined)] = list(nodes)
         return -1 - len(joined)
 
@@ -193,8 +190,51 @@ def test_folders_that_are_always_there_are_made_by_nobody():
 def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
     for count in (50, 500):
         edges = []
-        board = Scoreboard(lambda nodes, edges=edges: edges.extend(nodes) or 10_000 + len(edges))
+        board = Scoreboard(lambda nodes, _, edges=edges: edges.extend(nodes) or 10_000 + len(edges))
         for number in range(count):
             edges += board.touch(2 * number, *making(f"/x/y/{number}"))
             edges += board.touch(2 * number + 1, [], [f"path:/x/y/n{number}"])
         assert len(edges) <= 10 * count
+
+
+@given(footprints())
+def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
+    joined = {}
+
+    def join(nodes, resource):
+        joined[-2 - len(joined)] = (list(nodes), resource)
+        return -1 - len(joined)
+
+    def members(node):
+        return [inner for each in joined[node][0] for inner in members(each)] if node < 0 else [node]
+
+    board = Scoreboard(join)
+    for number, access in enumerate(row):
+        for before, resources in board.touch(number, *access).items():
+            assert resources
+            assert len(set(resources)) == len(resources)
+            for resource in resources:
+                for earlier in members(before):
+                    assert is_conflict(access_of(row[earlier], resource), access_of(access, resource))
+    for node, (_, resource) in joined.items():
+        assert all(access_of(row[member], resource) for member in members(node))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "resources"),
+    [
+        (([], ["user:www"]), (["user:www"], []), ("user:www",)),
+        (([], ["path:/a"]), ([], ["path:/a/b/c", "pkgdb"]), ("path:/a",)),
+        (([], ["path:/a/b/c"]), (["path:/a/**"], []), ("path:/a/**",)),
+        (([], ["path:/a/**"]), (["path:/a/b"], []), ("path:/a/b",)),
+        (([], ["path:/a/b"]), ([], ["path:/a"]), ("path:/a",)),
+        (([], ["path:/a/./b//"]), (["path:/a/b"], []), ("path:/a/b",)),
+        (([], ["path:/**"]), (["path:/**"], []), ("path:/**",)),
+        (([], ["path:/a", "pkgdb"]), ([], ["pkgdb", "path:/a"]), ("pkgdb", "path:/a")),
+        (([], [], ["path:/a/b"]), (["path:/a"], []), ("path:/a",)),
+    ],
+)
+def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_both_need(first, second, resources):
+    board = Scoreboard(lambda nodes, resource: -1)
+    assert board.touch(0, *first) == {}
+    assert board.touch(1, *second) == {0: resources}

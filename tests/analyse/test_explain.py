@@ -1,10 +1,9 @@
-"""What it is that two states both touch."""
+"""Why a state waits for another: what it is that both touch."""
 
 import pytest
 from trees import FakeStates, plan
 
-from asyncstate.analyse.explain import explain_lines
-from asyncstate.analyse.shared import SharedNames
+from asyncstate.analyse.explain import explain_lines, explanation
 
 
 def touches(low):
@@ -20,7 +19,7 @@ STATES = FakeStates(footprints={"t": touches})
         ("{w: [user:www]}", "{r: [user:www]}", ["user:www"]),
         ("{r: [user:www]}", "{w: [user:www]}", ["user:www"]),
         ("{r: [user:www]}", "{r: [user:www]}", []),
-        ("{w: ['path:/a']}", "{w: ['path:/a/b', pkgdb]}", ["path:/a/b"]),
+        ("{w: ['path:/a']}", "{w: ['path:/a/b', pkgdb]}", ["path:/a"]),
         ("{w: ['path:/a/b/c']}", "{r: ['path:/a/**']}", ["path:/a/**"]),
         ("{m: ['path:/a']}", "{r: ['path:/a']}", ["path:/a"]),
         ("{m: ['path:/a']}", "{m: ['path:/a']}", []),
@@ -29,16 +28,15 @@ STATES = FakeStates(footprints={"t": touches})
 )
 def test_what_keeps_two_states_in_order(before, after, names):
     compiled = plan(f"a: {{t.x: [{before}]}}\nb: {{t.x: [{after}]}}\n", states=STATES, implicit_order="footprint")
-    shared = SharedNames(compiled, STATES, "footprint")
-    assert shared.between(0, 1) == names
-    told = [line for line in explain_lines(compiled, 1, shared=shared) if line.startswith("    - t.x: a")]
+    told = [line for line in explain_lines(compiled, 1) if line.startswith("    - t.x: a")]
     assert told == ([f"    - t.x: a — {', '.join(names)}"] if names else [])
+    assert explanation(compiled, 1)["waits_for"] == ({"footprint": [f"t.x: a — {', '.join(names)}"]} if names else {})
 
 
 @pytest.mark.feature("F161")
 def test_readers_joined_in_one_node_are_named_one_by_one():
-    readers = "".join(f"r{number}: {{t.x: [{{r: [one]}}]}}\n" for number in range(20))
-    compiled = plan(readers + "z: {t.x: [{w: [one]}]}\n", states=STATES, implicit_order="footprint")
-    lines = list(explain_lines(compiled, 20, shared=SharedNames(compiled, STATES, "footprint")))
-    assert sum(line.endswith("— one") for line in lines) == 12
+    readers = "".join(f"r{number}: {{t.x: [{{r: ['path:/srv/**']}}]}}\n" for number in range(20))
+    compiled = plan(readers + "z: {t.x: [{w: ['path:/srv/z']}]}\n", states=STATES, implicit_order="footprint")
+    lines = list(explain_lines(compiled, 20))
+    assert sum(line.endswith("— path:/srv/z") for line in lines) == 12
     assert "    and 8 more" in lines

@@ -1,0 +1,73 @@
+"""What the states of a run waited for, and how long: told from its events alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.model.dag import FOOTPRINT
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, one_line, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from asyncstate.report.profile import Profile, Timing
+
+_SOURCES = {"stage": "explicit order", "group": "aggregation"}
+"""Why one state waits for another, where no requisite says so."""
+
+_NAMED = 3
+"""Resources named of an edge, before the rest is only counted."""
+
+_VERDICTS = {
+    "change": "It ran; something it watches had changed, so its mod_watch answered for it unless it changed itself.",
+    "skip_watch": "It ran; its mod_watch was not called, the state it watches asked for that.",
+    "listen": "Its mod_watch was called after everything else: something it listens to had changed.",
+    "fail": "It failed without running: a requisite failed.",
+    "onchanges": "It did not run: nothing that its onchanges names had changed.",
+    "onfail": "It did not run: nothing that its onfail names had failed.",
+    "pre": "It did not run: the state its prereq names would change nothing.",
+    "skip_req": "It did not run: a state it requires asked for that.",
+}
+
+
+def reason(because: Iterable[str], resources: Sequence[str] = ()) -> str:
+    """Say why an edge is there: its requisites, or what takes their place."""
+    return ", ".join(
+        both_touch(resources) if source == FOOTPRINT else _SOURCES.get(source, source) for source in because
+    )
+
+
+def both_touch(resources: Sequence[str]) -> str:
+    """Say what keeps two states in order where nobody wrote it; a recording may not know the ``resources``."""
+    more = f" and {len(resources) - _NAMED} more" if len(resources) > _NAMED else ""
+    return f"both touch {', '.join(resources[:_NAMED]) or 'the same thing'}{more}"
+
+
+def run_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield, for every state of a run in the order they started, why it ran when it did. Nothing if nothing ran."""
+    finished = sorted(profile.finished, key=lambda timing: timing.started)
+    if finished:
+        yield palette.paint(palette.cyan, "Why each state ran when it did")
+    for timing in finished:
+        yield f"  {palette.paint(palette.bold, describe_tag(timing.tag))}"
+        yield from (f"      {line}" for line in story_lines(timing))
+
+
+def story_lines(timing: Timing) -> Iterator[str]:
+    """Yield how long one state waited, for what, and what came of it."""
+    ran = f", ran {short_time(timing.seconds)}" if timing.ended >= 0 else ", did not end"
+    turn = f", waited {short_time(timing.waited)} for a place" if timing.waited >= 0.001 else ""
+    if timing.why == "listen":
+        yield f"Waited {short_time(timing.started)}, for the end of everything else{ran}."
+    elif timing.after:
+        what = describe_tag(timing.after)
+        what = f"the check of {what}" if "prereq" in timing.because else what
+        why = f" ({reason(timing.because, timing.resources)})" if timing.because else ""
+        yield f"Waited {short_time(timing.ready)}, last for {what}{why}{turn}{ran}."
+    else:
+        yield f"Waited for nothing{turn}{ran}."
+    if timing.held_back:
+        yield f"It did not run: {one_line(timing.held_back)}"
+    elif timing.why in _VERDICTS:
+        yield _VERDICTS[timing.why]
