@@ -1,10 +1,11 @@
-"""The routing tables of the kernel, from /proc/net: no program is needed for it."""
+"""The routing tables of the kernel, with Salt's keys and the letters of netstat."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
-import struct
+
+from asyncstate.data.kernel_network import Route, ipv4_routes, ipv6_routes
 
 DEFAULT = frozenset({"0.0.0.0", "::/0"})  # noqa: S104 - the destination of a default route, nothing listens there
 
@@ -37,50 +38,32 @@ _FLAGS = (  # RTF_*, in the order and with the letters of netstat
 
 def table(family: str | None = None) -> list[dict[str, str]]:
     """Return the routes of ``inet``, ``inet6`` or both, with Salt's keys; [] where the kernel has no such table."""
-    found = []
+    found: list[Route] = []
     if family != "inet6":
-        found += [_ipv4(line.split()) for line in _lines(_IPV4)[1:]]
+        found += ipv4_routes(_text(_IPV4))
     if family != "inet":
-        found += [_ipv6(line.split()) for line in _lines(_IPV6)]
-    return found
+        found += ipv6_routes(_text(_IPV6))
+    return [_described(route) for route in found]
 
 
-def _lines(path: str) -> list[str]:
+def _text(path: str) -> str:
     try:
         with open(path, encoding="ascii") as file:
-            return file.read().splitlines()
+            return file.read()
     except OSError:
-        return []
+        return ""
 
 
-def _ipv4(columns: list[str]) -> dict[str, str]:
-    interface, destination, gateway, flags, _, _, _, mask = columns[:8]
-    bits = int(flags, 16)
+def _described(route: Route) -> dict[str, str]:
+    is_ipv4 = route.family == socket.AF_INET
     return {
-        "addr_family": "inet",
-        "destination": _dotted(destination),
-        "gateway": _dotted(gateway),
-        "netmask": _dotted(mask),
-        "flags": _letters(bits),
-        "interface": interface,
+        "addr_family": "inet" if is_ipv4 else "inet6",
+        "destination": route.destination if is_ipv4 else f"{route.destination}/{route.prefix}",
+        "gateway": route.gateway,
+        "netmask": str(ipaddress.IPv4Network((0, route.prefix)).netmask) if is_ipv4 else "",
+        "flags": _letters(route.flags),
+        "interface": route.interface,
     }
-
-
-def _ipv6(columns: list[str]) -> dict[str, str]:
-    destination, prefix, _, _, gateway, _, _, _, flags, interface = columns[:10]
-    return {
-        "addr_family": "inet6",
-        "destination": f"{ipaddress.IPv6Address(bytes.fromhex(destination))}/{int(prefix, 16)}",
-        "gateway": str(ipaddress.IPv6Address(bytes.fromhex(gateway))),
-        "netmask": "",
-        "flags": _letters(int(flags, 16)),
-        "interface": interface,
-    }
-
-
-def _dotted(number: str) -> str:
-    """Return an address the kernel prints as a number in this machine's byte order."""
-    return socket.inet_ntoa(struct.pack("=I", int(number, 16)))
 
 
 def _letters(bits: int) -> str:

@@ -7,20 +7,22 @@ import re
 import socket
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data import kernel_network
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
-from . import _netlink, _routes
+from . import _interfaces, _routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 _NOT_IN_A_HOST_NAME = re.compile(r"[^a-zA-Z0-9.:_-]")
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
     """Return every interface: ``up``, ``hwaddr``, ``inet`` and ``inet6`` with their addresses."""
-    return _netlink.interfaces()
+    return _interfaces.interfaces()
 
 
 def interface(iface: str) -> Any:
@@ -235,11 +237,11 @@ def _family(family: str | None) -> str | None:
     return family
 
 
-def _wanted(family: int, interface: str | list[str] | None, *, include_loopback: bool) -> list[_netlink.Address]:
+def _wanted(family: int, interface: str | list[str] | None, *, include_loopback: bool) -> list[kernel_network.Address]:
     names = interface.split(",") if isinstance(interface, str) else interface
     return [
         address
-        for address in _netlink.addresses()
+        for address in kernel_network.addresses()
         if address.family == family
         and (not names or address.interface in names)
         and (include_loopback or not ipaddress.ip_address(address.text).is_loopback)

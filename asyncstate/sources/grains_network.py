@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import socket
-import struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.kernel_network import addresses as kernel_addresses
+from asyncstate.data.kernel_network import ipv4_routes, ipv6_routes
 from asyncstate.sources.system_files import list_names, read_text
 
-_GET_ADDRESSES = 22  # RTM_GETADDR
-_NEW_ADDRESS = 20  # RTM_NEWADDR
-_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
-_DONE, _ERROR = 3, 2
-_ADDRESS, _LOCAL = 1, 2  # attributes IFA_ADDRESS, IFA_LOCAL
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
+    from asyncstate.data.kernel_network import Address, Route
 
-class _Address(NamedTuple):
-    family: int
-    interface: str
-    text: str
+_UP = 1  # RTF_UP
+_ANY_IPV4 = "0.0.0.0"  # noqa: S104 - the destination of a default route, nothing listens there
 
 
 def name_grains(nodename: str, root: str = "/") -> dict[str, Any]:
@@ -39,12 +36,12 @@ def _hosts(root: str) -> list[tuple[str, list[str]]]:
 
 def address_grains(fqdn: str, root: str = "/") -> dict[str, Any]:
     """Return the interface, address, gateway and resolver grains."""
-    addresses = _addresses()
+    addresses = kernel_addresses()
     names = list_names(root, "sys/class/net") or sorted({address.interface for address in addresses})
     inet = [address for address in addresses if address.family == socket.AF_INET]
     inet6 = [address for address in addresses if address.family == socket.AF_INET6]
 
-    def by_interface(found: list[_Address]) -> dict[str, list[str]]:
+    def by_interface(found: list[Address]) -> dict[str, list[str]]:
         return {name: [address.text for address in found if address.interface == name] for name in names}
 
     return {
@@ -66,7 +63,7 @@ def _hardware_addresses(names: list[str], root: str) -> dict[str, str]:
     return {name: address for name, address in found.items() if address}
 
 
-def _sorted(addresses: list[_Address]) -> list[str]:
+def _sorted(addresses: list[Address]) -> list[str]:
     by_number = {socket.inet_pton(address.family, address.text): address.text for address in addresses}
     return [by_number[number] for number in sorted(by_number)]
 
@@ -81,54 +78,6 @@ def _is_of_family(family: int, text: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _addresses() -> list[_Address]:
-    """Ask the kernel for the addresses of all interfaces (rtnetlink); [] where that is not possible."""
-    found: list[_Address] = []
-    try:
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
-            netlink.settimeout(1)
-            netlink.sendto(struct.pack("=IHHIIB3x", 20, _GET_ADDRESSES, _REQUEST_DUMP, 1, 0, socket.AF_UNSPEC), (0, 0))
-            while True:
-                messages = _split_messages(netlink.recv(65536))
-                found += [address for kind, body in messages if kind == _NEW_ADDRESS and (address := _address(body))]
-                if not messages or messages[-1][0] in {_DONE, _ERROR}:
-                    return found
-    except (OSError, AttributeError):  # another system, or a sandbox that forbids it
-        return found
-
-
-def _split_messages(data: bytes) -> list[tuple[int, bytes]]:
-    """Split one datagram into (type, body)."""
-    messages = []
-    while len(data) >= 16:
-        length, kind = struct.unpack_from("=IH", data)
-        if length < 16:
-            break
-        messages.append((kind, data[16:length]))
-        data = data[(length + 3) & ~3 :]
-    return messages
-
-
-def _address(body: bytes) -> _Address | None:
-    """Read one ``ifaddrmsg``. The local address is this side of a point-to-point link."""
-    family, _, _, _, index = struct.unpack_from("=BBBBI", body)
-    attributes: dict[int, bytes] = {}
-    rest = body[8:]
-    while len(rest) >= 4:
-        length, kind = struct.unpack_from("=HH", rest)
-        if length < 4:
-            break
-        attributes[kind] = rest[4:length]
-        rest = rest[(length + 3) & ~3 :]
-    packed = attributes.get(_LOCAL) or attributes.get(_ADDRESS)
-    if family not in {socket.AF_INET, socket.AF_INET6} or packed is None:
-        return None
-    try:
-        return _Address(family, socket.if_indextoname(index), socket.inet_ntop(family, packed))
-    except (OSError, ValueError):  # the interface went away meanwhile
-        return None
 
 
 def _resolver(root: str) -> dict[str, Any]:
@@ -154,16 +103,17 @@ def _resolver(root: str) -> dict[str, Any]:
 
 def _gateways(root: str) -> dict[str, Any]:
     """Return ip4_gw and ip6_gw (the address, True for a default route without one, or False) and ip_gw."""
-    ip4: str | bool = False
-    for line in read_text(root, "proc/net/route").splitlines()[1:]:
-        _, destination, gateway, flags, *_ = line.split()
-        if destination == "00000000" and int(flags, 16) & 1:
-            ip4 = socket.inet_ntop(socket.AF_INET, bytes.fromhex(gateway)[::-1]) if gateway != "00000000" else True
-            break
-    ip6: str | bool = False
-    for line in read_text(root, "proc/net/ipv6_route").splitlines():
-        destination, prefix, _, _, gateway, _, _, _, flags, interface = line.split()
-        if int(destination, 16) == 0 and prefix == "00" and interface != "lo" and int(flags, 16) & 1:
-            ip6 = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(gateway)) if int(gateway, 16) else True
-            break
+    ip4 = _gateway(route for route in ipv4_routes(read_text(root, "proc/net/route")) if route.destination == _ANY_IPV4)
+    ip6 = _gateway(
+        route
+        for route in ipv6_routes(read_text(root, "proc/net/ipv6_route"))
+        if route.destination == "::" and route.prefix == 0 and route.interface != "lo"
+    )
     return {"ip4_gw": ip4, "ip6_gw": ip6, "ip_gw": bool(ip4 or ip6)}
+
+
+def _gateway(routes: Iterable[Route]) -> str | bool:
+    for route in routes:
+        if route.flags & _UP:
+            return True if route.gateway in {_ANY_IPV4, "::"} else route.gateway
+    return False

@@ -5,9 +5,10 @@ import socket
 import sys
 
 import pytest
-from asyncstate.modules import _netlink, _routes, network
+from asyncstate.modules import _interfaces, _routes, network
 from plugin_harness import PluginHarness
 
+from asyncstate.data import kernel_network
 from asyncstate.errors import CommandExecutionError
 
 
@@ -22,7 +23,7 @@ def plugins(tmp_path):
 def addresses(monkeypatch):
     def address(interface, text, prefix, broadcast=""):
         family = socket.AF_INET6 if ":" in text else socket.AF_INET
-        return _netlink.Address(interface, family, text, prefix, broadcast, interface, "global")
+        return kernel_network.Address(interface, family, text, prefix, broadcast, interface, "global")
 
     found = [
         address("lo", "127.0.0.1", 8),
@@ -32,10 +33,10 @@ def addresses(monkeypatch):
         address("eth1", "10.9.8.7", 16),
         address("eth1", "8.8.8.8", 32),
     ]
-    monkeypatch.setattr(_netlink, "addresses", lambda: found)
+    monkeypatch.setattr(kernel_network, "addresses", lambda: found)
     monkeypatch.setattr(socket, "if_nameindex", lambda: [(1, "lo"), (2, "eth0"), (3, "eth1")])
     monkeypatch.setattr(
-        _netlink, "_sysfs", lambda name, attribute: {"flags": "0x1003", "address": f"mac of {name}"}[attribute]
+        _interfaces, "_sysfs", lambda name, attribute: {"flags": "0x1003", "address": f"mac of {name}"}[attribute]
     )
     return found
 
@@ -116,7 +117,7 @@ def test_what_is_no_address(plugins, function):
 
 
 def test_the_kernel_is_asked_right(plugins):
-    found = [address for address in _netlink.addresses() if address.interface == "lo"]
+    found = [address for address in kernel_network.addresses() if address.interface == "lo"]
     if not found:
         pytest.skip("this machine does not tell its addresses")
     loopback = found[0]

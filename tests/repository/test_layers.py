@@ -226,7 +226,7 @@ PAST_THE_DOOR = {
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
     "modules/_account_files.py": "the lock of the account files in /etc",
     "modules/_init_system.py": "/etc",
-    "modules/_netlink.py": "/sys",
+    "modules/_interfaces.py": "/sys",
     "modules/_routes.py": "/proc",
     "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
     "modules/alternatives.py": "/etc/alternatives",

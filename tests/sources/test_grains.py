@@ -228,7 +228,8 @@ def test_names_come_from_hosts(system):
 
 def test_gateways_and_resolver(system):
     root = system({
-        "proc/net/route": "Iface\tDestination\tGateway\tFlags\neth0\t00000000\t010200C0\t0003\t0\n",
+        "proc/net/route": "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+        "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n",
         "proc/net/ipv6_route": f"{'0' * 32} 00 {'0' * 32} 00 fd{'0' * 29}1 00000400 2 0 00000003 eth0\n",
         "etc/resolv.conf": "# x\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nsearch a.example b.example\noptions ndots:2\n",
     })  # fmt: skip
