@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the site is b
 
 from mkdocs.structure.files import File
 
-from asyncstate.reference.function import bundled_modules, page
+from asyncstate.reference.pages import bundled_modules, page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

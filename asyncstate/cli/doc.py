@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,8 @@ from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
-from asyncstate.reference.function import TITLES, Function, call_lines, platforms
+from asyncstate.reference.function import TITLES, call_lines
+from asyncstate.reference.lookup import documentation, refusals, why_not
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.load.loader import LazyLoader
-    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.report.terminal import Palette
 
 
@@ -64,9 +63,9 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         loaders: dict[str, LazyLoader] = {each: runtime.host.loaders[each] for each in kinds}
         if why:
-            found: dict[str, Any] = {each: _refusals(loader, name) for each, loader in loaders.items()}
+            found: dict[str, Any] = {each: refusals(loader, name) for each, loader in loaders.items()}
         else:
-            found = {each: entries for each, loader in loaders.items() if (entries := _entries(loader, name))}
+            found = {each: known for each, loader in loaders.items() if (known := documentation(loader, name))}
             if not found:
                 raise _not_found(loaders, name or "")
     if console.out == "human":
@@ -76,37 +75,11 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     return 0
 
 
-def _entries(loader: LazyLoader, name: str | None) -> dict[str, Any]:
-    """Return what is known of each function ``name`` stands for; of all if it is None."""
-    if name and "." in name:
-        function = loader.find(name)
-        return {name: _entry(loader.kind, name, function)} if function else {}
-    names = [each for each in loader.names() if not _is_hook(each) and (name is None or each.partition(".")[0] == name)]
-    return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names)}
-
-
-def _is_hook(name: str) -> bool:
-    """Tell whether the engine calls this one, and no tree."""
-    return name.partition(".")[2].startswith("mod_")
-
-
-def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
-    function = Function(kind, name, loaded.func)
-    return {
-        "signature": function.signature,
-        "doc": function.doc,
-        "example": function.example,
-        "platforms": platforms(loaded.module.file),
-        "file": loaded.module.file,
-        "async": loaded.is_async,
-    }
-
-
 def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     if not name:
         return click.UsageError("no plugins were found")
     known = [each for loader in loaders.values() for each in loader.names()]
-    refused = _why_not(loaders, name.partition(".")[0])
+    refused = why_not(loaders, name.partition(".")[0])
     if refused:
         return click.UsageError(f"{name} is not available here: {'; '.join(refused)}")
     if "." not in name:
@@ -114,19 +87,6 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     near = nearest(name, sorted(set(known)))
     hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
     return click.UsageError(f"nothing is called {name!r}.{hint}")
-
-
-def _why_not(loaders: dict[str, LazyLoader], module: str) -> list[str]:
-    """Return why the files of a module that no other file provides were not loaded."""
-    if any(each.partition(".")[0] == module for loader in loaders.values() for each in loader.names()):
-        return []
-    reasons = (
-        reason
-        for loader in loaders.values()
-        for file, reason in loader.refusals().items()
-        if module in {os.path.basename(os.path.dirname(file)), os.path.basename(file).removesuffix(".py")}
-    )
-    return list(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:
@@ -172,14 +132,6 @@ def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palett
     if entry["platforms"]:
         yield from ("", f"  Platforms: {entry['platforms']}")
     yield ""
-
-
-def _refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
-    loader.names()  # loads everything: what was never tried was never refused
-    refused = {str(file): reason for file, reason in loader.refusals().items()}
-    if name is None:
-        return refused
-    return {file: reason for file, reason in refused.items() if name in file or f"'{name}'" in reason}
 
 
 def _refusal_text(found: dict[str, dict[str, str]]) -> Iterator[str]:

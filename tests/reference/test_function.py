@@ -8,7 +8,8 @@ import re
 import pytest
 import yaml
 
-from asyncstate.reference.function import Function, Provider, bundled_modules, markdown, page, platforms
+from asyncstate.reference.function import Function, platforms
+from asyncstate.reference.pages import ProviderFile, bundled_modules, markdown, page
 
 
 def managed(name: str, mode: int, *extra: str, group: str | None = None, **kwargs: object) -> None:
@@ -88,8 +89,8 @@ def test_a_page_tells_each_function_once_and_every_provider(tmp_path):
         files.append(tmp_path / f"{name}pkg.py")
         files[-1].write_text(f"def __virtual__(): return False, 'no {name}'\n")
     providers = [
-        Provider(str(files[0]), "Packages.\n\nMore.", {"hold": managed}),
-        Provider(str(files[1]), "Packages.", {"hold": managed, "told": told}),
+        ProviderFile(str(files[0]), "Packages.\n\nMore.", {"hold": managed}),
+        ProviderFile(str(files[1]), "Packages.", {"hold": managed, "told": told}),
     ]
     text = page("modules", "pkg", providers)
     assert text.startswith("# pkg\n\nExecution module. Packages.\n")

@@ -10,7 +10,8 @@ import yaml
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError
-from asyncstate.reference.function import Function, bundled_modules
+from asyncstate.reference.function import Function
+from asyncstate.reference.pages import bundled_modules
 
 ODD = (5, [1], {"a": 1}, None, True, "odd", ["a"], 1.5, [{"a": [1]}], -1, "", {"a": {"b": []}})
 _ELSEWHERE = {"docker_container", "docker_image", "docker_network", "event", "git", "http", "pip", "pkg", "pkgrepo"}

@@ -1,0 +1,60 @@
+"""The functions that the plugins of a loader have, with their documentation, and why other files were not loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.reference.function import Function, platforms
+
+if TYPE_CHECKING:
+    from asyncstate.load.loader import LazyLoader
+    from asyncstate.load.plugin import LoadedFunction
+
+
+def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
+    """Return what is known of each function ``name`` stands for; of all if it is None."""
+    if name and "." in name:
+        function = loader.find(name)
+        return {name: _entry(loader.kind, name, function)} if function else {}
+    names = [each for each in loader.names() if not _is_hook(each) and (name is None or each.partition(".")[0] == name)]
+    return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names)}
+
+
+def _is_hook(name: str) -> bool:
+    """Tell whether the engine calls this one, and no tree."""
+    return name.partition(".")[2].startswith("mod_")
+
+
+def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
+    function = Function(kind, name, loaded.func)
+    return {
+        "signature": function.signature,
+        "doc": function.doc,
+        "example": function.example,
+        "platforms": platforms(loaded.module.file),
+        "file": loaded.module.file,
+        "async": loaded.is_async,
+    }
+
+
+def why_not(loaders: dict[str, LazyLoader], module: str) -> list[str]:
+    """Return why the files of a module that no other file provides were not loaded."""
+    if any(each.partition(".")[0] == module for loader in loaders.values() for each in loader.names()):
+        return []
+    reasons = (
+        reason
+        for loader in loaders.values()
+        for file, reason in loader.refusals().items()
+        if module in {os.path.basename(os.path.dirname(file)), os.path.basename(file).removesuffix(".py")}
+    )
+    return list(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
+    """Return why files were not loaded, by file; only those that could be ``name`` if one is given."""
+    loader.names()  # loads everything: what was never tried was never refused
+    refused = {str(file): reason for file, reason in loader.refusals().items()}
+    if name is None:
+        return refused
+    return {file: reason for file, reason in refused.items() if name in file or f"'{name}'" in reason}

@@ -1,0 +1,80 @@
+"""The pages of the site: one for each bundled module, made from its docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.reference.function import TITLES, Function, call_lines, platforms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_BEGINS_CODE = re.compile(r"( ?::)[ ]*$", re.MULTILINE)
+
+
+class ProviderFile(NamedTuple):
+    """One file that provides a module: its functions by name, the module's documentation."""
+
+    file: str
+    doc: str
+    functions: Mapping[str, Callable[..., Any]]
+
+
+def bundled_modules(kind: str) -> dict[str, list[ProviderFile]]:
+    """Return the bundled plugins of a kind by the name they have, whether they would load on this machine or not."""
+    from asyncstate.load.exports import exported_functions  # noqa: PLC0415 - for the site only
+    from asyncstate.load.folders import scan  # noqa: PLC0415
+    from asyncstate.load.imports import import_plugin  # noqa: PLC0415
+    from asyncstate.load.search_path import bundled_folder  # noqa: PLC0415
+
+    found: dict[str, list[ProviderFile]] = {}
+    for plugin in scan(bundled_folder(kind)).values():
+        namespace = import_plugin(plugin, kind)
+        name = str(getattr(namespace, "__virtualname__", plugin.name))
+        functions = {
+            function: func
+            for function, func in sorted(exported_functions(namespace).items())
+            if not function.startswith(("_", "mod_"))
+        }
+        found.setdefault(name, []).append(ProviderFile(plugin.source, inspect.getdoc(namespace) or "", functions))
+    return dict(sorted(found.items()))
+
+
+def page(kind: str, name: str, providers: Iterable[ProviderFile]) -> str:
+    """Return the page of a module in Markdown; what several providers offer is told once, by the first."""
+    providers = list(providers)
+    lines = [f"# {name}", "", f"{TITLES[kind]}. {providers[0].doc.partition(chr(10))[0]}", ""]
+    if len(providers) > 1:
+        lines += ["Which of these provides it depends on the machine:", "", "| file | platforms |", "| --- | --- |"]
+        lines += [f"| `{_short(each.file)}` | {platforms(each.file)} |" for each in providers]
+    else:
+        lines += [f"Platforms: {platforms(providers[0].file)}"]
+    told: set[str] = set()
+    for provider in providers:
+        for function, func in provider.functions.items():
+            if function not in told:
+                told.add(function)
+                lines += ["", *_function_lines(Function(kind, f"{name}.{function}", func))]
+    return "\n".join([*lines, ""])
+
+
+def _function_lines(function: Function) -> Iterator[str]:
+    yield f"## {function.name}"
+    yield ""
+    yield from ("```python", *call_lines(function.name, function.signature), "```", "")
+    yield markdown(function.doc)
+    if function.example:
+        yield from ("", "```yaml" if function.kind == "states" else "```shell", function.example, "```")
+
+
+def markdown(doc: str) -> str:
+    """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing behind a full stop."""
+    return _BEGINS_CODE.sub(lambda match: "" if match[1].startswith(" ") else ":", doc)
+
+
+def _short(file: str) -> str:
+    """Return the last part of a plugin's path that says something."""
+    parts = file.rsplit("/", 2)
+    return "/".join(parts[-2:]) if parts[-1] == "__init__.py" else parts[-1]
