@@ -240,10 +240,10 @@ class Session:
             self._write_file(self.options["report"], html_report(report, self.profile))
 
     def _write_file(self, path: str, text: str) -> None:
-        from asyncstate.report.replace import replace_file
+        from asyncstate.cli.output_file import write_file
 
         try:
-            replace_file(path, text.encode("utf-8", "backslashreplace"))
+            write_file(path, text.encode("utf-8", "backslashreplace"))
         except (OSError, AsyncStateError) as error:
             self.console.unwritten(path, error.strerror or str(error))
 

@@ -163,9 +163,9 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     if output is None:
         console.write(text)
     else:
-        from asyncstate.report.replace import replace_file
+        from asyncstate.cli.output_file import write_file
 
-        replace_file(output, text.encode())
+        write_file(output, text.encode())
     return 0
 
 

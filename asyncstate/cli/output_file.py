@@ -1,4 +1,4 @@
-"""Report files: complete or not there at all."""
+"""The files that a command writes where the operator says: complete, or not there at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
 
 
-def replace_file(path: Path | str, data: bytes) -> None:
+def write_file(path: Path | str, data: bytes) -> None:
     """Write ``data`` to ``path`` through a private file in the same directory and a rename.
 
     An existing file keeps its mode, a new one is readable by its owner only: reports carry diffs. A link is followed.
