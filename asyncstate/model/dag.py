@@ -59,9 +59,6 @@ class Dag:
     def add(self, before: int, after: int, source: str, resources: tuple[str, ...] = ()) -> None:
         """Add an edge, and the ``resources`` it is about. Adding the same edge again is allowed and changes nothing."""
         key = before << _SHIFT | after
-        if resources:
-            known = self._resources.get(key)
-            self._resources[key] = resources if known is None else tuple(dict.fromkeys(known + resources))
         sources = self._sources.get(key)
         if sources is None:
             single = _SINGLE.get(source)
@@ -70,8 +67,13 @@ class Dag:
             self._sources[key] = single
             self._after[before].append(after)
             self._before[after].append(before)
-        elif source not in sources:
+            if resources:
+                self._resources[key] = resources
+            return
+        if source not in sources:
             self._sources[key] = (*sources, source)
+        if resources:
+            self._resources[key] = tuple(dict.fromkeys(self._resources.get(key, ()) + resources))
 
     def successors(self, node: int) -> Sequence[int]:
         """Nodes that wait for ``node``, in the order the edges were added."""

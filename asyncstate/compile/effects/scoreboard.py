@@ -113,10 +113,10 @@ class Scoreboard:
                 self._look_at_path(where, tree, writes_it, before)
         for place in needs:
             place.makers = self._joined(place.makers, place.name)
-            _wait(before, place.makers, place.name)
+            _wait_for_all(before, place.makers, place.name)
         for place in makes_here:
             place.needers = self._joined(place.needers, place.name)
-            _wait(before, place.needers, place.name)
+            _wait_for_all(before, place.needers, place.name)
         for where, tree, writes_it in placed:
             if isinstance(where, str):
                 self._note(where, node, writes_it)
@@ -143,9 +143,9 @@ class Scoreboard:
         resource = self._resources.get(name)
         if resource is not None:
             if writes and resource.readers:
-                _wait(before, resource.readers, resource.name)
+                _wait_for_all(before, resource.readers, resource.name)
             elif resource.writer != -1:
-                _wait(before, (resource.writer,), resource.name)
+                _wait(before, resource.writer, resource.name)
 
     def _note(self, name: str, node: int, writes: bool) -> None:
         resource = self._resources.get(name)
@@ -174,24 +174,25 @@ class Scoreboard:
 
     def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: Waits) -> None:
         place = places[-1]
-        own = self._name(place, tree)
+        own = self._tree(place) if tree else place.name
         for above in places:
-            if above.tree_writer != -1:
-                _wait(before, (above.tree_writer,), own)
-            if above.writer not in (-1, above.tree_writer) and (above is not place or not (writes and place.users)):
-                _wait(before, (above.writer,), above.name)
+            writer = above.writer
+            if writer != -1:
+                if above.tree_writer != -1:
+                    _wait(before, above.tree_writer, own)
+                if writer != above.tree_writer and (above is not place or not (writes and place.users)):
+                    _wait(before, writer, above.name)
             if writes and above.tree_readers:
-                above.tree_readers = self._joined(above.tree_readers, self._name(above, tree=True))
-                _wait(before, above.tree_readers, own)
+                above.tree_readers = self._joined(above.tree_readers, self._tree(above))
+                _wait(before, above.tree_readers[0], own)
         if writes:
-            _wait(before, place.users, own)
+            _wait_for_all(before, place.users, own)
         elif tree and place.writers_below:
             place.writers_below = self._joined(place.writers_below, own)
-            _wait(before, place.writers_below, own)
+            _wait(before, place.writers_below[0], own)
 
-    def _name(self, place: _Place, tree: bool) -> str:
-        if not tree:
-            return place.name
+    def _tree(self, place: _Place) -> str:
+        """Return the name of everything at and below a path."""
         return f"{PATH}{TREE}" if place is self._root else f"{place.name}{TREE}"
 
     def _note_path(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
@@ -218,13 +219,17 @@ class Scoreboard:
         return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
 
 
-def _wait(before: Waits, nodes: Iterable[int], resource: str) -> None:
+def _wait(before: Waits, node: int, resource: str) -> None:
+    known = before.get(node)
+    if known is None:
+        before[node] = (resource,)
+    elif resource not in known:
+        before[node] = (*known, resource)
+
+
+def _wait_for_all(before: Waits, nodes: Iterable[int], resource: str) -> None:
     for node in nodes:
-        known = before.get(node)
-        if known is None:
-            before[node] = (resource,)
-        elif resource not in known:
-            before[node] = (*known, resource)
+        _wait(before, node, resource)
 
 
 def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
