@@ -11,10 +11,10 @@ from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
 from asyncstate.compile.graph.listen import resolve_listeners
 from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.graph.restrict import restrict
 from asyncstate.compile.graph.stages import add_stages, effective_stages
-from asyncstate.compile.graph.wiring import Wiring
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.exclude import add_excludes, apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
@@ -198,20 +198,20 @@ class Compiler:
         findings = high.findings
         self._complete(high)
         low = compile_low(high, findings, self._disabled_states())
-        self._hold_against_functions(low.drafts, findings)
-        wiring = self._wire(low.drafts, high)
-        order = SerialOrder(wiring)
+        self._check_calls(low.drafts, findings)
+        graph = self._resolve_requisites(low.drafts, high)
+        order = SerialOrder(graph)
         serial = order.sort()
-        if len(serial) + len(wiring.members) < len(wiring.chunk):
-            report_cycle(wiring, findings)
-        listening = resolve_listeners(wiring.drafts, wiring.seen_in(serial), findings)
+        if len(serial) + len(graph.members) < len(graph.chunk):
+            report_cycle(graph, findings)
+        listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         findings.check()
         if only_ids:
-            serial = restrict(wiring, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")
-        stages = effective_stages(wiring, serial, order.cap)
+            serial = restrict(graph, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")
+        stages = effective_stages(graph, serial, order.cap)
         warn_odd_options(low.drafts, self._opts.get("state_aggregate"), findings, why_not=self._why_not_aggregated)
-        aggregation = self._aggregate(wiring, order, serial, stages)
-        builder = PlanBuilder(wiring, aggregation.serial, order)
+        aggregation = self._aggregate(graph, order, serial, stages)
+        builder = PlanBuilder(graph, aggregation.serial, order)
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
         unknown = self._order_by_footprints(builder, findings)
@@ -235,14 +235,14 @@ class Compiler:
             sound = sound_part(high)
             apply_excludes(sound)
             drafts = compile_low(sound, sound.findings, self._disabled_states()).drafts
-            self._hold_against_functions(drafts, findings, whole=False)
+            self._check_calls(drafts, findings, whole=False)
         findings.check()
         if referring:
             expand_requisite_in(high, findings, self._disabled_requisites())
         apply_excludes(high)
         findings.check()
 
-    def _hold_against_functions(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
+    def _check_calls(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
         """Look for what a run would trip over. Not ``whole``: there are errors, so that some states are left out."""
         if self._functions is None:
             return
@@ -265,10 +265,10 @@ class Compiler:
         if findings.warnings:
             findings.silence(unwanted)
 
-    def _wire(self, drafts: list[Draft], high: HighData) -> Wiring:
-        wiring = Wiring(drafts)
+    def _resolve_requisites(self, drafts: list[Draft], high: HighData) -> RequisiteGraph:
+        graph = RequisiteGraph(drafts)
         resolver = Resolver(
-            wiring,
+            graph,
             high,
             high.findings,
             has_mod_watch=lambda module: self._can(module, MOD_WATCH),
@@ -276,11 +276,13 @@ class Compiler:
         )
         resolver.resolve()
         warn_odd_orders(drafts, high.findings)
-        return wiring
+        return graph
 
-    def _aggregate(self, wiring: Wiring, order: SerialOrder, serial: list[int], stages: Stages | None) -> Aggregation:
+    def _aggregate(
+        self, graph: RequisiteGraph, order: SerialOrder, serial: list[int], stages: Stages | None
+    ) -> Aggregation:
         return aggregate(
-            wiring,
+            graph,
             order,
             serial,
             stages.of if stages is not None else None,

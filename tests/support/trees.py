@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
-from asyncstate.compile.graph.wiring import Wiring
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.low.lowstate import compile_low
@@ -142,17 +142,17 @@ def requisites(compiled, id_):
 
 
 def wired(high, *, mod_watch=True):
-    """The wiring and serial order of high data that is right."""
+    """The graph and serial order of high data that is right."""
     findings = Findings()
     data = HighData(high, findings)
     verify_high(data, findings)
     low = compile_low(data, findings)
-    wiring = Wiring(low.drafts)
-    Resolver(wiring, data, findings, has_mod_watch=lambda module: mod_watch).resolve()
+    graph = RequisiteGraph(low.drafts)
+    Resolver(graph, data, findings, has_mod_watch=lambda module: mod_watch).resolve()
     assert not findings.errors, findings.errors
     warn_odd_orders(low.drafts, findings)
-    order = SerialOrder(wiring)
-    return wiring, order, order.sort()
+    order = SerialOrder(graph)
+    return graph, order, order.sort()
 
 
 def reachable(compiled, before, after):

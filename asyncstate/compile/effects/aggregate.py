@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.wiring import GROUP_MEMBER
+from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER
 from asyncstate.model.plan import NodeKind
 from asyncstate.nearest import nearest
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.order import SerialOrder
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.low.draft import Draft
 
 ALONE = {
@@ -33,7 +33,7 @@ MAX_MEMBERS = 500
 
 
 class Aggregation:
-    """What aggregation made of a wiring: its new serial order, and why eligible states are in no group."""
+    """What aggregation made of a requisite graph: its new serial order, and why eligible states are in no group."""
 
     def __init__(self, serial: list[int]) -> None:
         self.serial = serial
@@ -41,7 +41,7 @@ class Aggregation:
 
 
 def aggregate(
-    wiring: Wiring,
+    graph: RequisiteGraph,
     order: SerialOrder,
     serial: list[int],
     stages: list[float] | None,
@@ -51,27 +51,27 @@ def aggregate(
 ) -> Aggregation:
     """Add the GROUP nodes. ``option`` is ``state_aggregate``; ``stages`` gets an entry for each group."""
     result = Aggregation(serial)
-    eligible = _eligible(wiring, serial, option, has_mod_aggregate, result.refused)
+    eligible = _eligible(graph, serial, option, has_mod_aggregate, result.refused)
     for module, numbers in eligible.items():
-        grouped = _group_module(wiring, result.serial, numbers, stages, result.refused)
+        grouped = _group_module(graph, result.serial, numbers, stages, result.refused)
         if not grouped:
             continue
         kept = set(result.serial)
-        before = _predecessors(wiring, {member for members in grouped for member in members})
+        before = _predecessors(graph, {member for members in grouped for member in members})
         for members in reversed(grouped):
-            _pull_forward(wiring, order, members)
+            _pull_forward(graph, order, members)
         for members in grouped:
-            group = _add_group(wiring, members, before, f"{module} x {len(members)}")
+            group = _add_group(graph, members, before, f"{module} x {len(members)}")
             kept.add(group)
             order.keys[group] = min(order.keys[member] for member in members)
             if stages is not None:
-                stages.extend(stages[members[0]] for _ in range(len(wiring.chunk) - len(stages)))
+                stages.extend(stages[members[0]] for _ in range(len(graph.chunk) - len(stages)))
         result.serial = [node for node in order.sort_again() if node in kept]
     return result
 
 
 def _eligible(
-    wiring: Wiring,
+    graph: RequisiteGraph,
     serial: Sequence[int],
     option: Any,
     has_mod_aggregate: Callable[[str], bool],
@@ -82,14 +82,14 @@ def _eligible(
     A state's own ``aggregate`` decides over the option. Once one says True, the module's later states that say nothing
     are eligible too.
     """
-    if not option and not any("aggregate" in draft.args for draft in wiring.drafts):
+    if not option and not any("aggregate" in draft.args for draft in graph.drafts):
         return {}
     found: dict[str, list[int]] = {}
     opened: set[str] = set()
     for node in serial:
-        if wiring.kind[node] is not NodeKind.CHUNK:
+        if graph.kind[node] is not NodeKind.CHUNK:
             continue
-        draft = wiring.drafts[node]
+        draft = graph.drafts[node]
         module = draft.state
         if "aggregate" in draft.args:
             wanted = _wants(draft.args["aggregate"], draft)
@@ -146,14 +146,14 @@ def _wants(option: Any, draft: Draft) -> bool:
 
 
 def _group_module(
-    wiring: Wiring,
+    graph: RequisiteGraph,
     serial: Sequence[int],
     numbers: Sequence[int],
     stages: Sequence[float] | None,
     refused: dict[int, str],
 ) -> list[list[int]]:
     """Return the groups of one module, each in serial order."""
-    levels, behind = _levels(wiring, serial, frozenset(numbers))
+    levels, behind = _levels(graph, serial, frozenset(numbers))
     classes: dict[tuple[float, int], list[list[int]]] = {}
     for number in numbers:
         parts = classes.setdefault((stages[number] if stages is not None else 0.0, levels[number]), [[]])
@@ -166,24 +166,24 @@ def _group_module(
             if len(members) > 1:
                 groups.append(members)
             else:
-                refused[members[0]] = _why_alone(wiring, members[0], behind, full=len(parts) > 1)
+                refused[members[0]] = _why_alone(graph, members[0], behind, full=len(parts) > 1)
     return groups
 
 
-def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:
+def _levels(graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:
     """Return for each node how many eligible states are on the longest path to it, and the last of them."""
-    size = len(wiring.chunk)
+    size = len(graph.chunk)
     levels = [0] * size
     last = [-1] * size
     behind: dict[int, int] = {}
-    waiting = wiring.in_degrees()
-    open_sets = {node: waiting[node] for node in wiring.members if wiring.kind[node] is NodeKind.SET}
+    waiting = graph.in_degrees()
+    open_sets = {node: waiting[node] for node in graph.members if graph.kind[node] is NodeKind.SET}
 
     def passed_on(node: int, level: int, source: int) -> None:
         stack = [(node, level, source)]
         while stack:
             node, level, source = stack.pop()
-            for other in wiring.after[node]:
+            for other in graph.after[node]:
                 if level > levels[other]:
                     levels[other], last[other] = level, source
                 if other in open_sets:
@@ -204,57 +204,57 @@ def _levels(wiring: Wiring, serial: Sequence[int], eligible: frozenset[int]) -> 
     return levels, behind
 
 
-def _why_alone(wiring: Wiring, node: int, behind: dict[int, int], *, full: bool) -> str:
+def _why_alone(graph: RequisiteGraph, node: int, behind: dict[int, int], *, full: bool) -> str:
     if full:
         return f"its group is full ({MAX_MEMBERS} states)"
     source = behind.get(node)
     if source is not None:
-        return f"it depends on {wiring.drafts[source].place}, and no other state does so at the same depth"
-    return f"every other state of {wiring.drafts[node].state} depends on it, or has another order"
+        return f"it depends on {graph.drafts[source].place}, and no other state does so at the same depth"
+    return f"every other state of {graph.drafts[node].state} depends on it, or has another order"
 
 
-def _predecessors(wiring: Wiring, nodes: set[int]) -> dict[int, list[int]]:
+def _predecessors(graph: RequisiteGraph, nodes: set[int]) -> dict[int, list[int]]:
     before: dict[int, list[int]] = {node: [] for node in nodes}
-    for node, targets in enumerate(wiring.after):
+    for node, targets in enumerate(graph.after):
         for target in targets:
             if target in nodes:
                 before[target].append(node)
     return before
 
 
-def _pull_forward(wiring: Wiring, order: SerialOrder, members: list[int]) -> None:
+def _pull_forward(graph: RequisiteGraph, order: SerialOrder, members: list[int]) -> None:
     """Have all members come before whatever would keep a dependent of one of them waiting, as in Salt."""
     needed: list[Any] = []
-    stack = [node for member in members for node in wiring.after[member]]
+    stack = [node for member in members for node in graph.after[member]]
     while stack:
         node = stack.pop()
         if node in order.keys:
             needed.append(order.keys[node])
         else:
-            stack.extend(wiring.after[node])
+            stack.extend(graph.after[node])
     if needed:
         soonest = min(needed)
         for member in members:
             order.keys[member] = min(order.keys[member], soonest)
 
 
-def _add_group(wiring: Wiring, members: list[int], before: dict[int, list[int]], label: str) -> int:
+def _add_group(graph: RequisiteGraph, members: list[int], before: dict[int, list[int]], label: str) -> int:
     """Add one GROUP node: it waits for all its members wait for, and they wait for it, one after the other.
 
     The first does the work of all, so the others come behind it; and whatever depends on one of them waits for the
     last, as it does in Salt.
     """
-    group = wiring.node(NodeKind.GROUP)
-    wiring.members[group] = tuple(members)
-    wiring.label[group] = label
+    group = graph.add_node(NodeKind.GROUP)
+    graph.members[group] = tuple(members)
+    graph.label[group] = label
     for node in dict.fromkeys(node for member in members for node in before[member]):
-        wiring.edge(node, group, GROUP_MEMBER)
+        graph.add_edge(node, group, GROUP_MEMBER)
     last = members[-1]
-    dependents = dict.fromkeys(node for member in members for node in wiring.after[member])
-    known = set(wiring.after[last])
+    dependents = dict.fromkeys(node for member in members for node in graph.after[member])
+    known = set(graph.after[last])
     for node in dependents:
         if node not in known:
-            wiring.edge(last, node, GROUP_MEMBER)
+            graph.add_edge(last, node, GROUP_MEMBER)
     for one, next_one in pairwise((group, *members)):
-        wiring.edge(one, next_one, GROUP_MEMBER)
+        graph.add_edge(one, next_one, GROUP_MEMBER)
     return group

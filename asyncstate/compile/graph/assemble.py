@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.wiring import KIND_BITS, KIND_MASK, KINDS
+from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import BrokenListener, Node, NodeKind, Plan, plan_digest
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.listen import Listening
     from asyncstate.compile.graph.order import SerialOrder
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 
 _SOURCES = (*(kind.value for kind in KINDS), "set", "group")
 
@@ -24,12 +24,12 @@ _TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 
 
 class PlanBuilder:
-    """Renumbers a wiring. ``number[node]`` is a wiring's node in the plan, -1 if the plan does not have it."""
+    """Renumbers a requisite graph. ``number[node]`` is the number of its node in the plan, -1 if there is none."""
 
-    def __init__(self, wiring: Wiring, serial: Sequence[int], order: SerialOrder) -> None:
-        self._wiring = wiring
-        kinds = wiring.kind
-        self.number: list[int] = [-1] * len(wiring.chunk)
+    def __init__(self, graph: RequisiteGraph, serial: Sequence[int], order: SerialOrder) -> None:
+        self._graph = graph
+        kinds = graph.kind
+        self.number: list[int] = [-1] * len(graph.chunk)
         chunk_nodes = [node for node in serial if kinds[node] is NodeKind.CHUNK]
         for index, node in enumerate(chunk_nodes):
             self.number[node] = index
@@ -43,13 +43,13 @@ class PlanBuilder:
         self._add_edges()
 
     def add_node(self, node: Node, rank: int = 0) -> int:
-        """Add a node to the plan that the wiring does not have."""
+        """Add a node to the plan that the requisite graph does not have."""
         self.nodes.append(node)
         self.rank.append(rank)
         return self.dag.add_node()
 
     def _chunk(self, index: int, node: int, order: SerialOrder) -> LowChunk:
-        draft = self._wiring.drafts[node]
+        draft = self._graph.drafts[node]
         return LowChunk(
             index,
             draft.state,
@@ -67,27 +67,27 @@ class PlanBuilder:
 
     def _add_others(self, serial: Sequence[int]) -> None:
         """Number checks, groups and sets behind the chunks, and give everything that takes time its rank."""
-        wiring = self._wiring
+        graph = self._graph
         for rank, node in enumerate(serial):
-            if wiring.kind[node] is NodeKind.CHUNK:
+            if graph.kind[node] is NodeKind.CHUNK:
                 self.rank[self.number[node]] = rank
                 continue
             self.number[node] = len(self.nodes)
             self.rank.append(rank)
-            members = tuple(self.number[member] for member in wiring.members.get(node, ()))
-            chunk = self.number[wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else -1
-            self.nodes.append(Node(wiring.kind[node], chunk, members, wiring.label.get(node, "")))
-        for node, members in wiring.members.items():
+            members = tuple(self.number[member] for member in graph.members.get(node, ()))
+            chunk = self.number[graph.chunk[node]] if graph.kind[node] is NodeKind.CHECK else -1
+            self.nodes.append(Node(graph.kind[node], chunk, members, graph.label.get(node, "")))
+        for node, members in graph.members.items():
             numbers = tuple(self.number[member] for member in members if self.number[member] >= 0)
-            if wiring.kind[node] is NodeKind.SET and numbers:
+            if graph.kind[node] is NodeKind.SET and numbers:
                 self.number[node] = len(self.nodes)
                 self.rank.append(0)
-                self.nodes.append(Node(NodeKind.SET, -1, numbers, wiring.label.get(node, "")))
+                self.nodes.append(Node(NodeKind.SET, -1, numbers, graph.label.get(node, "")))
 
     def _add_edges(self) -> None:
         add = self.dag.add
         number = self.number
-        for node, (targets, kinds) in enumerate(zip(self._wiring.after, self._wiring.kinds, strict=True)):
+        for node, (targets, kinds) in enumerate(zip(self._graph.after, self._graph.kinds, strict=True)):
             before = number[node]
             if targets and before >= 0:
                 for target, kind in zip(targets, kinds, strict=True):
@@ -104,7 +104,7 @@ class PlanBuilder:
         """Return the requisites of each chunk, as the plan numbers them."""
         found: list[tuple[Requisite, ...]] = [()] * len(self.chunks)
         number = self.number
-        for draft, packed in self._wiring.requisites.items():
+        for draft, packed in self._graph.requisites.items():
             index = number[draft]
             if index >= 0:
                 found[index] = tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.graph.wiring import KINDS, PREREQUIRED, SET_MEMBER
+from asyncstate.compile.graph.requisite_graph import KINDS, PREREQUIRED, SET_MEMBER
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.low.draft import Draft
 
 _SHOWN = 20
@@ -25,13 +25,13 @@ Link = tuple["Draft", str, "Draft"]
 """A state, the kind of its requisite, and the state it waits for."""
 
 
-def report_cycle(wiring: Wiring, findings: Findings) -> None:
-    """Find and report the cycle of a wiring that has one."""
-    links = list(_links(wiring, _first_cycle(wiring)))
+def report_cycle(graph: RequisiteGraph, findings: Findings) -> None:
+    """Find and report the cycle of a graph that has one."""
+    links = list(_links(graph, _first_cycle(graph)))
     shown = [f"({_label(after)}, '{kind}', {_label(before)})" for after, kind, before in links[:_SHOWN]]
     if len(links) > _SHOWN:
         shown.append(f"… and {len(links) - _SHOWN} more")
-    shortest = list(_links(wiring, _shortest_cycle(wiring)))
+    shortest = list(_links(graph, _shortest_cycle(graph)))
     places = [f"{after.place} waits for {before.place} ({kind})" for after, kind, before in shortest[:_SHOWN]]
     if len(shortest) > _SHOWN:
         places.append(f"… {len(shortest) - _SHOWN} more, and back to {shortest[0][2].place}")
@@ -53,10 +53,10 @@ def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
     return [f"'{kind}' names {draft.state}: {draft.id} itself. An ID alone, or a name, means all states that have it"]
 
 
-def _first_cycle(wiring: Wiring) -> list[int]:
+def _first_cycle(graph: RequisiteGraph) -> list[int]:
     """Return the first cycle a depth-first search meets, nodes and edges taken in the order they were added."""
-    finished = bytearray(len(wiring.chunk))
-    for start in range(len(wiring.chunk)):
+    finished = bytearray(len(graph.chunk))
+    for start in range(len(graph.chunk)):
         path: list[int] = []
         place: dict[int, int] = {}
         pending: list[Iterator[int]] = [iter((start,))]
@@ -73,37 +73,37 @@ def _first_cycle(wiring: Wiring) -> list[int]:
             elif not finished[node]:
                 place[node] = len(path)
                 path.append(node)
-                pending.append(iter(wiring.after[node]))
+                pending.append(iter(graph.after[node]))
     return []
 
 
-def _shortest_cycle(wiring: Wiring) -> list[int]:
-    dag = Dag(len(wiring.chunk))
-    for node, targets in enumerate(wiring.after):
+def _shortest_cycle(graph: RequisiteGraph) -> list[int]:
+    dag = Dag(len(graph.chunk))
+    for node, targets in enumerate(graph.after):
         for target in targets:
             dag.add(node, target, "")
     return dag.find_cycle()
 
 
-def _links(wiring: Wiring, cycle: list[int]) -> Iterator[Link]:
+def _links(graph: RequisiteGraph, cycle: list[int]) -> Iterator[Link]:
     """Yield the links of a cycle of nodes; sets are passed over."""
     for position, node in enumerate(cycle):
-        if wiring.kind[node] is NodeKind.SET:
+        if graph.kind[node] is NodeKind.SET:
             continue
         after = cycle[(position + 1) % len(cycle)]
-        kind = _kind(wiring, node, after)
+        kind = _kind(graph, node, after)
         if kind == SET_MEMBER:
             dependent = cycle[(position + 2) % len(cycle)]
-            kind, after = _kind(wiring, after, dependent), dependent
-        yield _draft(wiring, after), "prereq" if kind == PREREQUIRED else KINDS[kind].value, _draft(wiring, node)
+            kind, after = _kind(graph, after, dependent), dependent
+        yield _draft(graph, after), "prereq" if kind == PREREQUIRED else KINDS[kind].value, _draft(graph, node)
 
 
-def _kind(wiring: Wiring, before: int, after: int) -> int:
-    return wiring.kinds[before][wiring.after[before].index(after)]
+def _kind(graph: RequisiteGraph, before: int, after: int) -> int:
+    return graph.kinds[before][graph.after[before].index(after)]
 
 
-def _draft(wiring: Wiring, node: int) -> Draft:
-    return wiring.drafts[wiring.chunk[node]]
+def _draft(graph: RequisiteGraph, node: int) -> Draft:
+    return graph.drafts[graph.chunk[node]]
 
 
 def _label(draft: Draft) -> str:

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.wiring import PREREQUIRED, REQUIRE, SET_MEMBER
+from asyncstate.compile.graph.requisite_graph import PREREQUIRED, REQUIRE, SET_MEMBER
 from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.plan import NodeKind
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.low.draft import Draft
 
 LAST = 1_000_000
@@ -59,29 +59,29 @@ def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
 
 
 class SerialOrder:
-    """Keys and order of the nodes of one wiring. ``own[n]`` is draft n's order once its key was asked for."""
+    """Keys and order of the nodes of one graph. ``own[n]`` is draft n's order once its key was asked for."""
 
-    def __init__(self, wiring: Wiring) -> None:
-        self._wiring = wiring
-        self.cap: int = order_cap(wiring.drafts)
-        self.own: list[float] = [0.0] * len(wiring.drafts)
-        self._raw: list[Any] = [draft.order for draft in wiring.drafts]
-        self._settled = bytearray(len(wiring.drafts))
-        self._has_sets = bool(wiring.members)
+    def __init__(self, graph: RequisiteGraph) -> None:
+        self._graph = graph
+        self.cap: int = order_cap(graph.drafts)
+        self.own: list[float] = [0.0] * len(graph.drafts)
+        self._raw: list[Any] = [draft.order for draft in graph.drafts]
+        self._settled = bytearray(len(graph.drafts))
+        self._has_sets = bool(graph.members)
         self._set_orders: dict[int, tuple[list[int], list[float]]] = {}
         self.keys: dict[int, Key] = {}
 
     def sort(self) -> list[int]:
         """Return the chunk and check nodes in serial order; fewer than there are when the graph has a cycle."""
-        return kahn(self._wiring, self._key)
+        return kahn(self._graph, self._key)
 
     def sort_again(self) -> list[int]:
-        """Sort a wiring to which groups were added, each with a key of its own; all other keys stay as they were."""
-        return kahn(self._wiring, self.keys.__getitem__)
+        """Sort a graph to which groups were added, each with a key of its own; all other keys stay as they were."""
+        return kahn(self._graph, self.keys.__getitem__)
 
     def _key(self, node: int) -> Key:
-        number = self._wiring.chunk[node]
-        draft = self._wiring.drafts[number]
+        number = self._graph.chunk[node]
+        draft = self._graph.drafts[number]
         own = self._settle(number)
         least = self._least_dependent(node)
         label = f"{draft.state}{draft.name}{draft.fun}"
@@ -94,7 +94,7 @@ class SerialOrder:
         if self._settled[number]:
             return self.own[number]
         order = self._number(number)
-        draft = self._wiring.drafts[number]
+        draft = self._graph.drafts[number]
         if draft.fraction:
             order += draft.fraction
         if order < 0:
@@ -113,19 +113,19 @@ class SerialOrder:
 
     def _seen_by_others(self, node: int) -> float:
         """The order a node that is waited for sees: as written, negative numbers too; no order never pulls."""
-        number = self._wiring.chunk[node]
+        number = self._graph.chunk[node]
         order = self._raw[number]
         return _INFINITY if order is UNSET else self._number(number)
 
     def _least_dependent(self, node: int) -> float:
-        after = self._wiring.after[node]
+        after = self._graph.after[node]
         if not after:
             return _INFINITY
-        if self._has_sets and SET_MEMBER in self._wiring.kinds[node]:
+        if self._has_sets and SET_MEMBER in self._graph.kinds[node]:
             return self._least_through_sets(node)
         least = _INFINITY
         heaviest = _FIRST_WEIGHT
-        for other, kind in zip(after, self._wiring.kinds[node], strict=True):
+        for other, kind in zip(after, self._graph.kinds[node], strict=True):
             weight = REQUIRE if kind == PREREQUIRED else kind
             if weight >= heaviest:
                 heaviest = weight
@@ -137,12 +137,12 @@ class SerialOrder:
         direct: list[tuple[int, int, int]] = []
         sets: list[tuple[int, int]] = []
         begins: dict[int, int] = {}
-        for other, kind in zip(self._wiring.after[node], self._wiring.kinds[node], strict=True):
+        for other, kind in zip(self._graph.after[node], self._graph.kinds[node], strict=True):
             if kind == SET_MEMBER:
-                if not self._wiring.after[other]:
+                if not self._graph.after[other]:
                     continue
-                weight = self._wiring.kinds[other][0]
-                position = self._position(node, self._wiring.after[other][0], weight)
+                weight = self._graph.kinds[other][0]
+                position = self._position(node, self._graph.after[other][0], weight)
                 sets.append((weight, other))
             else:
                 weight = REQUIRE if kind == PREREQUIRED else kind
@@ -162,8 +162,8 @@ class SerialOrder:
         """The smallest order among those who wait for a set, of those added before ``cut`` (-1: of all)."""
         known = self._set_orders.get(set_node)
         if known is None:
-            after = self._wiring.after[set_node]
-            kind = self._wiring.kinds[set_node][0]
+            after = self._graph.after[set_node]
+            kind = self._graph.kinds[set_node][0]
             placed = sorted((self._position(node, other, kind), self._seen_by_others(other)) for other in after)
             known = ([position for position, _ in placed], list(accumulate((order for _, order in placed), min)))
             self._set_orders[set_node] = known
@@ -173,16 +173,16 @@ class SerialOrder:
 
     def _position(self, node: int, other: int, kind: int) -> int:
         """When the edge was added: each draft adds its own, those to a check once it exists."""
-        wiring = self._wiring
-        number = wiring.chunk[node] if kind == PREREQUIRED else wiring.chunk[other]
-        return max(number, wiring.created_by.get(other, 0)) << 4 | kind
+        graph = self._graph
+        number = graph.chunk[node] if kind == PREREQUIRED else graph.chunk[other]
+        return max(number, graph.created_by.get(other, 0)) << 4 | kind
 
 
-def kahn(wiring: Wiring, key: Callable[[int], Any]) -> list[int]:
-    """Sort the nodes of a wiring. Sets take no place: what waits for them is free with their last member."""
-    waiting = wiring.in_degrees()
-    kinds = wiring.kind
-    after = wiring.after
+def kahn(graph: RequisiteGraph, key: Callable[[int], Any]) -> list[int]:
+    """Sort the nodes of a graph. Sets take no place: what waits for them is free with their last member."""
+    waiting = graph.in_degrees()
+    kinds = graph.kind
+    after = graph.after
     order: list[int] = []
     heap: list[tuple[Any, int]] = []
     for node, count in enumerate(waiting):

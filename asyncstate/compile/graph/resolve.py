@@ -8,7 +8,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.prereq import add_prereq
-from asyncstate.compile.graph.wiring import PREREQ
+from asyncstate.compile.graph.requisite_graph import PREREQ
 from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.requisite import DIRECT
 from asyncstate.nearest import nearest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.low.draft import Draft
 
@@ -129,18 +129,18 @@ class TargetIndex:
 
 
 class Resolver:
-    """Adds the edges of all requisites to a wiring, draft by draft."""
+    """Adds the edges of all requisites to a graph, draft by draft."""
 
     def __init__(
         self,
-        wiring: Wiring,
+        graph: RequisiteGraph,
         high: HighData,
         findings: Findings,
         *,
         has_mod_watch: Callable[[str], bool],
         disabled: frozenset[str] = frozenset(),
     ) -> None:
-        self._wiring = wiring
+        self._graph = graph
         self._findings = findings
         self._has_mod_watch = has_mod_watch
         self._disabled = disabled
@@ -149,11 +149,11 @@ class Resolver:
         self._sets: dict[tuple[int, str, str], int] = {}
         self._own_matches: dict[tuple[int, str, str], int] = {}
         self._hints = 0
-        self.index: TargetIndex = TargetIndex(wiring.drafts, high.includes)
+        self.index: TargetIndex = TargetIndex(graph.drafts, high.includes)
 
     def resolve(self) -> None:
         """Resolve every requisite of every draft, in compile order."""
-        for number, draft in enumerate(self._wiring.drafts):
+        for number, draft in enumerate(self._graph.drafts):
             if not _DIRECT.keys().isdisjoint(draft.args):
                 self._downgrade_watch(draft)
                 self._resolve_draft(number, draft)
@@ -221,24 +221,24 @@ class Resolver:
             key = (kind, module, target)
             node = self._sets.get(key)
             if node is None:
-                node = self._sets[key] = self._wiring.add_set(tuple(targets), f"{module}: {target}")
+                node = self._sets[key] = self._graph.add_set(tuple(targets), f"{module}: {target}")
             self._require(number, node, kind)
 
     def _require(self, number: int, node: int, kind: int) -> None:
         """Make a draft wait for a node; its check too, if there is one."""
-        wiring = self._wiring
-        if not wiring.require(number, node, kind):
+        graph = self._graph
+        if not graph.require(number, node, kind):
             return
-        wiring.edge(node, number, kind)
-        if wiring.check_of:
-            check = wiring.check_of.get(number)
+        graph.add_edge(node, number, kind)
+        if graph.check_of:
+            check = graph.check_of.get(number)
             if check is not None:
-                wiring.edge(node, check, kind)
+                graph.add_edge(node, check, kind)
 
     def _prereq(self, number: int, targets: list[int]) -> None:
-        wiring = self._wiring
+        graph = self._graph
         for target in targets:
-            add_prereq(wiring, number, target)
+            add_prereq(graph, number, target)
 
     def _own_glob(self, number: int, kind: int, module: str, target: str, targets: list[int]) -> None:
         """A glob that matches the state itself means all the others.
@@ -254,7 +254,7 @@ class Resolver:
             for other in others:
                 self._require(number, other, kind)
         else:
-            self._require(number, self._wiring.add_set(tuple(others), f"{module}: {target}"), kind)
+            self._require(number, self._graph.add_set(tuple(others), f"{module}: {target}"), kind)
 
     def _not_a_name(self, draft: Draft, kind: int, module: str, target: Any) -> None:
         key = _key_of(kind)

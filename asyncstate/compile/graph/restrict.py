@@ -10,29 +10,29 @@ from asyncstate.model.plan import NodeKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 
 
-def restrict(wiring: Wiring, serial: Sequence[int], ids: Sequence[str], where: str) -> list[int]:
+def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], where: str) -> list[int]:
     """Return the nodes that the states of ``ids`` depend on, and they themselves, in serial order.
 
     A state that is checked for a prereq is kept, and runs. Raises CompileError for an ID that is not there; ``where``
     says in what it was looked for.
     """
-    known = {draft.id for draft in wiring.drafts}
+    known = {draft.id for draft in graph.drafts}
     missing = [id_ for id_ in ids if id_ not in known]
     if missing:
         raise CompileError([Issue(f"No matches for ID '{id_}' found in {where}") for id_ in missing])
-    before: list[list[int]] = [[] for _ in wiring.chunk]
-    for node, targets in enumerate(wiring.after):
+    before: list[list[int]] = [[] for _ in graph.chunk]
+    for node, targets in enumerate(graph.after):
         for target in targets:
             before[target].append(node)
     wanted = set(ids)
-    stack = [node for node, draft in enumerate(wiring.drafts) if draft.id in wanted]
+    stack = [node for node, draft in enumerate(graph.drafts) if draft.id in wanted]
     kept = set(stack)
     while stack:
         node = stack.pop()
-        needed = [*before[node], wiring.chunk[node]] if wiring.kind[node] is NodeKind.CHECK else before[node]
+        needed = [*before[node], graph.chunk[node]] if graph.kind[node] is NodeKind.CHECK else before[node]
         for other in needed:
             if other not in kept:
                 kept.add(other)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from asyncstate.compile.graph.assemble import PlanBuilder
-    from asyncstate.compile.graph.wiring import Wiring
+    from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.low.draft import Draft
 
 STAGE = "stage"
@@ -36,20 +36,20 @@ class Stages(NamedTuple):
     last: float
 
 
-def effective_stages(wiring: Wiring, serial: Sequence[int], cap: int) -> Stages | None:
+def effective_stages(graph: RequisiteGraph, serial: Sequence[int], cap: int) -> Stages | None:
     """Return the stage of each node: the smallest of its own and its dependents'. None if there is only one."""
-    drafts = wiring.drafts
+    drafts = graph.drafts
     if all(draft.automatic for draft in drafts):
         return None
     numbered = any(draft.automatic and draft.order is not UNSET for draft in drafts)
     common = float(FIRST_AUTO_ORDER if numbered else cap)
     own = [common if draft.automatic else _explicit(draft, cap) for draft in drafts]
-    stages = [float("inf")] * len(wiring.chunk)
+    stages = [float("inf")] * len(graph.chunk)
     for node in reversed(serial):
-        stage = own[wiring.chunk[node]]
-        for other in wiring.after[node]:
-            if wiring.kind[other] is NodeKind.SET and stages[other] == float("inf"):
-                stages[other] = min((stages[after] for after in wiring.after[other]), default=stages[other])
+        stage = own[graph.chunk[node]]
+        for other in graph.after[node]:
+            if graph.kind[other] is NodeKind.SET and stages[other] == float("inf"):
+                stages[other] = min((stages[after] for after in graph.after[other]), default=stages[other])
             stage = min(stage, stages[other])
         stages[node] = stage
     return Stages(stages, common, float(cap + LAST))

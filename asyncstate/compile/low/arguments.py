@@ -159,7 +159,7 @@ class _Checker:
         self._used_by = used_by
         self._strict = strict
         self._whole = whole
-        self._said: set[tuple[Any, ...]] = set()
+        self._noted: set[tuple[Any, ...]] = set()
         self.known: dict[str, _Taken | None] = {}
         self.bringers = False
 
@@ -227,8 +227,8 @@ class _Checker:
         line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
         # States that one line of a loop declares have the same mistake: the first of them stands for all.
         key = (rule, draft.file, line, draft.state, draft.fun, argument) if line else (rule, message)
-        if key not in self._said:
-            self._said.add(key)
+        if key not in self._noted:
+            self._noted.add(key)
             self._findings.noted(rule, message, draft.file, line, hint, mistake=mistake)
 
 

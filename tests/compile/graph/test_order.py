@@ -17,9 +17,9 @@ def draft(order=UNSET, id_="a"):
 
 
 def serial_tags(high):
-    wiring, _, serial = wired(copy.deepcopy(high))
-    check = set(wiring.check_of.values())
-    return [("?" if node in check else "") + wiring.drafts[wiring.chunk[node]].tag for node in serial]
+    graph, _, serial = wired(copy.deepcopy(high))
+    check = set(graph.check_of.values())
+    return [("?" if node in check else "") + graph.drafts[graph.chunk[node]].tag for node in serial]
 
 
 @given(high_data())
@@ -41,12 +41,12 @@ def test_sets_do_not_change_the_serial_order(threshold, high):
 
 @given(high_data())
 def test_serial_order_respects_every_edge(high):
-    wiring, _, serial = wired(high)
+    graph, _, serial = wired(high)
     place = {node: position for position, node in enumerate(serial)}
-    for node, targets in enumerate(wiring.after):
+    for node, targets in enumerate(graph.after):
         for target in targets:
-            members = wiring.members.get(node, (node,))
-            for after in wiring.after[target] if target in wiring.members else [target]:
+            members = graph.members.get(node, (node,))
+            for after in graph.after[target] if target in graph.members else [target]:
                 assert all(place[member] < place[after] for member in members)
 
 

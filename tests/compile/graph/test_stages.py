@@ -65,14 +65,14 @@ def test_edges_stay_linear():
 
 @given(high_data(max_size=9))
 def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
-    wiring, order, serial = wired(copy.deepcopy(high))
-    stages = effective_stages(wiring, serial, order.cap)
+    graph, order, serial = wired(copy.deepcopy(high))
+    stages = effective_stages(graph, serial, order.cap)
     compiled = compiler({}).plan_high(high)
     assert len(compiled.dag.topological_order(lambda node: node)) == len(compiled.nodes)
     if stages is None:
         assert stage_labels(compiled) == []
         return
-    chunks = [node for node in serial if wiring.kind[node] is NodeKind.CHUNK]
+    chunks = [node for node in serial if graph.kind[node] is NodeKind.CHUNK]
     for later, node in enumerate(chunks):
         reached = compiled.dag.reach([later], forward=False)
         for earlier in range(later):

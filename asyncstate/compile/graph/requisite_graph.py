@@ -29,7 +29,7 @@ KIND_BITS = 4
 KIND_MASK = (1 << KIND_BITS) - 1
 
 
-class Wiring:
+class RequisiteGraph:
     """Nodes ``0 … len(drafts)-1`` are the drafts; checks, sets and groups are added behind them.
 
     ``chunk[n]`` is the draft a node stands for, -1 for sets and groups. ``after[n]`` are the nodes that wait for ``n``
@@ -63,7 +63,7 @@ class Wiring:
         self.check_of: dict[int, int] = {}
         self.created_by: dict[int, int] = {}
 
-    def edge(self, before: int, after: int, kind: int) -> None:
+    def add_edge(self, before: int, after: int, kind: int) -> None:
         """Make ``after`` wait for ``before``."""
         self.after[before].append(after)
         self.kinds[before].append(kind)
@@ -84,7 +84,7 @@ class Wiring:
         for packed in self.requisites.get(number, ()):
             yield packed & KIND_MASK, packed >> KIND_BITS
 
-    def node(self, kind: NodeKind, chunk: int = -1) -> int:
+    def add_node(self, kind: NodeKind, chunk: int = -1) -> int:
         """Add a node."""
         self.chunk.append(chunk)
         self.kind.append(kind)
@@ -94,11 +94,11 @@ class Wiring:
 
     def add_set(self, members: tuple[int, ...], label: str) -> int:
         """Add a node that is done when all its members are."""
-        node = self.node(NodeKind.SET)
+        node = self.add_node(NodeKind.SET)
         self.members[node] = members
         self.label[node] = label
         for member in members:
-            self.edge(member, node, SET_MEMBER)
+            self.add_edge(member, node, SET_MEMBER)
         return node
 
     def seen_in(self, nodes: Iterable[int]) -> list[int]:
