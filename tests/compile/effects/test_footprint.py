@@ -299,8 +299,8 @@ CROWDS = {
 
 
 @pytest.mark.parametrize("crowd_of", CROWDS)
-def test_twenty_thousand_states_have_two_edges_each_at_most(crowd_of):
+def test_thousands_of_states_have_two_edges_each_at_most(crowd_of):
     states = FakeStates("test.mod_watch", footprints=DECLARED)
-    compiled = compiler({}, states=states, implicit_order="footprint").plan_high(crowd(20_000, CROWDS[crowd_of]))
-    assert len(compiled.chunks) == 20_000
-    assert 20_000 - 700 <= sum(1 for _ in compiled.dag.edges()) < 2 * 20_000
+    compiled = compiler({}, states=states, implicit_order="footprint").plan_high(crowd(5_000, CROWDS[crowd_of]))
+    assert len(compiled.chunks) == 5_000
+    assert 5_000 - 700 <= sum(1 for _ in compiled.dag.edges()) < 2 * 5_000
