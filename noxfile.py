@@ -1,7 +1,7 @@
 """What can be checked, one session each: ``.venv/bin/nox -l`` lists them, ``.venv/bin/nox -s full`` runs them all.
 
-Sessions run in the environment nox itself runs in (``make test`` makes it, from the lock files); only ``docs`` has one
-of its own.
+Sessions run in the environment nox itself runs in (``make test`` makes it, from the lock files); ``docs``, ``mutation``
+and ``pythons`` have their own. Arguments after ``--`` go to pytest.
 """
 
 import os
@@ -13,9 +13,11 @@ import nox
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "none"
+nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lint", "types", "tests"]
 
 BIN = Path(sys.executable).parent
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 CORE = ["asyncstate/model/*", "asyncstate/compile/*", "asyncstate/run/*"]
 
@@ -47,6 +49,15 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests, one worker a core; arguments after ``--`` go to pytest."""
     python(session, "pytest", *PARALLEL, *session.posargs)
+
+
+@nox.session(venv_backend="virtualenv", python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """Run the tests with each supported Python that is on the PATH, from the same lock files; nox says which is not."""
+    for lock in ("build", "dev"):
+        session.install("--require-hashes", "--no-deps", "-r", f"requirements/{lock}.txt")
+    session.install("--no-deps", "--no-build-isolation", "--editable", ".")
+    session.run("python", "-m", "pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session
@@ -130,6 +141,7 @@ def full(session: nox.Session) -> None:
         "lint",
         "types",
         "coverage",
+        *(f"pythons-{version}" for version in PYTHONS),
         "packaging",
         "fresh",
         "real",
