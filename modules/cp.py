@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from asyncstate import filesystem
+from asyncstate.data import urls
 from asyncstate.dunders import __context__, __opts__, runtime_services, tree_files
 from asyncstate.errors import CommandExecutionError
 
@@ -23,7 +24,6 @@ from . import _downloads
 
 log = logging.getLogger(__name__)
 
-_SCHEME = "salt://"
 _REMOTE = frozenset({"http", "https", "ftp", "s3", "swift"})
 _LOCAL = frozenset({"", "file"})
 
@@ -74,7 +74,7 @@ def cache_dir(
 
 def cache_master(saltenv: str | None = None) -> list[str]:
     """Return local paths of all files of an environment."""
-    return cache_dir(_SCHEME, saltenv)
+    return cache_dir(urls.SALT_SCHEME, saltenv)
 
 
 def cache_local_file(path: str) -> str:
@@ -84,7 +84,7 @@ def cache_local_file(path: str) -> str:
 
 def cache_dest(url: str, saltenv: str | None = None) -> str:
     """Return where the local copy of a URL is, or would be; a path is its own copy."""
-    if url.startswith(_SCHEME):
+    if url.startswith(urls.SALT_SCHEME):
         path, env = _split(url, _env(saltenv))
         return tree_files().find(path, env) or os.path.join(__opts__["cachedir"], "files", env, path)
     if not urlsplit(url).scheme:
@@ -117,7 +117,7 @@ def get_file(
     env = _env(saltenv)
     if template:
         path, dest = (_render(text, template, kwargs, env) for text in (path, dest))
-    if not path.startswith(_SCHEME):
+    if not path.startswith(urls.SALT_SCHEME):
         raise CommandExecutionError(f"Unsupported path: {path}")
     source, env = _split(path, env)
     found: str | None = tree_files().find(source, env)
@@ -260,7 +260,7 @@ def hash_file(path: str, saltenv: str | None = None) -> Any:
     """Return ``hsum`` and ``hash_type`` of a file; "" if the tree, {} if this machine has none."""
     found = _existing(path, _env(saltenv))
     if not found:
-        return "" if path.startswith(_SCHEME) else {}
+        return "" if path.startswith(urls.SALT_SCHEME) else {}
     kind = __opts__.get("hash_type") or "sha256"
     with filesystem.open_read(found) as file:
         return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
@@ -281,14 +281,12 @@ def _env(saltenv: str | None) -> str:
 
 def _split(url: str, saltenv: str) -> tuple[str, str]:
     """Return the path of a ``salt://`` URL, and its environment."""
-    if not url.startswith(_SCHEME):
-        return url, saltenv
-    path, _, env = url.removeprefix(_SCHEME).lstrip("/").partition("?saltenv=")
-    return path.partition("?env=")[0].removeprefix("|"), env or saltenv
+    path, given = urls.parse_salt_url(url)
+    return path, given or saltenv
 
 
 def _existing(path: str, saltenv: str) -> str:
-    if path.startswith(_SCHEME):
+    if path.startswith(urls.SALT_SCHEME):
         name, env = _split(path, saltenv)
         return tree_files().find(name, env) or ""
     return path if filesystem.is_file(path) else ""

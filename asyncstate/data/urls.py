@@ -1,9 +1,12 @@
-"""Passwords in the URLs of a text that anybody may have written: what a program printed, a configuration."""
+"""URLs: those of the file roots, and passwords in those of a text that anybody may have written."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+SALT_SCHEME: Final = "salt://"
+"""How the URL of a file in the file roots begins."""
 
 _WORD: Final = re.compile(r"\S+")
 _HTTP: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -23,3 +26,19 @@ def without_credentials(text: str, *, http_only: bool = False) -> str:
         return word[0] if found is None else f"{word[0][: found.end()]}<redacted>{word[0][end:]}"
 
     return _WORD.sub(hidden, text)
+
+
+def parse_salt_url(url: str) -> tuple[str, str | None]:
+    """Split ``salt://path?saltenv=env`` into path and environment (None if not given).
+
+    ``salt://|path`` takes the path literally. Anything that is not a ``salt://`` URL is returned as it came.
+    """
+    if not url.startswith(SALT_SCHEME):
+        return url, None
+    resource = url.removeprefix(SALT_SCHEME).lstrip("/")
+    if "?env=" in resource:  # the name from before Salt 2018; its value is ignored, as Salt does
+        path, saltenv = resource.partition("?env=")[0], None
+    else:
+        path, _, given = resource.partition("?saltenv=")
+        saltenv = given or None
+    return path.removeprefix("|"), saltenv

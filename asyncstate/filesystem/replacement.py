@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from asyncstate.dunders.context import current
 from asyncstate.errors import PathRefused
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _CHUNK = 1 << 20
-_UNSYNCED = "asyncstate.unsynced"
-_ENOUGH = 33
-"""Paths noted of one device: with so many a run syncs the whole file system."""
+UNSYNCED: Final = "asyncstate.unsynced"
+"""Where in ``__context__`` new files are noted, by device; of more than `FEW` no account is kept."""
+FEW: Final = 32
+"""So many files a run syncs one by one: on a busy disk that is less than all that other programs have written."""
 
 
 class Replacement:
@@ -136,8 +137,8 @@ def _note_unsynced(path: str, device: int) -> None:
     call = current.get(None)
     if call is None:
         return
-    paths = call.context.setdefault(_UNSYNCED, {}).setdefault(device, [])
-    if len(paths) < _ENOUGH:
+    paths = call.context.setdefault(UNSYNCED, {}).setdefault(device, [])
+    if len(paths) <= FEW:
         paths.append(path)
 
 

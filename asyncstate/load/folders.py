@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INTERFACES: Final = "_interfaces"
+
+def folder_in_tree(kind: str) -> str:
+    """Return the name of the folder in a file root that holds the plugins of a kind."""
+    return f"_{kind}"
+
+
+INTERFACES: Final = folder_in_tree("interfaces")
 """The name under which the plugins of a tree import its interfaces, and that of their folder."""
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from asyncstate.load.folders import INTERFACES
+from asyncstate.load.folders import INTERFACES, folder_in_tree
 
 if TYPE_CHECKING:
     from asyncstate.load.folders import PluginFile, PluginFolder
@@ -57,7 +57,10 @@ def neighbours_of(folder: PluginFolder, kind: str) -> tuple[tuple[str, str], ...
     if folder.neighbours is not None:
         return folder.neighbours
     beside = os.path.dirname(folder.path)
-    others = (("utils", os.path.join(beside, "_utils")), ("interfaces", os.path.join(beside, INTERFACES)))
+    others = (
+        ("utils", os.path.join(beside, folder_in_tree("utils"))),
+        ("interfaces", os.path.join(beside, INTERFACES)),
+    )
     return ((kind, folder.path), *(other for other in others if other[0] != kind))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.load.folders import PluginFolder
+from asyncstate.load.folders import PluginFolder, folder_in_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,13 +36,13 @@ def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -
 
 def _folder_paths(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[str]:
     paths = [
-        os.path.join(root, f"_{kind}")
+        os.path.join(root, folder_in_tree(kind))
         for env in sorted(file_client.envs(), key=lambda env: env != "base")
         for root in file_client.roots(env)
     ]
     module_dirs = list(opts.get("module_dirs") or ())
     for directory in reversed(module_dirs):
-        paths += [os.path.join(directory, kind), os.path.join(directory, f"_{kind}")]
+        paths += [os.path.join(directory, kind), os.path.join(directory, folder_in_tree(kind))]
     if opts.get("extension_modules"):
         paths.append(os.path.join(opts["extension_modules"], kind))
     paths += next((opts.get(option) or [] for each, option in FOLDER_OPTIONS.items() if each == kind), [])

@@ -14,6 +14,7 @@ import re
 from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
@@ -189,7 +190,7 @@ class _Programs:
 
     def _imported(self, url: str, names: str | None = None) -> dict[str, Any]:
         """Return what one import of ``salt://`` defines in the program that has it."""
-        path = self._context.fileclient.find(url.removeprefix("salt://"), self._context.saltenv)
+        path = self._context.fileclient.find(url.removeprefix(SALT_SCHEME), self._context.saltenv)
         if path is None:
             raise ImportError(f"Could not find the file '{url}'")
         text = self._context.fileclient.read(path).decode()

@@ -11,6 +11,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING
 
+from asyncstate.filesystem.replacement import FEW, UNSYNCED
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
 
 log: logging.Logger = get_logger(__name__)
-
-UNSYNCED = "asyncstate.unsynced"
-"""Where in ``__context__`` the file module notes new files, by device; of more than `FEW` it keeps no account."""
-FEW = 32
-"""So many files are synced one by one: on a busy disk that is less than all that other programs have written."""
 
 
 async def sync_written(host: PluginHost) -> None:

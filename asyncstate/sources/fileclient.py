@@ -19,7 +19,6 @@ from asyncstate.errors import ConfigError, RenderError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-SCHEME = "salt://"
 _GLOB = re.compile(r"[*?\[]")
 _NEVER_SLS = frozenset({".git", ".hg", ".svn"})
 
@@ -50,22 +49,6 @@ class FileClient(TreeFiles, Protocol):
 
     def expand(self, names: Iterable[str], saltenv: str) -> list[str]:
         """Replace names with glob characters by the SLS they match; one that matches nothing stays as it is."""
-
-
-def parse_salt_url(url: str) -> tuple[str, str | None]:
-    """Split ``salt://path?saltenv=env`` into path and environment (None if not given).
-
-    ``salt://|path`` takes the path literally. Anything that is not a ``salt://`` URL is returned as it came.
-    """
-    if not url.startswith(SCHEME):
-        return url, None
-    resource = url.removeprefix(SCHEME).lstrip("/")
-    if "?env=" in resource:  # the name from before Salt 2018; its value is ignored, as Salt does
-        path, saltenv = resource.partition("?env=")[0], None
-    else:
-        path, _, given = resource.partition("?saltenv=")
-        saltenv = given or None
-    return path.removeprefix("|"), saltenv
 
 
 def sls_names(files: Iterable[str]) -> list[str]:

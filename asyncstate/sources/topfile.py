@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import CompileError, Issue, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import RUN_NUM
@@ -110,7 +111,7 @@ def environments(fileclient: FileClient, opts: Mapping[str, Any]) -> list[str]:
 
 def top_path(opts: Mapping[str, Any]) -> str:
     """Return the path of the top file below a root (option ``state_top``, with or without ``salt://``)."""
-    return str(opts.get("state_top") or "top.sls").removeprefix("salt://").lstrip("/")
+    return str(opts.get("state_top") or "top.sls").removeprefix(SALT_SCHEME).lstrip("/")
 
 
 def read_tops(fileclient: FileClient, opts: Mapping[str, Any], render: Render) -> Top:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
+from asyncstate.data.urls import SALT_SCHEME
+
 PROTOCOLS = ("salt", "file", "http", "https", "ftp", "swift", "s3")
 REMOTE = ("http", "https", "ftp", "swift", "s3")
 
@@ -16,9 +18,9 @@ def parse_salt_url(url: str) -> tuple[str, str | None]:
 
     ``salt://|path`` takes the rest literally, question marks too.
     """
-    if not url.startswith("salt://"):
+    if not url.startswith(SALT_SCHEME):
         return url, None
-    rest = url.removeprefix("salt://")
+    rest = url.removeprefix(SALT_SCHEME)
     if rest.startswith("|"):
         return rest[1:], None
     path, _, query = rest.partition("?")

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.filesystem.replacement import UNSYNCED
 from asyncstate.run import durability
-from asyncstate.run.durability import UNSYNCED
 
 
 @pytest.fixture

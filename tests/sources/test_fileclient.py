@@ -1,7 +1,8 @@
 import pytest
 
+from asyncstate.data.urls import parse_salt_url
 from asyncstate.errors import RenderError
-from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, SlsFile, parse_salt_url
+from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient, SlsFile
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.errors import AsyncStateError
 from asyncstate.nearest import nearest
-from asyncstate.sources.fileclient import SCHEME, parse_salt_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,7 +60,8 @@ class SaltSources:
         texts = [str(draft.args.get("contents", ""))]
         for url in _texts(draft.args.get("source")):
             path, env = parse_salt_url(url)
-            found = self._file_client.find(path, env or _environment(draft)) if url.startswith(SCHEME) else _local(path)
+            in_tree = url.startswith(SALT_SCHEME)
+            found = self._file_client.find(path, env or _environment(draft)) if in_tree else _local(path)
             try:
                 texts.append(self._file_client.read(found).decode(errors="replace") if found else "")
             except (AsyncStateError, OSError):
@@ -68,7 +69,7 @@ class SaltSources:
         return "\n".join(texts)
 
     def _lacks(self, url: str, draft: Draft) -> bool:
-        if not url.startswith(SCHEME):
+        if not url.startswith(SALT_SCHEME):
             return False
         path, given = parse_salt_url(url)
         env = given or _environment(draft)
@@ -123,11 +124,11 @@ class SaltSources:
             known = self._file_client.list_files(env)
             elsewhere = next((other for other in sorted(self._envs) if self._file_client.find(path, other)), "")
             if elsewhere:
-                return f"saltenv '{elsewhere}' has it: {SCHEME}{path}?saltenv={elsewhere}"
+                return f"saltenv '{elsewhere}' has it: {SALT_SCHEME}{path}?saltenv={elsewhere}"
         self._compared += 1
         near = nearest(path, known) if self._compared <= _HINT_LIMIT else ""
         looked = ", ".join(self._file_client.roots(env))
-        return f"did you mean '{SCHEME}{near}'?" if near else f"looked for in {looked}"
+        return f"did you mean '{SALT_SCHEME}{near}'?" if near else f"looked for in {looked}"
 
 
 def _local(path: str) -> str:
@@ -171,5 +172,5 @@ def _texts(value: Any) -> list[str]:
             urls.append(item)
         elif isinstance(item, dict) and len(item) == 1:
             [(key, other)] = item.items()
-            urls.append(key if str(key).startswith(SCHEME) else str(other))
+            urls.append(key if str(key).startswith(SALT_SCHEME) else str(other))
     return urls

@@ -6,19 +6,18 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-_SALT = "salt://"
-
 
 def parse(url: str) -> tuple[str, str | None]:
     """Return the path below the file root, and the environment that ``?saltenv=`` names."""
-    if not url.startswith(_SALT):
+    if not url.startswith(SALT_SCHEME):
         return url, None
-    resource = url.removeprefix(_SALT)
+    resource = url.removeprefix(SALT_SCHEME)
     path, old_style, _ = resource.partition("?env=")
     saltenv = None
     if not old_style:
@@ -30,7 +29,7 @@ def parse(url: str) -> tuple[str, str | None]:
 def create(path: str, saltenv: str | None = None) -> str:
     """Return the address of a path."""
     rest = urlunsplit(("", "", path.replace("\\", "/"), f"saltenv={saltenv}" if saltenv else "", ""))
-    return f"{_SALT}{rest}"
+    return f"{SALT_SCHEME}{rest}"
 
 
 def is_escaped(url: str) -> bool:
@@ -60,12 +59,12 @@ def _with_path(url: str, path: str) -> str:
 
 def add_env(url: str, saltenv: str) -> str:
     """Say in a ``salt://`` address which environment is meant."""
-    return create(parse(url)[0], saltenv) if url.startswith(_SALT) else url
+    return create(parse(url)[0], saltenv) if url.startswith(SALT_SCHEME) else url
 
 
 def split_env(url: str) -> tuple[str, str | None]:
     """Return a ``salt://`` address without its environment, and that."""
-    if not url.startswith(_SALT):
+    if not url.startswith(SALT_SCHEME):
         return url, None
     path, saltenv = parse(url)
     return create(path), saltenv
