@@ -313,6 +313,22 @@ def test_group_hands_over_only_members_that_may_run():
     assert machine.take() == Work(5, NodeKind.GROUP, -1, Verdict.MET, (), members=(2, 4))
 
 
+def test_a_stop_without_a_reason_is_one_all_the_same():
+    machine = Machine(PlanBuilder().chunk("a").build())
+    machine.stop("")
+    assert (machine.stopped, machine.finished, machine.stalled) == ("stopped", True, False)
+    machine.stop("SIGINT")
+    assert machine.stopped == "stopped", "the first reason stands"
+
+
+def test_a_listener_that_fails_hard_stops_the_run_for_that_reason():
+    plan = PlanBuilder().chunk("conf").chunk("one").listen("one", "conf").listen("conf", "conf").build()
+    machine = Machine(plan, failhard={1})
+    for outcome in (CHANGED, OK, FAILED):
+        machine.done(machine.take().node, outcome)
+    assert (machine.stopped, machine.finished, machine.not_started()) == ("failhard", True, [3])
+
+
 def test_stop_keeps_what_was_not_started():
     plan = PlanBuilder().chunk("a").chunk("b").build()
     machine = Machine(plan)

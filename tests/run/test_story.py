@@ -63,6 +63,12 @@ def test_a_story_leads_from_the_start_to_where_the_node_is(plan, data, width, se
     failhard = data.draw(st.sets(st.integers(0, len(plan.chunks) - 1), max_size=2))
     machine = Machine(plan, failhard=failhard, lanes={0: ["one"], len(plan.chunks) - 1: ["one"]})
     play(machine, ends, width, random.Random(seed), stop_after)
+    hard = [node for step, node in machine.history() if step is Step.FAILED_HARD]
+    assert all(plan.nodes[node].chunk in failhard and machine.outcome(node) == FAILED for node in hard)
+    assert bool(hard) == any(
+        machine.outcome(node) == FAILED and what.chunk in failhard and what.kind is not NodeKind.CHECK
+        for node, what in enumerate(plan.nodes)
+    )
     for node, what in enumerate(plan.nodes):
         changes = story(machine, node)
         assert changes[0].stimulus == "start"
