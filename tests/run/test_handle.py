@@ -4,13 +4,12 @@ import asyncio
 import os
 import signal
 import threading
-import time
 
 import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import LockHeld
-from asyncstate.model.event import ChunkFinished, ChunkStarted
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
 
 SLEEPS = (
     "first:\n  cmd.run:\n  - name: echo $$ > {pid}; exec sleep 300\nsecond:\n  test.nop:\n  - require: [cmd: first]\n"
@@ -153,9 +152,15 @@ async def test_cancelling_apply_does_the_same(runtime, tmp_path):
 
 async def test_a_time_out_of_the_program_is_a_cancellation(runtime, tmp_path):
     run = runtime.run(await runtime.compile(["web"]))
+
+    async def run_out_of_time():
+        async with asyncio.timeout(None) as limit, run:
+            await until_it_sleeps(tmp_path)
+            limit.reschedule(asyncio.get_running_loop().time())
+
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(1), run:
-            pass
+        await run_out_of_time()
+    assert results(run.report) == {"first": False}
     assert run.report.exit_code == 125
 
 
@@ -205,7 +210,7 @@ async def test_events_have_one_reader_at_a_time(runtime, tmp_path):
         with pytest.raises(RuntimeError, match="have a reader already"):
             await read()
         run.cancel("done")
-        assert isinstance((await first)[-1], object)
+        assert isinstance((await first)[-1], RunFinished)
 
 
 async def test_a_reader_that_left_gets_the_rest_when_it_comes_back(runtime):
@@ -217,10 +222,8 @@ async def test_a_reader_that_left_gets_the_rest_when_it_comes_back(runtime):
     assert rest == list(range(event.seq + 1, rest[-1] + 1))
 
 
-async def test_a_slow_reader_holds_nothing_up(runtime):
+async def test_a_reader_that_comes_when_all_is_over_held_nothing_up(runtime):
     async with runtime.run(await runtime.compile(["quick"])) as run:
-        began = time.monotonic()
         await run.wait()
-        took = time.monotonic() - began
-        assert len([event async for event in run]) >= 82
-    assert run.report.wall_ms / 1000 < took + 5
+        assert run.report.ok
+        assert len([event async for event in run]) == 2 + 2 * 40
