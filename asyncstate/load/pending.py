@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn
@@ -9,10 +10,9 @@ from typing import Any, NoReturn
 from asyncstate.errors import AsyncStateError
 
 _USES = (
-    "bool len iter getitem contains str int float index eq ne lt le gt ge add radd call format setitem delitem enter "
-    "mod or"
+    "len iter getitem contains str int float index eq ne lt le gt ge add radd call format setitem delitem enter mod or"
 ).split()
-"""The special methods that use a value."""
+"""The special methods that use a value, beside ``__bool__``."""
 
 
 class ForgottenAwait(AsyncStateError, TypeError):
@@ -65,6 +65,11 @@ class PendingCall(Coroutine[Any, Any, Any]):
 
     def _forgotten(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise ForgottenAwait(f"you forgot to await {self._label} in {self._place[0]}, line {self._place[1]}")
+
+    def __bool__(self) -> bool:
+        if sys._getframe(1).f_globals.get("__name__") == "asyncio.base_tasks":  # noqa: SLF001 - who asks is the point
+            return True  # from Python 3.12 on, a task that is shown asks whether it has a coroutine
+        return self._forgotten()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "cr_", "gi_", "ag_", "_asyncio")):  # what asyncio asks of any coroutine
