@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 100
 """Levels of nesting that are kept; below that stands ``"..."``."""
+_WRITTEN = 900
+"""Levels up to which msgspec writes plain data as it is. How deep it could go depends on the version of Python."""
 _MOST = 4_000_000
 """How much one value may hold; a text counts for one more with each 128 characters. The rest is ``"..."``."""
 _REPEATED = 100_000
@@ -46,29 +48,33 @@ def json_bytes(value: Any, indent: int = 4) -> bytes:
 
 def _is_plain(value: Any) -> bool:
     """Whether msgspec may write it: it chooses a word for what JSON has none for, and does not ask how much it is."""
-    stack, looked_at = [value], set()
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind in _AS_IS:
-            continue
-        if id(item) in looked_at:
-            if item:
-                return False  # what stands in many places may be endless once it is written out
-            continue
-        looked_at.add(id(item))
-        if kind is dict:
-            for key in item:
-                if type(key) is not str:
-                    return False
-            stack.extend(item.values())
-        elif kind is list or kind is tuple:
-            stack.extend(item)
-        elif issubclass(kind, msgspec.Struct):
-            stack.extend(getattr(item, name) for name in kind.__struct_fields__)
-        else:
-            return False
-    return True
+    level, looked_at = [value], set()
+    for _ in range(_WRITTEN):
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind in _AS_IS:
+                continue
+            if id(item) in looked_at:
+                if item:
+                    return False  # what stands in many places may be endless once it is written out
+                continue
+            looked_at.add(id(item))
+            if kind is dict:
+                for key in item:
+                    if type(key) is not str:
+                        return False
+                below.extend(item.values())
+            elif kind is list or kind is tuple:
+                below.extend(item)
+            elif issubclass(kind, msgspec.Struct):
+                below.extend(getattr(item, name) for name in kind.__struct_fields__)
+            else:
+                return False
+        if not below:
+            return True
+        level = below
+    return False
 
 
 def plain(value: Any) -> Any:
