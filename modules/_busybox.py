@@ -7,7 +7,7 @@ import shutil
 
 
 def has_applet(name: str) -> bool:
-    """Tell whether a program of this name is BusyBox's."""
+    """Return whether a program of this name is BusyBox's."""
     path = shutil.which(name)
     return path is not None and os.path.basename(os.path.realpath(path)).startswith("busybox")
 

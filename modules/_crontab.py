@@ -57,14 +57,14 @@ def text_of(tab: dict[str, list[Any]]) -> str:
 
 
 def matches(job: dict[str, Any], cmd: str, identifier: str | None) -> bool:
-    """Tell whether a job is the one that is meant: by its identifier, or by its command while it has none."""
+    """Return whether a job is the one that is meant: by its identifier, or by its command while it has none."""
     if job["identifier"]:
         return bool(job["identifier"] == identifier)
     return bool(job["cmd"] == cmd)
 
 
 def needs_change(old: Any, new: Any) -> bool:
-    """Tell whether ``old`` does not do for ``new``.
+    """Return whether ``old`` does not do for ``new``.
 
     None asks for nothing, ``random`` for any fixed time, ``a:b`` for one between the two.
     """

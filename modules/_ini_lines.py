@@ -11,7 +11,7 @@ _SECTION = re.compile(r"^\[(.+)\]\s*$")
 
 
 def is_one_line(text: str) -> bool:
-    """Tell whether no program can take a text for more than one line, nor for its end."""
+    """Return whether no program can take a text for more than one line, nor for its end."""
     return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 

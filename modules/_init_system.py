@@ -25,7 +25,7 @@ def checked(name: str) -> str:
 
 
 def booted_with_systemd() -> bool:
-    """Tell whether systemd is process 1, as sd_booted(3) does."""
+    """Return whether systemd is process 1, as sd_booted(3) does."""
     return os.path.isdir(_RUNNING_SYSTEMD)
 
 

@@ -98,7 +98,7 @@ def base64_decodefile(instr: Any, outfile: str) -> bool:
 
 
 def hmac_signature(string: Any, shared_secret: Any, challenge_hmac: Any) -> bool:
-    """Tell whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a string."""
+    """Return whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a string."""
     return digests.hmac_verify(string, shared_secret, challenge_hmac)
 
 
@@ -108,7 +108,7 @@ def hmac_compute(string: Any, shared_secret: Any) -> str:
 
 
 def github_signature(string: Any, shared_secret: Any, challenge_hmac: str) -> bool:
-    """Tell whether ``challenge_hmac`` (``sha256=…``) is the signature GitHub sends with a web hook."""
+    """Return whether ``challenge_hmac`` (``sha256=…``) is the signature GitHub sends with a web hook."""
     kind, _, challenge = challenge_hmac.partition("=")
     return hmac.compare_digest(
         hmac.new(text.to_bytes(shared_secret), text.to_bytes(string), kind).hexdigest(), challenge

@@ -208,7 +208,7 @@ def _modify(options: list[Any], name: str, root: str | None) -> bool:
 
 
 def _user_groups_are_usual() -> bool:
-    """Tell whether useradd makes a group of the user's name: then it must be told that there is one already."""
+    """Return whether useradd makes a group of the user's name: then it must be told that there is one already."""
     try:
         with open("/etc/login.defs", encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]

@@ -178,7 +178,7 @@ def _status(user: str, cmd: str, identifier: Any, wanted: dict[str, Any]) -> str
 
 
 def _differs(old: Any, new: Any) -> bool:
-    """Tell whether ``old`` does not do for ``new``, which may be ``random`` or ``a:b``, a time between the two."""
+    """Return whether ``old`` does not do for ``new``, which may be ``random`` or ``a:b``, a time between the two."""
     if old == new or new is None:
         return False
     ends = [int(end) for end in str(new).split(":") if end.isdigit()]

@@ -55,11 +55,11 @@ def test_outside_a_runtime_there_are_none(tmp_path):
         """,
     )
     host = tree.host()
-    with pytest.raises(LoaderError, match="no runtime is here"):
+    with pytest.raises(LoaderError, match="needs a runtime"):
         runtime_services()
-    with host.enter(), pytest.raises(LoaderError, match="no runtime is here"):
+    with host.enter(), pytest.raises(LoaderError, match="needs a runtime"):
         host.salt["m.f"]()
-    with pytest.raises(LoaderError, match="no runtime is here"):
+    with pytest.raises(LoaderError, match="needs a runtime"):
         host.services.reload()
 
 

@@ -1,10 +1,10 @@
-"""The double-underscore names plugins see: ``__salt__``, ``__opts__``, ``__pillar__`` and their kin.
+"""The double-underscore names that plugins use: ``__salt__``, ``__opts__``, ``__pillar__`` and others.
 
 Each is a proxy over one context variable, so a plugin file is imported once per process and still sees, in every call,
-the runtime and the chunk it is called for. Bundled plugins import the names from here; a stock Salt-style file gets the
-same objects put into its namespace when it is loaded.
+the runtime and the chunk it is called for. Bundled plugins import the names from here; the loader puts the same objects
+into the namespace of a stock Salt-style file.
 
-From here a state also gets the functions that make its row (`asyncstate.dunders.rows`), and `is_dry_run`.
+States also import from here the functions that make their rows (`asyncstate.dunders.rows`), and `is_dry_run`.
 """
 
 from __future__ import annotations

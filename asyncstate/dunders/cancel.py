@@ -1,4 +1,4 @@
-"""How a call learns that nobody waits for it any more."""
+"""The token that tells the code of a call that the call was cancelled."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ log: logging.Logger = logging.getLogger(__name__)
 
 
 class CancelToken:
-    """Tells code in a worker thread that nobody waits for it any more.
+    """Tells code in a worker thread that its call was cancelled: the task that awaited it no longer does.
 
-    ``on_cancel`` registers what to undo at once (kill a process group); ``check`` raises RunCancelled. Every method may
-    be called from any thread; what is registered is called exactly once. ``parent`` is the token of the call that this
-    one is a part of. ``overdue`` are the threads of the whole call that run on although their awaiting task was
-    cancelled: a future each, done when the thread has returned.
+    ``on_cancel`` registers a callback that must run at once (to kill a process group); ``check`` raises RunCancelled.
+    Every method may be called from any thread; a cancellation calls each callback exactly once. ``parent`` is the token
+    of the call that this one is a part of. ``overdue`` has a future for each thread of the whole call that still runs
+    although the task that awaited it was cancelled; the future is done when the thread has returned.
     """
 
     __slots__ = ("__weakref__", "_callbacks", "overdue", "parent", "reason")
@@ -32,7 +32,7 @@ class CancelToken:
         self._callbacks: dict[object, Callable[[], object]] = {}
 
     def cancel(self, reason: str) -> None:
-        """Set the reason and call what was registered. Later calls change nothing."""
+        """Set the reason and call the registered callbacks. Later calls change nothing."""
         if self.reason:
             return
         self.reason = reason or "cancelled"
@@ -45,7 +45,7 @@ class CancelToken:
             raise RunCancelled(self.reason)
 
     def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Register ``callback``; the return value takes it back. Called at once if already cancelled."""
+        """Register ``callback``; the return value unregisters it. Called at once if already cancelled."""
         key = object()
         self._callbacks[key] = callback
         if self.reason:
@@ -57,7 +57,7 @@ class CancelToken:
         return release
 
     def _call(self, key: object) -> None:
-        """Call one callback, unless another thread took it first. One that fails must not keep the others waiting."""
+        """Call one callback, unless another thread took it first. One that fails must not stop the others."""
         callback = self._callbacks.pop(key, None)
         if callback is None:
             return

@@ -1,4 +1,4 @@
-"""What one call of a plugin sees, and the context variable that holds it while the call is under way."""
+"""The context of one call of a plugin, and the context variable that holds it while the call runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class OptsOverlay(dict[str, Any]):
-    """One chunk's copy of the options: its writes stay its own.
+    """One chunk's copy of the options: other chunks do not see what it writes.
 
-    A real dict, because plugins pass ``__opts__`` on to code that asks for one.
+    A real dict, because plugins pass ``__opts__`` on to code that requires one.
     """
 
 
@@ -38,7 +38,7 @@ class SharedContext(dict[str, Any]):
 
 
 class _CallState:
-    """What a call leaves behind, seen by every context that stands for the same call."""
+    """The state that one call changes, shared by every context that stands for the same call."""
 
     __slots__ = ("done", "opts", "retcode")
 
@@ -49,7 +49,7 @@ class _CallState:
 
 
 class CallContext:
-    """What one call sees. ``test`` is laid over the options of the runtime for this call alone."""
+    """What a plugin sees in one call. ``test`` overrides the option of the runtime for this call alone."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class CallContext:
         return self._state.done
 
     def derive(self, **changes: Any) -> CallContext:
-        """Return the context of another call, like this one but for ``changes``; its options overlay starts anew."""
+        """Return the context of another call: this one with ``changes``, and a new overlay of the options."""
         known = self.__dict__
         if not changes.keys() <= known.keys():
             raise TypeError(f"a call context has no {', '.join(sorted(changes.keys() - known.keys()))}")
@@ -152,8 +152,8 @@ def runtime_services(call: CallContext | None = None) -> Services:
     context = call or current.get(None)
     if context is None or context.services is None:
         raise LoaderError(
-            "no runtime is here to do this: call the function through a StateRuntime or the command line, or give the "
-            "CallContext of a test services of its own"
+            "this function needs a runtime: call it through a StateRuntime or the command line, or give the "
+            "CallContext of a test its `services`"
         )
     return context.services
 
@@ -162,15 +162,15 @@ def tree_files() -> TreeFiles:
     """Return the files of the tree of the call under way. LookupError outside any call; LoaderError without a tree."""
     files = current.get().file_client
     if files is None:
-        raise LoaderError("no file roots are here: give the CallContext of a test a file client")
+        raise LoaderError("this call has no file roots: give the CallContext of a test a `file_client`")
     return files
 
 
 def hide(text: str) -> None:
-    """Show ``text`` nowhere from now on: not in rows, events, reports, logs and errors of this runtime.
+    """Hide ``text`` from now on in the rows, events, reports, logs and errors of this runtime.
 
-    For plugins that decrypt, or fetch what nobody shall read: a renderer in ``_renderers``, a module that asks a vault.
-    Outside a call there is no runtime that could know it.
+    For plugins that decrypt or fetch secrets: a renderer in ``_renderers``, a module that queries a vault. Outside a
+    call it does nothing, as there is no runtime.
     """
     context = current.get(None)
     if context is not None and context.secrets is not None:
@@ -178,15 +178,15 @@ def hide(text: str) -> None:
 
 
 def is_dry_run() -> bool:
-    """Tell whether the call under way must change nothing, only say what it would change. LookupError outside any call.
+    """Return whether this call must change nothing and only say what it would change. LookupError outside any call.
 
-    Every state asks it before the first thing that it changes, and returns `would_change` where it is true.
+    Every state checks it before its first change, and returns `would_change` if it is true.
     """
     return bool(current.get().opts["test"])
 
 
 def check_cancelled() -> None:
-    """Raise RunCancelled when the call under way is no longer waited for."""
+    """Raise RunCancelled if the call under way was cancelled."""
     context = current.get(None)
     if context is not None and context.cancel is not None:
         context.cancel.check()

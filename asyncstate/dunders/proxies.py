@@ -20,7 +20,7 @@ class _MappingDunder(MutableMapping[str, Any]):
         return getattr(current.get(), self._attribute)
 
     def value(self) -> Any:
-        """Return the object behind the proxy, for code that needs the very dict."""
+        """Return the object behind the proxy, for code that needs the dict itself."""
         return self._target()
 
     def __getitem__(self, key: str) -> Any:
@@ -68,7 +68,7 @@ class _MappingDunder(MutableMapping[str, Any]):
 
 
 class _ContextDunder(_MappingDunder):
-    """``__context__``, in which ``retcode`` is of the call under way: other calls run at the same time."""
+    """``__context__``, whose ``retcode`` belongs to the call under way, as other calls run at the same time."""
 
     __slots__ = ()
 
@@ -149,11 +149,11 @@ _PROXIES = (_MappingDunder, _TextDunder)
 INJECTED: dict[str, Any] = {
     name: value for name, value in list(globals().items()) if isinstance(value, _PROXIES) and name.startswith("__")
 } | {"__salt_loader__": None, "__salt_system_encoding__": "utf-8"}
-"""What the loader puts into the namespace of a stock Salt-style file."""
+"""The names that the loader puts into the namespace of a stock Salt-style file."""
 
 
 def is_mapping_dunder(value: object) -> bool:
-    """Whether ``value`` is one of the names that stand for a dict: a plugin takes it for that dict."""
+    """Whether ``value`` is a proxy of a dict, which plugins treat as the dict itself."""
     return type(value) in (_MappingDunder, _ContextDunder)
 
 
@@ -161,10 +161,10 @@ _ATOMS = frozenset({str, bool, int, float, bytes, type(None)})
 
 
 def resolved(value: Any) -> Any:
-    """Return ``value`` with every dunder in it replaced by what it stands for now.
+    """Return ``value`` with every proxy in it replaced by what it stands for now.
 
-    To be applied to what a plugin returned (``"changes": {"env": __env__}``) while its context is current: afterwards
-    the proxies mean nothing. Dicts and lists are changed in place.
+    Apply it to what a plugin returned (``"changes": {"env": __env__}``) while the context of that call is current:
+    afterwards the proxies mean nothing. Dicts and lists are changed in place.
     """
     box = [value]
     stack: list[Any] = [box]

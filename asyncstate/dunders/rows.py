@@ -1,6 +1,6 @@
-"""Rows: what a state function returns, one function for each way that a state can end.
+"""Rows: what a state function returns. There is one function for each way that a state can end.
 
-A row is a plain dict with the keys ``name``, ``changes``, ``result`` and ``comment``; a state may also write it out
+A row is a plain dict with the keys ``name``, ``changes``, ``result`` and ``comment``; a state may also write the dict
 itself. Other keys are added with ``|``: ``failed(name, "No answer") | {"status": 503}``.
 """
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Row: TypeAlias = dict[str, Any]
-"""What a state function returns. The engine adds to it what belongs to the chunk: ID, SLS, times."""
+"""What a state function returns. The engine adds the facts about the chunk: ID, SLS, times."""
 
 
 def unchanged(name: object, comment: str = "") -> Row:
@@ -21,14 +21,14 @@ def unchanged(name: object, comment: str = "") -> Row:
 
 
 def changed(name: object, comment: str, changes: Mapping[str, Any]) -> Row:
-    """Return the row of a state that succeeded; ``changes`` say what is different now, usually by old and new value."""
+    """Return the row of a state that succeeded; ``changes`` say what is different now, usually as old and new value."""
     return make_row(name, comment, changes, result=True)
 
 
 def would_change(name: object, comment: str, changes: Mapping[str, Any] | None = None) -> Row:
     """Return the row of a dry run that found something to do: the result is None, ``changes`` say what would change.
 
-    Give ``changes`` where they are known: `watch` and `onchanges` of other states look at them in a dry run too.
+    Give ``changes`` if they are known: `watch` and `onchanges` of other states use them in a dry run too.
     """
     return make_row(name, comment, changes, result=None)
 
@@ -39,8 +39,8 @@ def failed(name: object, comment: str, changes: Mapping[str, Any] | None = None)
 
 
 def make_row(name: object, comment: str, changes: Mapping[str, Any] | None = None, *, result: bool | None) -> Row:
-    """Return the row of a state whose ``result`` is found out as it goes.
+    """Return the row of a state that computes its ``result``; the functions above have a fixed one.
 
-    The row has a copy of ``changes``: adding to one of them later leaves the other as it is.
+    The row has a copy of ``changes``: what is added to the one later is not in the other.
     """
     return {"name": name, "changes": dict(changes or {}), "result": result, "comment": comment}

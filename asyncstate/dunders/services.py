@@ -1,6 +1,6 @@
-"""What the runtime does for plugins beyond calling functions: templates, targets, a new look at plugins and data.
+"""What the runtime does for plugins beyond calling functions: templates, targets, reloading plugins and data.
 
-A plugin asks `asyncstate.dunders.runtime_services` for them. It calls functions of other plugins through ``__salt__``.
+A plugin gets them from `asyncstate.dunders.runtime_services`. It calls functions of other plugins through ``__salt__``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FileRoots(Protocol):
 
 
 class TreeFiles(FileRoots, Protocol):
-    """The files of a tree: what stands behind ``salt://``. Paths are relative to the roots."""
+    """The files of a tree, which ``salt://`` URLs name. Paths are relative to the roots."""
 
     def find(self, path: str, saltenv: str) -> str | None:
         """Return the real file of a path, or None. Never a file outside the roots."""
@@ -40,7 +40,7 @@ class TreeFiles(FileRoots, Protocol):
         """Return every directory of an environment."""
 
     def list_empty_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory of an environment that holds nothing."""
+        """Return every empty directory of an environment."""
 
     def list_symlinks(self, saltenv: str) -> dict[str, str]:
         """Return every symlink of an environment and its target."""
@@ -50,13 +50,13 @@ class TreeFiles(FileRoots, Protocol):
 
 
 class Services(Protocol):
-    """The services of one runtime. All may be called from any thread; none gives an awaitable."""
+    """The services of one runtime. All may be called from any thread; none returns an awaitable."""
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
-        """Return a text, or the text of the UTF-8 file at a path, rendered.
+        """Return ``source`` rendered: a text, or the UTF-8 file at a path.
 
-        ``renderer`` is a pipe of renderers, such as ``jinja``; ``context`` are variables for the template, which win
-        over those that every template has. Imports in the template are looked up in the environment ``saltenv``.
+        ``renderer`` is a pipe of renderers, such as ``jinja``; ``context`` has variables for the template, which
+        override those that every template has. Imports in the template are looked up in the environment ``saltenv``.
         Raises RenderError; OSError if the file cannot be read.
         """
 
@@ -69,34 +69,34 @@ class Services(Protocol):
         saltenv: str,
         path: str = "",
     ) -> Any:
-        """Return the data that a text renders to: what the last renderer of its pipe gives.
+        """Return the data that a text renders to: what the last renderer of its pipe returns.
 
-        The first line ``#!renderer|…`` names the pipe; without one it is ``default_renderer``. ``path`` is the file
+        The first line ``#!renderer|…`` names the pipe; without it, ``default_renderer`` is used. ``path`` is the file
         that the text was read from, if any; ``context`` and ``saltenv`` are as in `render_template`. Raises
         RenderError.
         """
 
     def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
-        """Tell whether a target means this machine, or this machine if its ID were ``minion_id``.
+        """Return whether a target matches this machine, or would if its ID were ``minion_id``.
 
         ``kind`` is Salt's name of a kind of target: ``compound``, ``glob``, ``grain`` … Those that look into grains or
-        pillar take a ``delimiter`` other than the colon. A target that makes no sense matches nothing, and is logged.
-        Raises LoaderError for a kind that does not exist.
+        pillar accept a ``delimiter`` other than the colon. An invalid target matches nothing, and is logged. Raises
+        LoaderError for a kind that does not exist.
         """
 
     def reload(self) -> None:
-        """Look for plugins again before the next one is used; files that changed are read again."""
+        """Look for plugins again before the next one is used, and read files again that have changed."""
 
     def refresh(self, *, grains: bool, pillar: bool) -> None:
         """Gather the grains, or render the pillar, again. Raises PillarError."""
 
     def plugins(self, kind: PluginKind) -> Plugins:
-        """Return the plugins of one kind, to read what is there; `reload` keeps it up to date."""
+        """Return the plugins of one kind, for inspection; `reload` brings them up to date."""
 
     def bridged(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return a function, plain or async, as ``__salt__`` would give it; ``name`` is for its error messages.
+        """Return a function, plain or async, as ``__salt__`` would return it; ``name`` is for its error messages.
 
-        It blocks where it is called in a thread, and gives an awaitable where it is called on the event loop.
+        It blocks if it is called in a thread, and returns an awaitable if it is called on the event loop.
         """
 
 
@@ -110,11 +110,11 @@ class Plugins(Protocol):
         """Return the function called ``module.function``. Raises FunctionNotFound."""
 
     def module(self, name: str, /) -> PluginModule | None:
-        """Return the plugin that answers for a module name; None if there is none."""
+        """Return the plugin that provides a module name; None if there is none."""
 
 
 class PluginFunction(Protocol):
-    """A function of a plugin: to be looked at, not to be called, which ``__salt__`` and ``__states__`` are for."""
+    """A function of a plugin, for inspection. To call it, use ``__salt__`` or ``__states__``."""
 
     @property
     def name(self) -> str:

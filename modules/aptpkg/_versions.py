@@ -47,7 +47,7 @@ def newest_match(condition: str, available: Iterable[str], *, ignore_epoch: bool
 
 
 def meets(version: str, operator: str, wanted: str, *, ignore_epoch: bool = False) -> bool:
-    """Tell whether ``version`` stands in that relation to ``wanted``, which may be a glob."""
+    """Return whether ``version`` stands in that relation to ``wanted``, which may be a glob."""
     if operator in {"=", "=="} and fnmatch.fnmatch(version, wanted):
         return True
     return compare(version, wanted, ignore_epoch=ignore_epoch) in _MEANING.get(operator, ())

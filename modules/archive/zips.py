@@ -199,7 +199,7 @@ def _below(path: str) -> Iterator[str]:
 def is_encrypted(
     name: str, clean: bool = False, saltenv: str = "base", source_hash: str | None = None, use_etag: bool = False
 ) -> bool:
-    """Tell whether a zip needs a password. CommandExecutionError if it is none."""
+    """Return whether a zip needs a password. CommandExecutionError if it is none."""
     cached = local_copy(name, saltenv, source_hash, use_etag)
     try:
         with filesystem.open_read(cached) as stream, zipfile.ZipFile(stream) as archive:

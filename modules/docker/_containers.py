@@ -32,7 +32,7 @@ def ps(all: bool = False) -> dict[str, dict[str, Any]]:
 
 
 def exists(name: str) -> bool:
-    """Tell whether there is a container of this name or number."""
+    """Return whether there is a container of this name or number."""
     try:
         inspect_container(name)
     except NotFound:

@@ -35,7 +35,7 @@ class Content:
         return self.data if self.data is not None else read_bytes(self.path)
 
     def is_that_of(self, path: str, found: os.stat_result) -> bool:
-        """Tell whether the file ``path`` holds this already."""
+        """Return whether the file ``path`` holds this already."""
         if self.data is not None:
             return found.st_size == len(self.data) and read_bytes(path) == self.data
         if found.st_size != filesystem.stat(self.path).st_size:

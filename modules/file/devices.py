@@ -28,17 +28,17 @@ def _is(name: str, kind: int) -> bool:
 
 
 def is_chrdev(name: str) -> bool:
-    """Tell whether ``name`` is a character device."""
+    """Return whether ``name`` is a character device."""
     return _is(name, stat.S_IFCHR)
 
 
 def is_blkdev(name: str) -> bool:
-    """Tell whether ``name`` is a block device."""
+    """Return whether ``name`` is a block device."""
     return _is(name, stat.S_IFBLK)
 
 
 def is_fifo(name: str) -> bool:
-    """Tell whether ``name`` is a named pipe."""
+    """Return whether ``name`` is a named pipe."""
     return _is(name, stat.S_IFIFO)
 
 

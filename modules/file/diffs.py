@@ -64,7 +64,7 @@ def head(path: str, size: int = _HEAD) -> bytes:
 
 
 def is_text(path: str) -> bool:
-    """Tell whether a file looks like text."""
+    """Return whether a file looks like text."""
     return not is_binary(head(path))
 
 
@@ -142,7 +142,7 @@ class Leniency:
         return bool(self.ordering or self.whitespace or self.comments)
 
     def significant(self, old: bytes, new: bytes) -> bool:
-        """Tell whether more than what is ignored differs."""
+        """Return whether more than what is ignored differs."""
         if is_binary(old[:_HEAD]) or is_binary(new[:_HEAD]):
             return old != new
         added: list[str] = []

@@ -80,7 +80,7 @@ def check_file_meta(
 
 
 def _is_readable(name: str, *, follow_symlinks: bool) -> bool:
-    """Tell whether there is content to compare with: not behind a link that is replaced, and may not be followed."""
+    """Return whether there is content to compare with: not behind a link that is replaced, and may not be followed."""
     try:
         return filesystem.is_file(name)
     except PathRefused:

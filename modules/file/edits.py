@@ -118,7 +118,7 @@ def search(
     ignore_if_missing: bool = False,
     multiline: bool = False,
 ) -> bool:
-    """Tell whether a regular expression matches anywhere in a file."""
+    """Return whether a regular expression matches anywhere in a file."""
     combined = regex_flags(flags) | (regex_flags("MULTILINE") if multiline else 0)
     found = replace(
         path,

@@ -42,7 +42,7 @@ def get_sum(path: str, form: str = "sha256") -> str:
 
 
 def check_hash(path: str, file_hash: str) -> bool:
-    """Tell whether a file has the checksum ``type:digits``, ``type=digits`` or plain digits of a known length."""
+    """Return whether a file has the checksum ``type:digits``, ``type=digits`` or plain digits of a known length."""
     if not isinstance(file_hash, str):
         raise InvocationError("hash must be a string")
     for separator in (":", "="):
@@ -187,7 +187,7 @@ def extract_hash(
 
 
 def _names(line: str, full: str, base: str, separators: str) -> bool:
-    """Tell whether a line ends in ``base`` after one of ``separators``, or begins with ``full`` and a space."""
+    """Return whether a line ends in ``base`` after one of ``separators``, or begins with ``full`` and a space."""
     if not full:
         return False
     if base and line.endswith(base):

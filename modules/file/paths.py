@@ -30,22 +30,22 @@ def absolute(path: str, message: str = "File path must be absolute.") -> str:
 
 
 def file_exists(path: str) -> bool:
-    """Tell whether ``path`` is a regular file, or a link to one."""
+    """Return whether ``path`` is a regular file, or a link to one."""
     return filesystem.is_file(expand(path))
 
 
 def directory_exists(path: str) -> bool:
-    """Tell whether ``path`` is a directory, or a link to one."""
+    """Return whether ``path`` is a directory, or a link to one."""
     return filesystem.is_directory(expand(path))
 
 
 def path_exists_glob(path: str) -> bool:
-    """Tell whether anything matches the glob ``path``."""
+    """Return whether anything matches the glob ``path``."""
     return bool(glob.glob(expand(path)))
 
 
 def is_link(path: str, nostat: bool = False) -> bool:
-    """Tell whether ``path`` is a symbolic link. ``nostat`` asks the directory instead of the file."""
+    """Return whether ``path`` is a symbolic link. ``nostat`` asks the directory instead of the file."""
     path = expand(path)
     if not nostat:
         return filesystem.is_link(path)
@@ -54,7 +54,7 @@ def is_link(path: str, nostat: bool = False) -> bool:
 
 
 def is_hardlink(path: str) -> bool:
-    """Tell whether ``path`` is one of several names of its file."""
+    """Return whether ``path`` is one of several names of its file."""
     found = lstat(path)
     return bool(found) and found["st_nlink"] > 1
 
@@ -88,7 +88,7 @@ def lstat(path: str) -> dict[str, Any]:
 
 
 def access(path: str, mode: str | int) -> bool:
-    """Tell whether this process may reach ``path``: ``f`` it exists, ``r``, ``w``, ``x``."""
+    """Return whether this process may reach ``path``: ``f`` it exists, ``r``, ``w``, ``x``."""
     path = absolute(path, "Path to link must be absolute.")
     if isinstance(mode, str) and mode in _ACCESS:
         return os.access(path, _ACCESS[mode])

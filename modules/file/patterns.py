@@ -50,13 +50,13 @@ def read_text(path: str) -> str:
 
 
 def contains(path: str, text: Any) -> bool:
-    """Tell whether a file holds ``text``, white space around it apart. False if there is no such file."""
+    """Return whether a file holds ``text``, white space around it apart. False if there is no such file."""
     path = expand(path)
     return filesystem.exists(path) and str(text).strip() in _readable(path)
 
 
 def contains_regex(path: str, regex: str, lchar: str = "") -> bool:
-    """Tell whether a line of a file matches; ``lchar`` are characters to drop from its beginning."""
+    """Return whether a line of a file matches; ``lchar`` are characters to drop from its beginning."""
     path = expand(path)
     if not filesystem.exists(path):
         return False
@@ -66,7 +66,7 @@ def contains_regex(path: str, regex: str, lchar: str = "") -> bool:
 
 
 def contains_glob(path: str, glob_expr: str) -> bool:
-    """Tell whether a file as a whole matches a glob."""
+    """Return whether a file as a whole matches a glob."""
     path = expand(path)
     return filesystem.exists(path) and fnmatch.fnmatch(_readable(path), glob_expr)
 

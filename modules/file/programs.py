@@ -48,7 +48,7 @@ def sed(
 
 
 def sed_contains(path: str, text: Any, limit: str = "", flags: str = "g") -> bool:
-    """Tell whether sed would find ``text`` in a file."""
+    """Return whether sed would find ``text`` in a file."""
     path = expand(path)
     if not filesystem.exists(path):
         return False

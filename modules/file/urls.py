@@ -28,7 +28,7 @@ def parse_salt_url(url: str) -> tuple[str, str | None]:
 
 
 def is_remote(source: str) -> bool:
-    """Tell whether ``source`` is fetched over the network."""
+    """Return whether ``source`` is fetched over the network."""
     return urlsplit(source).scheme in REMOTE
 
 

@@ -183,7 +183,7 @@ def status(cwd: str, user: str | None = None, **options: Any) -> dict[str, list[
 
 
 def is_worktree(cwd: str, user: str | None = None, **options: Any) -> bool:
-    """Tell whether ``cwd`` is in a worktree that was added to a repository somewhere else."""
+    """Return whether ``cwd`` is in a worktree that was added to a repository somewhere else."""
     where = expanded(cwd, user)
     if not filesystem.is_directory(where):
         return False

@@ -57,12 +57,12 @@ def list_upgrades(bin_env: str | None = None, user: str | None = None, cwd: str 
 
 
 def is_installed(pkgname: str, bin_env: str | None = None, user: str | None = None, cwd: str | None = None) -> bool:
-    """Tell whether a package is installed."""
+    """Return whether a package is installed."""
     return normalize(pkgname) in list_(pkgname, bin_env=bin_env, user=user, cwd=cwd)
 
 
 def upgrade_available(pkg: str, bin_env: str | None = None, user: str | None = None, cwd: str | None = None) -> bool:
-    """Tell whether there is a newer version of a package."""
+    """Return whether there is a newer version of a package."""
     return pkg in list_upgrades(bin_env=bin_env, user=user, cwd=cwd)
 
 

@@ -67,7 +67,7 @@ def parsed(text: str) -> Version | None:
 
 
 def satisfies(version: str, specs: SpecList) -> bool:
-    """Tell whether a version meets every one of some specifications, such as ``[(">=", "1.2"), ("<", "2")]``."""
+    """Return whether a version meets every one of some specifications, such as ``[(">=", "1.2"), ("<", "2")]``."""
     return all(_meets(version, operator, wanted.strip()) for operator, wanted in specs)
 
 

@@ -140,5 +140,5 @@ def psql_query(query: str, write: bool = False, **connection: Unpack[Connection]
 
 
 def password_matches(role: str, password: Any, stored: str, encrypted: Any = "md5") -> bool:
-    """Tell whether a role's ``stored`` password is what ``encrypted`` (as in `user_create`) makes of a password."""
+    """Return whether a role's ``stored`` password is what ``encrypted`` (as in `user_create`) makes of a password."""
     return _matches(role, password, stored, encrypted)

@@ -27,7 +27,7 @@ def cluster_list(verbose: bool = False) -> Any:
 
 
 def cluster_exists(version: Any, name: str = "main") -> bool:
-    """Tell whether there is such a cluster."""
+    """Return whether there is such a cluster."""
     return f"{version}/{name}" in cluster_list()
 
 

@@ -56,7 +56,7 @@ def db_list(**connection: Unpack[Connection]) -> dict[str, dict[str, str]]:
 
 
 def db_exists(name: str, **connection: Unpack[Connection]) -> bool:
-    """Tell whether there is a database of this name."""
+    """Return whether there is a database of this name."""
     return name in db_list(**connection)
 
 
@@ -151,7 +151,7 @@ def schema_get(dbname: str, name: str, **connection: Any) -> dict[str, str] | No
 
 
 def schema_exists(dbname: str, name: str, **connection: Any) -> bool:
-    """Tell whether a database has a schema of this name."""
+    """Return whether a database has a schema of this name."""
     return schema_get(dbname, name, **connection) is not None
 
 
@@ -192,7 +192,7 @@ def tablespace_list(**connection: Unpack[Connection]) -> dict[str, dict[str, str
 
 
 def tablespace_exists(name: str, **connection: Unpack[Connection]) -> bool:
-    """Tell whether there is a tablespace of this name."""
+    """Return whether there is a tablespace of this name."""
     return name in tablespace_list(**connection)
 
 

@@ -49,12 +49,12 @@ def get_installed_extension(name: str, **connection: Unpack[Connection]) -> dict
 
 
 def is_available_extension(name: str, **connection: Unpack[Connection]) -> bool:
-    """Tell whether an extension's files are on the server."""
+    """Return whether an extension's files are on the server."""
     return name.lower() in {each.lower() for each in available_extensions(**connection)}
 
 
 def is_installed_extension(name: str, **connection: Unpack[Connection]) -> bool:
-    """Tell whether the database has an extension."""
+    """Return whether the database has an extension."""
     return get_installed_extension(name, **connection) is not None
 
 
@@ -128,7 +128,7 @@ def language_list(maintenance_db: str, **connection: Any) -> dict[str, str]:
 
 
 def language_exists(name: str, maintenance_db: str, **connection: Any) -> bool:
-    """Tell whether a database has a procedural language."""
+    """Return whether a database has a procedural language."""
     return name in language_list(maintenance_db, **connection)
 
 

@@ -47,7 +47,7 @@ def encrypted(role: str, password: Any, method: Any) -> str:
 
 
 def matches(role: str, password: Any, stored: str, method: Any) -> bool:
-    """Tell whether ``stored`` is what ``method`` would make of a password.
+    """Return whether ``stored`` is what ``method`` would make of a password.
 
     Whatever the server made of it will do where ``method`` is False: servers since version 10 keep no plain text.
     """

@@ -64,7 +64,7 @@ def has_privileges(
     prepend: str = "public",
     **connection: Unpack[Connection],
 ) -> bool:
-    """Tell whether a role has all of these privileges (with commas between them) on an object, or owns it.
+    """Return whether a role has all of these privileges (with commas between them) on an object, or owns it.
 
     ``object_name`` ALL stands for every table, sequence or function of the schema ``prepend``.
     """

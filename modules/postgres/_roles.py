@@ -55,7 +55,7 @@ def role_get(name: str, return_password: bool = False, **connection: Unpack[Conn
 
 
 def user_exists(name: str, **connection: Unpack[Connection]) -> bool:
-    """Tell whether there is a role of this name.
+    """Return whether there is a role of this name.
 
     CLI Example::
 

@@ -67,7 +67,7 @@ def _digest(salt: bytes, name: str) -> str:
 
 
 def _fits(pattern: str, host: str) -> bool:
-    """Tell whether a host fits a pattern with ``*`` and ``?``.
+    """Return whether a host fits a pattern with ``*`` and ``?``.
 
     Not by a regular expression: a line of a user's with a row of stars would have it try all ways to part a name.
     """

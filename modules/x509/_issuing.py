@@ -263,7 +263,7 @@ def algorithm(signer: Any, digest: str) -> Any:
 
 
 def same_key(one: Any, other: Any) -> bool:
-    """Tell whether two public keys are the same."""
+    """Return whether two public keys are the same."""
 
     def raw(key: Any) -> Any:
         return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -272,7 +272,7 @@ def same_key(one: Any, other: Any) -> bool:
 
 
 def is_signed_by(certificate: x509.Certificate, public_key: Any) -> bool:
-    """Tell whether a certificate was signed with the private key that belongs to a public one."""
+    """Return whether a certificate was signed with the private key that belongs to a public one."""
     signed = certificate.signature, certificate.tbs_certificate_bytes
     digest = certificate.signature_hash_algorithm
     try:

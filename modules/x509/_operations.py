@@ -146,7 +146,7 @@ def read_certificate(certificate: Any) -> dict[str, Any]:
 
 
 def expires(certificate: Any, days: int = 0) -> bool:
-    """Tell whether a certificate is no longer valid in so many days."""
+    """Return whether a certificate is no longer valid in so many days."""
     return _sources.certificate(certificate).not_valid_after_utc <= _from_now(days)
 
 
@@ -240,13 +240,13 @@ def check_crl(
 
 
 def verify_private_key(private_key: Any, public_key: Any, passphrase: Any = None) -> bool:
-    """Tell whether a private key belongs to a public one, which may be given by a certificate."""
+    """Return whether a private key belongs to a public one, which may be given by a certificate."""
     own = _sources.private_key(private_key, passphrase).public_key()
     return _issuing.same_key(own, _sources.public_key(public_key))
 
 
 def verify_signature(certificate: Any, signing_pub_key: Any = None, signing_pub_key_passphrase: Any = None) -> bool:
-    """Tell whether a certificate was signed by a key, its own if none is given."""
+    """Return whether a certificate was signed by a key, its own if none is given."""
     found = _sources.certificate(certificate)
     if signing_pub_key is None:
         return _issuing.is_signed_by(found, found.public_key())
@@ -257,7 +257,7 @@ def verify_signature(certificate: Any, signing_pub_key: Any = None, signing_pub_
 
 
 def verify_crl(crl: Any, cert: Any) -> bool:
-    """Tell whether a revocation list was signed by the key of a certificate."""
+    """Return whether a revocation list was signed by the key of a certificate."""
     return _sources.revocation_list(crl).is_signature_valid(_sources.public_key(cert))
 
 

@@ -170,7 +170,7 @@ def _loaded(
 
 
 def _is_encrypted(data: bytes, load: Callable[..., Any]) -> bool:
-    """Tell whether a key asks for a passphrase, which is not told from a wrong one otherwise."""
+    """Return whether a key asks for a passphrase, which is not told from a wrong one otherwise."""
     try:
         load(data, None)
     except TypeError:

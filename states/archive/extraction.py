@@ -297,7 +297,7 @@ class Extraction(ArchiveSource):
 
 
 def _is_short(word: str, letters: str) -> bool:
-    """Tell whether a word is a group of one-letter options with one of ``letters`` among them."""
+    """Return whether a word is a group of one-letter options with one of ``letters`` among them."""
     return word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in letters)
 
 

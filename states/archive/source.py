@@ -204,11 +204,11 @@ class ArchiveSource:
         return "{hash_type}:{hsum}".format_map(self.source_sum) if self.source_sum else ""
 
     def is_known(self) -> bool:
-        """Tell whether the archive last unpacked here had the hash this one must have."""
+        """Return whether the archive last unpacked here had the hash this one must have."""
         return bool(self.source_sum) and self._last_sum() == self._wanted_sum()
 
     def has_new_hash(self) -> bool:
-        """Tell whether an archive with another hash was unpacked here before."""
+        """Return whether an archive with another hash was unpacked here before."""
         return self._last_sum() not in {"", self._wanted_sum()}
 
     def remember(self) -> None:

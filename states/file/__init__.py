@@ -1,4 +1,4 @@
-"""States of files, directories and links. Arguments, comments and changes are Salt's."""
+"""States of files, directories and links, with Salt's arguments, comments and changes."""
 
 from __future__ import annotations
 

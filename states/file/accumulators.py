@@ -1,6 +1,6 @@
 """``file.accumulated``: text collected by several states for one file.
 
-Kept in ``__context__`` under the run's instance id: two runtimes in one process, and two runs, never mix.
+The text is kept in ``__context__`` under the run's instance ID, so two runtimes in one process, or two runs, never mix.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def _store() -> dict[str, dict[str, Any]]:
 
 
 def accumulated_for(filename: str) -> dict[str, list[Any]]:
-    """Return what was collected for a file, by accumulator."""
+    """Return the texts collected for a file, by accumulator."""
     found: dict[str, list[Any]] = _store()["texts"].get(filename, {})
     return found
 
 
 def accumulated_for_this_state(filename: str) -> list[Any]:
-    """Return the texts of the accumulators that name the state under way; of all, if none does."""
+    """Return the texts of the accumulators that name the current state; of all of them if none does."""
     texts = accumulated_for(filename)
     dependents = _store()["dependents"].get(filename, {})
     mine = [name for name in dependents if __low__.get("__id__") in dependents[name] and name in texts]
@@ -33,7 +33,7 @@ def accumulated_for_this_state(filename: str) -> list[Any]:
 
 
 def accumulated(name: str, filename: str, text: Any, **kwargs: Any) -> Row:
-    """Collect ``text`` (one, or a list) for the file a state manages that this one is ``require_in`` or ``watch_in``.
+    """Collect ``text`` (one or a list) for the file of a state that this one names in ``require_in`` or ``watch_in``.
 
     A template of that file sees it as ``accumulator[name]``; ``file.blockreplace`` adds it to its content.
     """

@@ -29,9 +29,9 @@ def append(
     ignore_whitespace: bool = True,
     show_changes: bool = True,
 ) -> Row:
-    """Add each text, or rendered source, that the file has not anywhere yet at its end; make the file if it is missing.
+    """Add each text, or rendered source, at the end of the file unless the file already has it; make a missing file.
 
-    White space makes no difference in the search, unless ``ignore_whitespace: False``: then a text is a regular
+    The search ignores differences of white space, unless ``ignore_whitespace: False``: then a text is a regular
     expression.
     """
     name = expand(name)
@@ -66,9 +66,9 @@ def prepend(
     header: bool | None = None,
     show_changes: bool = True,
 ) -> Row:
-    """Add each text, or rendered source, that the file has not anywhere yet at its beginning.
+    """Add each text, or rendered source, at the beginning of the file unless the file already has it.
 
-    With ``header`` the texts together must be the very first lines.
+    With ``header`` the texts together must be the first lines.
     """
     name = expand(name)
     chunks = _prepared(
@@ -98,7 +98,7 @@ def _prepared(
     sources: Any,
     source_hashes: Any,
 ) -> list[str] | Row:
-    """Make sure there is a file and return the texts to add, or the row if that already decides it."""
+    """Make sure that there is a file; return the texts to add, or the row if that already decides the state."""
     if not name:
         return failed(name, f"Must provide name to file.{function}")
     warn_needless_hash(source, source_hash)

@@ -20,9 +20,9 @@ def expand(path: str) -> str:
 
 
 def misspelt(name: str) -> str:
-    """Return why nothing can be made at ``name``, "" if something can: a relative path, or a directory's where none is.
+    """Return why no file can be made at ``name``, "" if one can: the path is relative, or that of a missing directory.
 
-    A path with a slash or a period at its end stands for a directory; the system makes nothing else under such a name.
+    A path with a slash or a period at its end means a directory; the system makes nothing else under such a name.
     """
     if not os.path.isabs(name):
         return f"Specified file {name} is not an absolute path"
@@ -39,7 +39,7 @@ def normalize_mode(mode: Any) -> str | None:
 
 
 def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:
-    """Return ``user``, or what a tree wrongly calls ``owner``."""
+    """Return ``user``, or the value that a tree wrongly gives as ``owner``."""
     if not user and "owner" in kwargs:
         log.warning('Use of argument owner found, "owner" is invalid, please use "user"')
         return kwargs["owner"]
@@ -47,7 +47,7 @@ def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:
 
 
 def missing_accounts(user: Any, group: Any) -> str:
-    """Return what is wrong with an owner; "" if nothing, and in a dry run: an earlier state may be about to make it."""
+    """Return which account is missing; "" if none, and in a dry run, as an earlier state may be the one to make it."""
     problem = ""
     if user and __salt__["file.user_to_uid"](user) == "":
         problem = f"User {user} is not available "
@@ -60,7 +60,7 @@ def missing_accounts(user: Any, group: Any) -> str:
 
 
 def default_owner(user: Any, group: Any) -> tuple[Any, Any]:
-    """Fill an owner that is not given with the user of this run, a group with the primary group of the user."""
+    """Return the owner and group; they default to the user of this run and to the primary group of the owner."""
     if user is None:
         user = __opts__.get("user") or pwd.getpwuid(os.geteuid()).pw_name
     if group is None:
@@ -74,7 +74,7 @@ def default_owner(user: Any, group: Any) -> tuple[Any, Any]:
 
 
 def preflight(name: str, user: Any, group: Any, *more: str) -> str:
-    """Return all that is wrong with a link's owner and paths as one text, "" if nothing is."""
+    """Return everything that is wrong with a link's owner and paths as one text, "" if nothing is."""
     problems = []
     if __salt__["file.user_to_uid"](user) == "":
         problems.append(f"User {user} does not exist")
@@ -95,7 +95,7 @@ def file_problem(name: str) -> str:
 
 
 def string_list(value: Any) -> list[str]:
-    """Return text given as a string, bytes, a list or a single value as a list. UnicodeDecodeError for other bytes."""
+    """Return a string, bytes, a list or another value as strings. Raises UnicodeDecodeError if bytes are not UTF-8."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, bytes):
@@ -106,12 +106,12 @@ def string_list(value: Any) -> list[str]:
 
 
 def is_remote(source: Any) -> bool:
-    """Tell whether a source, or one of a list, comes over the network: only there a ``source_hash`` is needed."""
+    """Return whether a source, or one of a list, comes over the network: only then is a ``source_hash`` needed."""
     sources = [source] if isinstance(source, str) else source
     return any(str(item).lower().startswith(("http:", "https:", "ftp:")) for item in sources)
 
 
 def warn_needless_hash(source: Any, source_hash: Any) -> None:
-    """Say that a hash is ignored for a source that isn't fetched."""
+    """Log that a hash is ignored for a source that is not fetched."""
     if source is not None and source_hash and not is_remote(source):
         log.info("source_hash is only needed with 'http', 'https' or 'ftp'")

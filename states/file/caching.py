@@ -29,7 +29,7 @@ def cached(
     gnupghome: str | None = None,
     sig_backend: str = "gpg",
 ) -> Row:
-    """Have a copy of a ``salt://`` or remote file in the cache; of a local file, only check that it is there."""
+    """Copy a ``salt://`` or remote file into the cache; for a local file, only check that it is there."""
     if not skip_verify and not source_hash and not use_etag and is_remote(name):
         return failed(
             name,
@@ -106,7 +106,7 @@ def _local(name: str, path: str, wanted: dict[str, str], kind: str) -> Row:
 
 
 def not_cached(name: str, saltenv: str = "base") -> Row:
-    """Remove the cached copy of a remote file. Local files and files of the roots are left alone."""
+    """Remove the cached copy of a remote file. Local files and files of the file roots are not touched."""
     parts = urlsplit(name)
     if parts.scheme in _LOCAL:
         path = os.path.realpath(os.path.expanduser(parts.path))

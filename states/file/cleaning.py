@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def required_files(name: str, require: Any) -> list[str]:
-    """Return what the file states in ``require`` manage: files, and all below their directories inside ``name``."""
+    """Return the paths that the file states in ``require`` manage inside ``name``: files, and all below directories."""
     keep: set[str] = set()
     items = require if isinstance(require, list) else []
     wanted = {item["file"] for item in items if isinstance(item, dict) and "file" in item}
@@ -50,9 +50,9 @@ def _everything(path: str) -> set[str]:
 
 
 def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> tuple[list[str], str]:
-    """Remove what is in ``root`` but not in ``keep`` nor excluded; a dry run only names it.
+    """Remove what is in ``root`` but neither in ``keep`` nor excluded; a dry run removes nothing.
 
-    Returns the paths, and what stopped it: "" if nothing did.
+    Returns the paths, and the error that stopped the removal, "" if none did.
     """
     removed: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""The text a managed file is to hold when the state says it itself: contents, contents_pillar, contents_grains."""
+"""The text of a managed file that comes from the state itself: contents, contents_pillar, contents_grains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MISSING = object()
 
 
 class ContentsError(Exception):
-    """The contents can't be had; the text is the row's comment."""
+    """The contents cannot be determined; the message is the row's comment."""
 
 
 def requested_contents(
@@ -70,7 +70,7 @@ def _lookup(function: str, kind: str, keys: Any, delimiter: str) -> Any:
 
 
 def _as_lines(wanted: Any, *, newline: bool, binary: bool) -> str | bytes:
-    """Return text with one kind of line ending, one at its end if ``newline``; bytes that are no text stay."""
+    """Return text with uniform line endings, and one at its end if ``newline``; bytes that are no text stay."""
     try:
         parts = string_list(wanted)
     except UnicodeDecodeError:

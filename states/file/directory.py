@@ -1,4 +1,4 @@
-"""``file.directory``: a directory, its owner and mode, and those of what is in it."""
+"""``file.directory``: a directory, its owner and mode, and those of its content."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def directory(
 ) -> Row:
     """Make ``name`` a directory with this owner, group and mode (``mode`` is another name of ``dir_mode``).
 
-    ``recurse`` (a list of user, group, mode, ignore_files, ignore_dirs, silent) extends that to what is in it,
+    ``recurse`` (a list of user, group, mode, ignore_files, ignore_dirs, silent) extends that to its content,
     ``max_depth`` levels deep. ``clean`` removes what no required file state manages and ``exclude_pat`` does not match.
-    ``force`` replaces a file or link in the way, ``backupname`` moves it there.
+    If ``name`` is a file or link, ``force`` replaces it, and ``backupname`` is the path it is moved to.
     """
     name = expand(name)
     if not name:
@@ -85,7 +85,7 @@ def directory(
             recurse=recurse,
         )
     except (TypeError, ValueError, CommandExecutionError, OSError) as error:
-        return failed(name, str(error))  # without changes: what was done is known to who calls us
+        return failed(name, str(error))  # without changes: the caller knows them
 
 
 def _made(
@@ -121,7 +121,7 @@ def _made(
 
 
 def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[str, Any], *, force: bool) -> Row | None:
-    """Remove or rename the file or link in the way. Return the row if that already decides it."""
+    """Remove or rename a file or link at the path. Return the row if that already decides the state."""
     dry_run = is_dry_run()
     kind = "Symlink" if filesystem.is_link(path) else "File"
     if backupname is not None:
@@ -155,7 +155,7 @@ def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[s
 
 
 def _leads_to_file(name: str) -> bool:
-    """Tell whether a file or a link to one is in the way; where a user's own link leads is not looked at."""
+    """Return whether ``name`` is a file or a link to one; a link that belongs to a user is not followed."""
     try:
         return filesystem.is_file(name)
     except PathRefused:
@@ -168,7 +168,7 @@ def _announcement(changes: dict[str, Any]) -> str:
 
 
 def _walk(top: str, max_depth: int | None) -> list[Listing]:
-    """Return the directories below ``top``, at most ``max_depth`` levels, itself included."""
+    """Return ``top`` and the directories below it, at most ``max_depth`` levels deep."""
     listing = []
     base = top.rstrip("/").count("/")
     for root, dirs, files in filesystem.walk(top):
@@ -181,7 +181,7 @@ def _walk(top: str, max_depth: int | None) -> list[Listing]:
 
 
 def recursion(recurse: Any) -> set[str]:
-    """Return what ``recurse`` extends to. TypeError or ValueError say what is wrong with it."""
+    """Return the options of ``recurse``. Raises TypeError or ValueError, which say what is wrong with them."""
     if not recurse:
         return set()
     if not isinstance(recurse, list):
@@ -196,7 +196,7 @@ def recursion(recurse: Any) -> set[str]:
 
 
 class _Check:
-    """What owner and modes a directory and its content are to have, and where they differ."""
+    """The owner and modes that a directory and its content must have; finds and corrects differences."""
 
     def __init__(
         self, name: str, user: Any, group: Any, dir_mode: str | None, file_mode: str | None, follow_symlinks: bool
@@ -215,7 +215,7 @@ class _Check:
         self.recursion = recursion(recurse)
 
     def differences(self, listing: list[Listing], *, children_only: bool) -> dict[str, Any]:
-        """Return ``{path: {what: wanted}}`` for all that is to be changed."""
+        """Return ``{path: {what: wanted}}`` for everything that must change."""
         changes: dict[str, Any] = {}
         if self.recursion:
             for root, dirs, files in listing:
@@ -230,7 +230,7 @@ class _Check:
         return changes
 
     def _inherited(self, mode: str | None) -> tuple[Any, Any, str | None]:
-        """Return owner, group and mode for what is in the directory."""
+        """Return owner, group and mode for the content of the directory."""
         return (
             self.user if "user" in self.recursion else None,
             self.group if "group" in self.recursion else None,
@@ -263,7 +263,7 @@ class _Check:
         return changes
 
     def enforce(self, row: Row, listing: list[Listing]) -> tuple[Row, list[str]]:
-        """Set what differs in the directory's content; return the row and what could not be done."""
+        """Set what differs in the directory's content; return the row and the errors."""
         errors: list[str] = []
         for root, dirs, files in listing:
             wanted = []
@@ -285,7 +285,7 @@ class _Check:
 
 
 def _followed(path: str, link: os.stat_result) -> os.stat_result:
-    """Return what a link leads to, else the link: one that leads nowhere, or that is not to be followed."""
+    """Return the status of a link's target, or of the link itself if it leads nowhere or may not be followed."""
     try:
         return filesystem.stat(path)
     except (PathRefused, OSError):
@@ -293,7 +293,7 @@ def _followed(path: str, link: os.stat_result) -> os.stat_result:
 
 
 def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -> dict[str, Any]:
-    """Return what ``clean`` is to remove."""
+    """Return what ``clean`` has to remove."""
     keep = required_files(name, require)
     changes: dict[str, Any] = {}
     for root, dirs, files in listing:
@@ -306,7 +306,7 @@ def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -
 
 
 def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:
-    """Take out of the expected changes what ``clean`` did not come to."""
+    """Drop the expected changes of paths that ``clean`` did not remove."""
     gone = tuple(f"{path}/" for path in removed)
     for path in [path for path, change in changes.items() if isinstance(change, dict) and "removed" in change]:
         if not f"{path}/".startswith(gone):
@@ -338,7 +338,7 @@ def _settle(
     children_only: bool,
     recurse: Any,
 ) -> Row:
-    """Set owner and mode of an existing directory and its content, clean it, and say what was done."""
+    """Set owner and mode of an existing directory and its content, clean it, and return the row."""
     path = check.name
     row = changed(name, "", changes)
     errors: list[str] = []

@@ -31,7 +31,7 @@ def replace(
     backslash_literal: bool = False,
     encoding: str | None = None,
 ) -> Row:
-    """Replace what matches the regular expression ``pattern`` by ``repl``, ``count`` times at most (0: always).
+    """Replace each match of the regular expression ``pattern`` by ``repl``, ``count`` times at most (0: all).
 
     ``backup`` is the suffix of a copy kept beside the file, False for none.
     """
@@ -146,7 +146,7 @@ def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore
 
 
 def uncomment(name: str, regex: str, char: str = "#", backup: Any = ".bak") -> Row:
-    """Take ``char`` away from before every line that matches ``regex`` after it."""
+    """Remove ``char`` from the start of every line whose rest matches ``regex``."""
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.uncomment")
@@ -170,7 +170,7 @@ def _finds(name: str, pattern: str) -> bool:
 
 
 def _toggled(name: str, regex: str, char: str, backup: Any, expected: str, *, verb: str) -> Row:
-    """Comment the lines out or in and look whether ``expected`` is there then."""
+    """Comment or uncomment the lines, then check that ``expected`` is there."""
     if is_dry_run():
         return would_change(name, f"File {name} is set to be updated", {name: "updated"})
     old = texts.read(name)
@@ -202,7 +202,7 @@ def blockreplace(
     insert_before_match: str | None = None,
     insert_after_match: str | None = None,
 ) -> Row:
-    """Make ``content``, then accumulated text, then rendered sources, what stands between two marker lines."""
+    """Replace the text between two marker lines by ``content``, then accumulated text, then rendered sources."""
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.blockreplace")

@@ -1,4 +1,4 @@
-"""What each file state reads and writes, for the implicit order of a run (DESIGN 5.3)."""
+"""The paths that each file state reads and writes, for the implicit order of a run (DESIGN 5.3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TAKES = {"copy", "rename", "hardlink"}
 
 
 def mod_footprint(low: dict[str, Any]) -> Names:
-    """Return the resource names a chunk reads and writes: its path, whose owner and directory it needs, its sources.
+    """Return the resource names a chunk reads and writes: its path, the owner and directory it needs, its sources.
 
-    ``path:/p/**`` is a whole tree. With ``makedirs`` it makes its directory, which two states may do in any order.
+    ``path:/p/**`` is a whole tree. With ``makedirs`` a state makes its directory, which two states may do in any order.
     """
     fun, name = str(low.get("fun", "")), str(low.get("name", ""))
     reads: list[str] = []
@@ -27,7 +27,7 @@ def mod_footprint(low: dict[str, Any]) -> Names:
     if fun == "accumulated":
         return {"reads": [], "writes": [f"accumulator:{os.path.normpath(str(low.get('filename', '')))}"]}
     if fun in _LOOKS:
-        # A folder is also there because a file in it needed one.
+        # Whether a folder exists also depends on the states that make files below it.
         return {"reads": [f"path:{path.rstrip('/')}/**"], "writes": []}
     writes.append(f"path:{path}")
     if fun in _TREES or _is_tree(fun, low):
@@ -52,18 +52,18 @@ def mod_footprint(low: dict[str, Any]) -> Names:
 
 
 def _is_tree(fun: str, low: dict[str, Any]) -> bool:
-    """Tell whether what is below the path changes, too."""
+    """Return whether the state also changes what is below the path."""
     if fun == "directory":
         return bool(low.get("recurse") or low.get("clean"))
     return fun in {"absent", "rename", "copy", "patch"} or (fun == "symlink" and bool(low.get("backupname")))
 
 
 def _sources(low: dict[str, Any]) -> list[str]:
-    """Return the local files a state takes its content from."""
+    """Return the local files that a state reads its content from."""
     found = []
     for key in ("source", "sources", "target", "source_hash"):
         value = low.get(key)
-        if key == "target" and low.get("fun") not in {"hardlink", "symlink"}:  # who reads a link reads its target
+        if key == "target" and low.get("fun") not in {"hardlink", "symlink"}:  # to read a link is to read its target
             continue
         for item in value if isinstance(value, list) else [value]:
             path = _local(next(iter(item), None) if isinstance(item, dict) else item)

@@ -32,8 +32,7 @@ def keyvalue(
 ) -> Row:
     """Set the values of keys, each in the first ``count`` lines that have it (negative: in all); others are removed.
 
-    ``uncomment`` are characters before a key that make its line a comment, to be put to use. ``prune`` removes every
-    line of another key.
+    ``uncomment`` are the comment characters to remove before a key. ``prune`` removes every line of another key.
     """
     name = expand(name)
     if not name:
@@ -80,7 +79,7 @@ class _Edit:
         self.changed = 0
 
     def take(self, line: str) -> None:
-        """Take over one line, with the value wanted if it has one of the keys."""
+        """Add one line to the new content, with the wanted value if it has one of the keys."""
         stripped = line.lstrip(self.uncomment)
         commented = len(stripped) < len(line)
         folded = stripped.lower() if self.key_ignore_case else stripped

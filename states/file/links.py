@@ -34,8 +34,8 @@ def symlink(
 ) -> Row:
     """Make ``name`` a link to ``target``, owned by ``user`` and ``group``.
 
-    What is no link and stands in the way is moved to ``backupname``, removed with ``force``, or an error. ``mode`` is
-    that of the directories ``makedirs`` makes.
+    If ``name`` is something else than a link, it is moved to ``backupname``, removed with ``force``, or is an error.
+    ``mode`` is that of the directories ``makedirs`` makes.
     """
     name = expand(name)
     if not name:
@@ -89,7 +89,7 @@ def _owner(name: str) -> tuple[Any, Any]:
 
 
 def _own(name: str, user: Any, group: Any) -> bool:
-    """Set the owner of the link itself and tell whether that worked."""
+    """Set the owner of the link itself; return whether that worked."""
     try:
         __salt__["file.lchown"](name, user, group)
     except OSError:
@@ -104,7 +104,7 @@ def _is_owned(name: str, user: Any, group: Any) -> bool:
 
 
 def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
-    """Finish a link that leads where it should."""
+    """Return the row of a link that has the right target, after correcting its owner."""
     if _is_owned(path, user, group):
         return unchanged(name, f"Symlink {path} is present and owned by {user}:{group}")
     if not _own(path, user, group):
@@ -141,7 +141,7 @@ def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool)
 def _clear_the_way(
     name: str, target: str, backupname: str | None, force: bool, atomic: bool, disallow_copy_and_unlink: bool
 ) -> str:
-    """Move what stands in the way to ``backupname``. Return what is wrong, "" if the link may be made."""
+    """Remove what is at ``name``, or move it to ``backupname``. Return what is wrong, "" if the link may be made."""
     if backupname is None:
         if force or atomic:
             return ""
@@ -181,7 +181,7 @@ def hardlink(
     dir_mode: Any = None,
     **kwargs: Any,
 ) -> Row:
-    """Make ``name`` another name of the file ``target``. A file in the way is replaced with ``force`` only.
+    """Make ``name`` another name of the file ``target``. An existing other file is replaced with ``force`` only.
 
     ``user``, ``group`` and ``dir_mode`` are those of the directories ``makedirs`` makes.
     """

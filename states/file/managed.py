@@ -77,13 +77,13 @@ def managed(
     sig_backend: str = "gpg",
     **kwargs: Any,
 ) -> Row:
-    """Make a file have the content, owner, group and mode given; what is not given is left as it is.
+    """Give a file this content, owner, group and mode; what is not given stays as it is.
 
-    The content is that of ``source`` (``salt://``, a path, a URL, or a list of which the first that exists is taken),
-    ``contents``, ``contents_pillar`` or ``contents_grains``; with ``template`` it is rendered, with ``context`` over
-    ``defaults``, and further arguments, as variables. ``mode: keep`` takes the mode of the source. ``check_cmd`` is run
-    with a private copy of the new file, which is put in place only if the command succeeds. ``replace: False`` leaves
-    existing content alone, ``create: False`` a missing file missing. ``show_diff`` is an old name of ``show_changes``.
+    The content comes from ``source`` (``salt://``, a path, a URL, or a list: the first that exists is used),
+    ``contents``, ``contents_pillar`` or ``contents_grains``. ``template`` renders it; the variables are ``context``,
+    which overrides ``defaults``, and further arguments. ``mode: keep`` uses the mode of the source. ``check_cmd`` runs
+    on a private copy of the new file, which is put in place only if the command succeeds. ``replace: False`` leaves
+    existing content alone, ``create: False`` makes no new file. ``show_diff`` is an old name of ``show_changes``.
     """
     kwargs.pop("env", None)
     show_changes = kwargs.pop("show_diff", show_changes)
@@ -243,7 +243,7 @@ def managed(
 
 
 def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) -> bool:
-    """Look where ``name`` leads; a link that may not be followed, and is to be replaced, counts as a file."""
+    """Return ``look(name)``; True for a link that may not be followed, as it will be replaced."""
     try:
         return look(name)
     except PathRefused:
@@ -253,7 +253,7 @@ def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) 
 
 
 def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode: bool) -> str:
-    """Return which arguments exclude each other, "" if none do."""
+    """Return an error that names the arguments that exclude each other, "" if none do."""
     count = (contents is not None) + (pillar is not None) + (grains is not None)
     if source and count:
         return "'source' cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'"
@@ -267,7 +267,7 @@ def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode
 
 
 def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *, follow_symlinks: bool) -> str:
-    """Return why nothing can be managed there, or so, "" if it can."""
+    """Return why no file can be managed at ``name`` with these arguments, "" if one can."""
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
         return problem
@@ -287,7 +287,7 @@ def _selinux_labels(selinux: Any) -> dict[str, Any]:
 
 
 def _has_hash(name: str, source: Any, source_hash: Any, source_hash_name: str | None, **options: Any) -> bool:
-    """Tell whether a file has the hash its remote source must have: then nothing needs to be fetched."""
+    """Return whether a file already has the hash of its remote source, which then need not be fetched."""
     if not source or not is_remote(source):
         return False
     try:
@@ -330,7 +330,7 @@ def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> R
 
 
 def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
-    """Run ``check_cmd`` on a private copy of the new file, if it would change. Return what to say if that fails."""
+    """Run ``check_cmd`` on a private copy of the new file, if it would change. Return the comment if that fails."""
     changes = __salt__["file.check_file_meta"](
         name,
         placement["sfn"],
@@ -349,7 +349,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
     descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)
     try:
-        # the copy of a rendered template must outlive this trial: it is given as contents
+        # the trial must not use up the copy of a rendered template, so it gets the text as contents
         trial = {**placement, "signature": None}
         if placement["contents"] is None and placement["sfn"]:
             trial |= {"contents": filesystem.read_bytes(placement["sfn"]), "sfn": ""}
@@ -362,9 +362,9 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
 
 
 def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | bool:
-    """Run ``cmd filename``; True if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
+    """Run ``cmd filename``; return True if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
 
-    A state function with a ``check_cmd`` argument of its own calls this; the run applies no further check to it.
+    A state function with a ``check_cmd`` argument of its own calls this; the run then checks no more.
     """
     shell = __grains__.get("shell")
     if shell:

@@ -8,9 +8,9 @@ from typing import Any
 
 
 def is_included(path: str, include_pat: Any, exclude_pat: Any) -> bool:
-    """Tell whether a path matches one of ``include_pat`` (if any) and none of ``exclude_pat``.
+    """Return whether a path matches one of ``include_pat`` (if any) and none of ``exclude_pat``.
 
-    A pattern is a glob, or with ``E@`` before it a regular expression.
+    A pattern is a glob, or a regular expression if ``E@`` stands before it.
     """
     if include_pat and not _matches(path, include_pat):
         return False

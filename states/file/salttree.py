@@ -1,4 +1,4 @@
-"""What a directory of the file roots puts where."""
+"""Which files of a directory of the file roots go to which paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def existing_sources(source: Any) -> list[str]:
-    """Return the ``salt://`` directories of ``source`` that exist. CommandExecutionError if there is none."""
+    """Return the ``salt://`` directories of ``source`` that exist. Raises CommandExecutionError if there is none."""
     found = []
     for url in (single.rstrip("/") for single in string_list(source)):
         if not url.startswith("salt://"):
@@ -38,7 +38,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 class TreeContent:
-    """What a tree is to hold: ``files`` (path: URL), ``directories``, ``links`` (path: target); all in ``keep``."""
+    """The wanted ``files`` (path: URL), ``directories`` and ``links`` (path: target) of a tree, all in ``keep``."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class TreeContent:
         self._ancestors: set[str] = set()
 
     def add(self, url: str) -> None:
-        """Add what a source has and an earlier one has not."""
+        """Add what a source has and no earlier source had."""
         path, saltenv = _split(url)
         client = tree_files()
         prefix = f"{path}/"
@@ -91,7 +91,7 @@ class TreeContent:
             folder = os.path.dirname(folder)
 
     def _add_links(self, prefix: str, links: dict[str, str], names: list[str]) -> list[str]:
-        """Take links as links; return the names that are not reached through one."""
+        """Add links as links; return the names that are not below one."""
         for link, target in links.items():
             if not link.startswith(prefix):
                 continue
@@ -103,14 +103,14 @@ class TreeContent:
         return names
 
     def _place(self, name: str, prefix: str, *, is_directory: bool = False) -> str:
-        """Return where a file of the roots goes; "" if it is left out, or its place is taken."""
+        """Return the path that a file of the roots goes to; "" if it is excluded, or its path is taken."""
         relative = posixpath.relpath(name, prefix)
         if self.maxdepth is not None and relative.count("/") > self.maxdepth:
             return ""
         if relative == "." or not is_included(relative, self.include_pat, self.exclude_pat):
             return ""
         place = os.path.join(self.name, relative)
-        part = relative  # going up in the tree, not on the disk, ends however self.name is spelt
+        part = relative  # the parents of the relative path end, however self.name is spelt
         while part:
             taken = os.path.join(self.name, part)
             if taken in self.files or taken in self.links:
@@ -120,7 +120,7 @@ class TreeContent:
 
 
 def recursed_paths(low: Mapping[str, Any]) -> set[str]:
-    """Return all paths that the ``file.recurse`` of a low chunk manages; nothing if its source is missing."""
+    """Return all paths that the ``file.recurse`` of a low chunk manages; none if its source is missing."""
     try:
         sources = existing_sources(low.get("source", []))
     except CommandExecutionError:

@@ -37,7 +37,7 @@ def serialize(
 ) -> Row:
     """Write a dataset as yaml, json or ini text (``serializer``, or ``formatter``).
 
-    ``merge_if_exists`` lays it over what the file says already; ``changes["diff"]`` then names the keys.
+    ``merge_if_exists`` merges it over the data that the file has; ``changes["diff"]`` then names the keys.
     """
     kwargs.pop("env", None)
     name = expand(name)
@@ -142,7 +142,7 @@ def decode(
     encoding_type: str = "base64",
     checksum: str = "md5",
 ) -> Row:
-    """Write what base64 text stands for; changes are the old and the new checksum."""
+    """Write the bytes that base64 text encodes; the changes are the old and the new checksum."""
     problem = misspelt(name) or (f"Specified target {name} is a directory" if filesystem.is_directory(name) else "")
     if problem:
         return failed(name, problem)

@@ -18,12 +18,12 @@ _UNICODE: dict[str, dict[str, Any]] = {"yaml": {"allow_unicode": True}, "json": 
 
 
 def names() -> set[str]:
-    """Return the serializers there are."""
+    """Return the names of all serializers."""
     return set(_DUMP)
 
 
 def serialize(serializer: str, data: Any, options: dict[str, Any], *, encoding: str | None) -> str:
-    """Return ``data`` as text. CommandExecutionError says why it can't be."""
+    """Return ``data`` as text. Raises CommandExecutionError with the reason."""
     merged = {**_DEFAULTS.get(serializer, {}), **(_UNICODE.get(serializer, {}) if encoding else {}), **options}
     try:
         return _DUMP[serializer](data, merged)
@@ -32,7 +32,7 @@ def serialize(serializer: str, data: Any, options: dict[str, Any], *, encoding: 
 
 
 def deserialize(serializer: str, text: str, options: dict[str, Any]) -> Any:
-    """Return what a file's text says. CommandExecutionError says why it can't be read."""
+    """Return the data in a file's text. Raises CommandExecutionError with the reason."""
     try:
         return _LOAD[serializer](text, options)
     except Exception as error:  # each library has errors of its own
@@ -52,14 +52,14 @@ _LOAD: dict[str, Callable[[str, dict[str, Any]], Any]] = {
 
 
 def merged(old: Any, new: Any) -> Any:
-    """Return ``old`` with ``new`` laid over it: mappings to any depth, everything else replaced."""
+    """Return ``old`` overridden by ``new``: mappings are merged at any depth, everything else is replaced."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return new
     return merging.update(merging.fresh(old), merging.fresh(new))
 
 
 def differences(old: dict[Any, Any], new: dict[Any, Any]) -> dict[Any, Any]:
-    """Return ``{key: {"old", "new"}}`` for what differs, to any depth; a key that was missing is ``<_null_>``."""
+    """Return ``{key: {"old", "new"}}`` for what differs, at any depth; a key that was missing is ``<_null_>``."""
     found: dict[Any, Any] = {}
     for key, value in new.items():
         if key not in old:

@@ -1,4 +1,4 @@
-"""Text of files being edited: reading it, finding pieces of it, showing what changed."""
+"""Functions on the text of edited files: reading it, searching it, showing what changed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def read(name: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Guess from its beginning whether this is text, as Salt does for the bytes of a file."""
+    """Guess from the beginning whether this is text, as Salt does for the bytes of a file."""
     head = text[:_HEAD]
     unreadable = sum(1 for letter in head if ord(letter) < 128 and letter.encode() not in _TEXT)
     return "\0" not in head and (not head or unreadable / len(head) <= _SHARE)
 
 
 def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = True, joint: str = "") -> str:
-    """Return the diff of lines as a row shows it; ``joint`` stands between the lines of the diff."""
+    """Return the diff of lines as a row shows it, its lines joined by ``joint``."""
     import difflib  # noqa: PLC0415 - most runs show no diff
 
     if not is_text(text):
@@ -38,9 +38,9 @@ def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = Tru
 
 
 def is_there(text: str, chunk: str) -> bool:
-    """Tell whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
+    """Return whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
     words = [re.escape(word) for line in chunk.splitlines() for word in _words(line)]
-    # Each stretch of white space is looked at once: a file of nothing but line breaks, which may be a user's, would
+    # Each run of white space is scanned once: a file of nothing but line breaks, which any user may write, would
     # otherwise take hours.
     between = r"\s*+".join(words)
     return re.search(rf"^[^\S\n]*{between}[^\S\n]*$", text, re.MULTILINE) is not None

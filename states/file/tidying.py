@@ -1,4 +1,4 @@
-"""``file.tidied``, ``file.pruned``, ``file.retention_schedule``: removing what is old, empty or too much."""
+"""``file.tidied``, ``file.pruned``, ``file.retention_schedule``: removing old, empty or surplus files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def tidied(
 ) -> Row:
     """Remove files below ``name`` that are ``age`` days old or of ``size`` ("10K", "3MB"), and match an expression.
 
-    Directories go with ``rmdirs`` only. ``age_size_logical_operator: AND`` asks for both, ``age_size_only`` for one.
+    Directories are removed with ``rmdirs`` only. ``age_size_logical_operator: AND`` requires age and size,
+    ``age_size_only`` looks at one of them.
     """
     name = expand(name)
     if not os.path.isabs(name):
@@ -94,7 +95,7 @@ def _below(top: str, followlinks: bool) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _bytes(size: str) -> int:
-    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for what is no size."""
+    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for a text that is no size."""
     match = _SIZE.match(size.strip())
     unit = (match["unit"].lower() or "b") if match else ""
     try:
@@ -120,7 +121,7 @@ def _remove_all(name: str, to_remove: list[str]) -> Row:
 
 
 def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_than: Any = None) -> Row:
-    """Remove an empty directory, with ``recurse`` also the empty ones below it; ``ignore_errors`` leaves full ones."""
+    """Remove an empty directory, with ``recurse`` also the empty ones below it; ``ignore_errors`` skips full ones."""
     name = expand(name)
     recurse = recurse or ignore_errors
     if not os.path.isabs(name):
@@ -145,7 +146,7 @@ _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of
 def retention_schedule(name: str, retain: Any, strptime_format: str | None = None, timezone: Any = None) -> Row:
     """Keep as many files of a directory as ``retain`` says (first_of_year: 3, most_recent: all, …); delete the rest.
 
-    A file's time is in its name (``strptime_format``), else that of its last change.
+    A file's time is read from its name (``strptime_format``), else it is that of its last change.
     """
     name = expand(name)
     if not name:
@@ -199,7 +200,7 @@ def _moment(folder: str, entry: str, strptime_format: str | None, timezone: Any)
 
 
 def _retained(moments: dict[str, datetime], rule: str, number: int) -> set[str]:
-    """Return the first file of each of the last ``number`` periods; of the last files, those."""
+    """Return the first file of each of the last ``number`` periods; for most_recent, the last ``number`` files."""
     first: dict[tuple[Any, ...], str] = {}
     for entry in sorted(moments, key=lambda entry: moments[entry]):
         moment = moments[entry]
@@ -210,5 +211,5 @@ def _retained(moments: dict[str, datetime], rule: str, number: int) -> set[str]:
             period = parts[: _DEPTHS[rule]]
         first.setdefault(period, entry)
     if rule == "first_of_week":
-        number = min(number + 1, sys.maxsize)  # the week under way does not count
+        number = min(number + 1, sys.maxsize)  # the current week does not count
     return {first[period] for period in sorted(first, reverse=True)[:number]}

@@ -56,7 +56,7 @@ def missing(name: str, **kwargs: Any) -> Row:
 
 
 def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False) -> Row:
-    """Make an empty file if there is none; set its times, to now unless given. A change every time, as in Salt."""
+    """Make an empty file if there is none; set its times, to now unless given. It changes every time, as in Salt."""
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.touch")
@@ -103,9 +103,9 @@ def copy_(
     subdir: bool = False,
     **kwargs: Any,
 ) -> Row:
-    """Copy a local file or directory, once: what is there stays unless ``force``.
+    """Copy a local file or directory once: what exists at ``name`` stays, unless ``force``.
 
-    ``preserve`` keeps owner, group and mode of ``source``, else the mode only. ``subdir`` copies into a directory
+    ``preserve`` keeps owner, group and mode of ``source``, otherwise only the mode. ``subdir`` copies into a directory
     ``name``.
     """
     name, source = expand(name), expand(source)
@@ -147,7 +147,7 @@ def copy_(
 
 
 def _unfit(path: str, *, occupied: bool, makedirs: bool) -> str:
-    """Remove what is at ``path``; return what is wrong with it now, "" if something may be put there."""
+    """Remove what is at ``path``; return what is wrong with it now, "" if a file may be put there."""
     if occupied and not _removed(path):
         return f'Failed to delete "{path}" in preparation for forced move'
     parent = os.path.dirname(path)
@@ -202,14 +202,14 @@ def _same_content(one: str, other: str) -> bool:
 
 
 def _directory_mode(mode: Any) -> str | None:
-    """Return the mode of directories made for a file of ``mode``: who may do anything may also enter."""
+    """Return the mode of directories made for a file of ``mode``: each class with any permission may also enter."""
     if mode is None:
         return None
     return "".join(digit if digit == "0" else str(int(digit) | 1) for digit in str(mode)[-3:])
 
 
 def _holds(name: str, source: str) -> bool:
-    """Tell whether to remove ``name`` would be to remove ``source``."""
+    """Return whether removing ``name`` would also remove ``source``."""
     if filesystem.is_link(name):
         return False
     inner, outer = os.path.realpath(source), os.path.realpath(name)
@@ -225,7 +225,7 @@ def _removed(name: str) -> bool:
 
 
 def rename(name: str, source: str, force: bool = False, makedirs: bool = False, **kwargs: Any) -> Row:
-    """Move ``source`` to ``name`` if it is still there. What stands at ``name`` is replaced with ``force`` only."""
+    """Move ``source`` to ``name`` if it is still there. What exists at ``name`` is replaced with ``force`` only."""
     name, source = (os.path.expandvars(expand(path)) for path in (name, source))
     if not name:
         return failed(name, "Must provide name to file.rename")

@@ -62,8 +62,9 @@ def recurse(
 ) -> Row:
     """Make ``name`` hold the files of a ``salt://`` directory, each managed as ``file.managed`` would.
 
-    Of a list of sources the first that exists is taken; with ``merge`` all are, the first wins for each file. ``clean``
-    removes everything else. Empty directories and links are copied with ``include_empty`` and ``keep_symlinks`` only.
+    Of a list of sources the first that exists is used; with ``merge`` all are used, and the first that has a file wins.
+    ``clean`` removes everything else. Empty directories are copied with ``include_empty`` only, links as links with
+    ``keep_symlinks`` only.
     """
     kwargs.pop("env", None)
     name = expand(str(name))
@@ -133,7 +134,7 @@ def recurse(
 
 
 class _Parts:
-    """Puts the rows of a tree's files and directories together into one."""
+    """Combines the rows of a tree's files and directories into one."""
 
     def __init__(self, name: str, *, clean: bool) -> None:
         self.name = name
@@ -143,7 +144,7 @@ class _Parts:
         self.comments: dict[str, list[str]] = {}
 
     def take(self, path: str, state: Callable[..., Row], *args: Any, **kwargs: Any) -> None:
-        """Run the state of one part; one that is refused does not hold up the others."""
+        """Run the state of one part; a part that is refused does not stop the others."""
         try:
             row = state(*args, **kwargs)
         except (PathRefused, CommandExecutionError, OSError) as error:
@@ -157,7 +158,7 @@ class _Parts:
         self.merge(path, row)
 
     def merge(self, path: str, row: Row) -> None:
-        """Take over a part's changes; its comment if it is not simply right; the worse of the results."""
+        """Add a part's changes, its comment unless it succeeded, and the worse of the results."""
         if row["result"] is False or self.result is True:
             self.result = row["result"]
         if row["result"] is not True and row["comment"]:
@@ -166,7 +167,7 @@ class _Parts:
             self.changes[path] = row["changes"]
 
     def make_way(self, path: str, would: str, did: str, is_right: Any) -> bool:
-        """With ``clean``, remove what is of the wrong kind. False in a dry run: then nothing more is known."""
+        """With ``clean``, remove a path of the wrong kind. False in a dry run, which cannot know what follows."""
         if not self.clean or not filesystem.exists(path) or is_right(path):
             return True
         if is_dry_run():
@@ -177,7 +178,7 @@ class _Parts:
         return True
 
     def cleaned(self, removed: list[str], stopped: str) -> None:
-        """Report what ``clean`` removed, or would, and what stopped it."""
+        """Add to the row what ``clean`` removed, or would remove, and the error that stopped it."""
         if stopped:
             self.result = False
             self.comments.setdefault(self.name, []).append(stopped)

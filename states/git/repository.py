@@ -35,7 +35,7 @@ class Repository:
         return __salt__[f"git.{function}"](self.target, *arguments, **self.over_ssh, **options)
 
     def exists(self, folder: str = ".git") -> bool:
-        """Tell whether the target is a repository (``folder`` of it says so) or a worktree of one."""
+        """Return whether the target is a repository (``folder`` of it says so) or a worktree of one."""
         return filesystem.is_directory(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
 
     def commit(self, rev: str) -> str | None:
@@ -59,7 +59,7 @@ class Repository:
         return self._known("rev_parse", branch + "@{upstream}", opts=["--abbrev-ref"])
 
     def leads_to(self, old: str, new: str) -> bool:
-        """Tell whether getting from one commit to another is a fast-forward."""
+        """Return whether getting from one commit to another is a fast-forward."""
         return bool(self.do("merge_base", refs=[old, new], is_ancestor=True, ignore_retcode=True))
 
     def update_submodules(self) -> None:

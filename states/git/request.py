@@ -93,7 +93,7 @@ class Request:
         return [f"refs/heads/{branches}:refs/remotes/{self.remote}/{branches}", f"+refs/tags/{tags}:refs/tags/{tags}"]
 
     def needs_branch(self, current: str | None) -> bool:
-        """Tell whether a branch other than ``current`` has to be checked out."""
+        """Return whether a branch other than ``current`` has to be checked out."""
         return self.branch is not None and self.branch != current
 
 
@@ -113,7 +113,7 @@ class Wanted:
     default_branch: str | None = None
 
     def is_at(self, commit: str | None) -> bool:
-        """Tell whether ``commit`` is the one wanted, which may be given by its first digits."""
+        """Return whether ``commit`` is the one wanted, which may be given by its first digits."""
         if commit is None or self.commit is None:
             return commit is self.commit
         return commit.startswith(self.commit) if self.kind == "sha1" else commit == self.commit

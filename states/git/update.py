@@ -198,7 +198,7 @@ class _Update:
             )
 
     def _is_known(self) -> bool:
-        """Tell whether nothing has to be fetched: the commit is here, and what names it there names it here."""
+        """Return whether nothing has to be fetched: the commit is here, and what names it there names it here."""
         request, wanted, repository = self.request, self.wanted, self.repository
         if wanted.commit is None:
             return False

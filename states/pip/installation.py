@@ -134,7 +134,7 @@ class Installation:
         return self._report(missing, there, done["stdout"])
 
     def _is_fine(self, package: Wanted, there: dict[str, str]) -> bool:
-        """Tell whether nothing is to be done for a package, and note what to say of it."""
+        """Return whether nothing is to be done for a package, and note what to say of it."""
         options = self.options
         if options["ignore_installed"] or options["force_reinstall"] or package.name not in there:
             return False

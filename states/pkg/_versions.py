@@ -21,7 +21,7 @@ _MEANING = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!="
 def fulfils(
     installed: Iterable[str], wanted: str, *, ignore_epoch: bool | None = None, allow_updates: bool = False
 ) -> bool:
-    """Tell whether one of the installed versions meets all conditions of ``wanted`` (``1.2``, ``1.*``, ``>=1.2,<2``).
+    """Return whether one of the installed versions meets all conditions of ``wanted`` (``1.2``, ``1.*``, ``>=1.2,<2``).
 
     With ``allow_updates`` a plain version stands for that or any newer one.
     """
