@@ -1,8 +1,8 @@
 """The ``cmd`` states: run a command or a script, with Salt 3008's arguments and rows.
 
-A command is read by a shell (``shell``, else the grain of that name). ``stateful: True`` lets it report its own
-changes, as JSON or as a last line of ``name=value`` pairs; ``stateful: [{test_name: COMMAND}]`` names what a dry run
-executes.
+A shell reads each command (``shell``, else the grain of that name). ``stateful: True`` lets the command report its own
+changes, as JSON or as a last line of ``name=value`` pairs; ``stateful: [{test_name: COMMAND}]`` names the command that
+a dry run executes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PASSED_ON = (
     "success_stdout",
     "template",
 )
-"""Arguments of ``cmd.run`` that go to the execution module as they are."""
+"""Arguments that ``cmd.run`` passes to the execution module unchanged."""
 
 
 def run(
@@ -61,8 +61,8 @@ def run(
 ) -> Row:
     """Run the command ``name``; the changes are its pid, retcode, stdout and stderr.
 
-    Fails when the exit status is neither 0 nor in ``success_retcodes``. ``ignore_timeout`` makes a command that was
-    ended after ``timeout`` seconds a success. ``bg: True`` does not wait for it. ``root`` runs it in that tree.
+    Fails when the exit status is neither 0 nor in ``success_retcodes``. With ``ignore_timeout``, a command that was
+    ended after ``timeout`` seconds is a success. ``bg: True`` does not wait for it. ``root`` runs it in a chroot there.
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
@@ -105,7 +105,7 @@ def script(
 ) -> Row:
     """Fetch a script from ``source`` (else ``name``), render it if ``template`` is given, and run it.
 
-    Its arguments are ``args``, or what follows the first word of ``name``. ``context`` overlays ``defaults``.
+    Its arguments are ``args``, or what follows the first word of ``name``. ``context`` overrides ``defaults``.
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
@@ -156,10 +156,10 @@ def call(
     kws: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Call a Python function; for states that are written in Python.
+    """Call a Python function; for SLS files that are written in Python.
 
-    A returned dict updates the row. Anything else is ``retval`` in the changes, and its truth (None counts as true)
-    is the result.
+    A returned dict updates the row. Any other value is ``retval`` in the changes, and its truth value (None counts as
+    true) is the result.
     """
     value = func(*args, **(kws or {}))
     if isinstance(value, dict):
@@ -174,7 +174,7 @@ async def wait(name: str, **kwargs: Any) -> Row:
 
 
 async def watch(name: str, **kwargs: Any) -> Row:
-    """Do as `wait` does, for those who took the requisite's name for the function's."""
+    """Do the same as `wait`, for trees that call it by the name of the requisite."""
     return unchanged(name)
 
 
@@ -189,7 +189,7 @@ async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
 
 
 def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
-    """Answer a watch: run what the state would have run."""
+    """Run the command, script or function of a state when something it watches has changed."""
     if sfun in {"wait", "run", "watch", "wait_script", "script"}:
         answer = script if sfun in {"wait_script", "script"} else run
         if kwargs.get("stateful"):
@@ -204,10 +204,10 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Name what a command touches, as far as its words tell; ``unknown`` when they tell nothing.
+    """Return what a command reads and writes, as far as its text shows it; ``unknown`` if it shows nothing.
 
-    It reads the environment, its program or script, all that is in its working directory and what its conditions name;
-    every other absolute path counts as written, and so does ``creates``.
+    It reads the environment, its program or script, the whole working directory and the paths that its conditions
+    name; every other absolute path counts as written, and so does ``creates``.
     """
     command = str(low.get("name", ""))
     first = command.split(maxsplit=1)[0] if command.strip() else ""
@@ -255,7 +255,7 @@ def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bo
 
 
 def _reinterpreted(row: Row) -> Row:
-    """Turn what the command printed into the comment and the changes it reports."""
+    """Replace the row's comment and changes by those that the command printed."""
     done = row["changes"]
     row["changes"], row["comment"] = {}, ""
     output = done.get("stdout")
@@ -283,7 +283,7 @@ def _reinterpreted(row: Row) -> Row:
 
 
 def _pairs(line: str) -> dict[str, Any] | None:
-    """Read ``name=value`` words quoted as in a shell; None if that is not what the line is."""
+    """Read ``name=value`` words quoted as in a shell; None if the line has anything else."""
     try:
         words = [word.split("=") for word in shlex.split(line)]
     except ValueError:

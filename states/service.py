@@ -1,7 +1,7 @@
-"""The ``service`` states: services that run or do not, now and at boot, with Salt 3008's arguments and rows.
+"""The ``service`` states: whether services run, now and from boot on, with Salt 3008's arguments and rows.
 
-The work is in the execution module ``service`` of the init system. What an init system cannot do (masking, waiting or
-not) is told in the row.
+The execution module ``service`` of the init system does the work. The row says what an init system cannot do (masking,
+not waiting).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def running(
 ) -> Row:
     """The service runs, and with ``enable`` it is (or, if False, is not) started at boot.
 
-    ``sig``: it runs if a command line matches that; ``init_delay``: seconds it needs to come up. ``unmask``,
-    ``unmask_runtime`` and ``no_block`` are systemd's.
+    With ``sig``, the service runs if a command line matches it. ``init_delay`` is how many seconds it needs to start.
+    ``unmask``, ``unmask_runtime`` and ``no_block`` are for systemd.
     """
     problem = _not_usable(name, kwargs, "started")
     if problem is not None:
@@ -59,7 +59,7 @@ def running(
 def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: float | None = None, **kwargs: Any) -> Row:
     """The service does not run, and with ``enable`` it is (or, if False, is not) started at boot.
 
-    A service that is not there is dead. ``init_delay``: seconds it needs to end.
+    A service that does not exist is dead. ``init_delay`` is how many seconds it needs to stop.
     """
     problem = _not_usable(name, kwargs, "stopped")
     if problem is not None:
@@ -95,7 +95,7 @@ def disabled(name: str, **kwargs: Any) -> Row:
 
 
 def masked(name: str, runtime: bool = False) -> Row:
-    """The service cannot be started at all, for good or (``runtime``) until the next boot."""
+    """The service cannot be started at all, permanently or (``runtime``) until the next boot."""
     kind = "runtime masked" if runtime else "masked"
     return _mask(name, runtime, wanted=True, already=f"is already {kind}", done=kind, verb="mask")
 
@@ -116,9 +116,9 @@ def mod_watch(
     force: bool = False,
     **kwargs: Any,
 ) -> Row:
-    """Restart a service that should run, or ``reload`` it (``force``: or restart it); stop one that should not.
+    """Restart a service that should run, or ``reload`` it (``force``: reload or restart); stop one that should not.
 
-    ``full_restart`` uses that function of the init system where it has one. One that does not run is started.
+    ``full_restart`` uses that function of the init system if it has one. A service that does not run is started.
     """
     if sfun not in {"dead", "running"}:
         return failed(name, f"Unable to trigger watch for service.{sfun}")
@@ -145,9 +145,9 @@ def mod_watch(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a service state touches: its service, and where its definition may be.
+    """Return what a service state reads and writes: its service, and the paths where its definition may be.
 
-    What else a daemon reads, and what it writes, cannot be named.
+    What else the daemon reads and writes is not known.
     """
     name = str(low.get("name", ""))
     bare = name.removesuffix(".service")
@@ -217,16 +217,16 @@ def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | No
 
 
 def _with_boot(row: Row, enable: bool | None, started: bool | None, boot_before: bool, **kwargs: Any) -> Row:
-    """Add what happens at boot to the row of a service that is otherwise as it should be."""
+    """Enable or disable at boot a service that is otherwise as it should be; return its row."""
     if enable is None or enable == bool(boot_before):
         return row
     return {**row, **_at_boot(row["name"], started, wanted=enable, **kwargs)}
 
 
 def _at_boot(name: str, started: bool | None, *, wanted: bool, result: bool = True, **kwargs: Any) -> Row:
-    """Enable or disable a service. ``started``: whether it runs now, None if nobody asked.
+    """Enable or disable a service. ``started`` is whether it runs now, None if the state does not care.
 
-    Returns the fields of the row that follow from it; ``result`` is what it is otherwise.
+    Returns the fields of the row; ``result`` is that of a service that needs no change or was changed.
     """
     word = "enabled" if wanted else "disabled"
     ask = f"service.{word}"
@@ -254,7 +254,7 @@ def _at_boot(name: str, started: bool | None, *, wanted: bool, result: bool = Tr
 
 
 def _merged(row: Row, boot: Row) -> Row:
-    """Lay what happened at boot over a row, without losing that the service was started or stopped."""
+    """Merge the fields about boot into a row, and keep the change that the service was started or stopped."""
     return {**row, **boot, "changes": boot.get("changes") or row["changes"]}
 
 
@@ -289,7 +289,7 @@ def _how_to_refresh(*, alive: bool, reload: bool, full_restart: bool, force: boo
 
 
 def _not_usable(name: str, kwargs: dict[str, Any], done: str) -> Row | None:
-    """Return the row of a service there is nothing to do about: it is not there, or the state is wrong."""
+    """Return the row of a service that the state cannot act on: it does not exist, or an argument is wrong."""
     if "enabled" in kwargs:
         return failed(
             name, f'Service {name} uses non-existent option "enabled".  Perhaps "enable" option was intended?'
@@ -312,7 +312,7 @@ def _available(name: str) -> bool:
 
 
 def _unsupported(kwargs: dict[str, Any]) -> Row:
-    """Return the warnings of a row about those of systemd's arguments that mean nothing to this init system."""
+    """Return the warnings of a row about arguments for systemd that this init system does not support."""
     if "service.masked" in __salt__:
         return {}
     warnings = [f"The '{key}' argument is not supported by this platform" for key in _SYSTEMD_ONLY if key in kwargs]
@@ -320,12 +320,12 @@ def _unsupported(kwargs: dict[str, Any]) -> Row:
 
 
 def _systemd_arguments(function: str, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return those of systemd's arguments that are given and ``function`` takes."""
+    """Return the given arguments for systemd that ``function`` takes; none for another init system."""
     return _known_to(function, kwargs) if "service.masked" in __salt__ else {}
 
 
 def _known_to(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return those of systemd's arguments that ``function`` has a parameter for."""
+    """Return the arguments for systemd that ``function`` has a parameter for."""
     parameters = _parameters(__salt__[function])
     return {key: value for key, value in arguments.items() if key in _SYSTEMD_ONLY and key in parameters}
 
@@ -352,7 +352,7 @@ def _wait(seconds: float | None) -> None:
 
 
 def _fail(row: Row, comment: str) -> Row:
-    """Let the row fail. It keeps what it has by now: changes, and warnings about arguments."""
+    """Make the row a failure. It keeps its changes and its warnings about arguments."""
     row["result"] = False
     row["comment"] = comment
     return row

@@ -72,11 +72,11 @@ def present(
     password_lock: bool | None = None,
     local: bool = False,
 ) -> Row:
-    """Make sure that a user exists and has what is given here; what is not given stays as it is.
+    """Make sure that a user exists with these attributes; those not given stay as they are.
 
-    ``groups`` must exist, ``optional_groups`` that do not are passed over; the user leaves all others unless
-    ``remove_groups`` is False. ``password`` is a hash, or with ``hash_password`` a text to be hashed. The arguments
-    ``win_*`` and ``loginclass`` mean nothing on Linux.
+    ``groups`` must exist; ``optional_groups`` that do not exist are skipped. The user leaves all other groups unless
+    ``remove_groups`` is False. ``password`` is a hash, or with ``hash_password`` a plain text to hash. The arguments
+    ``win_*`` and ``loginclass`` have no effect on Linux.
     """
     if password and hash_password:
         password = _hashed(name, password)
@@ -129,7 +129,7 @@ def present(
 
 
 def absent(name: str, purge: bool = False, force: bool = False, local: bool = False) -> Row:
-    """Make sure that there is no such user. ``purge`` removes the files too, ``force`` one who is logged in."""
+    """Make sure that a user does not exist. ``purge`` removes their files too, ``force`` a user who is logged in."""
     user = __salt__["user.info"](name, **({"root": "/"} if local else {}))
     if not user:
         return unchanged(name, f"User {name} is not present")
@@ -146,7 +146,7 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that users come one after the other, after their groups; a user brings a group and a home directory along."""
+    """Return what a user state reads and writes: the account database, the user, its group and home; other groups."""
     name = str(low.get("name", ""))
     home = low.get("home") or f"/home/{name}"
     given = [low[key] for key in ("groups", "optional_groups") if isinstance(low.get(key), (str, list))]
@@ -167,7 +167,7 @@ def _names(value: Any) -> list[str] | None:
 
 
 def _hashed(name: str, password: str) -> str:
-    """Hash a password with the salt of the present one, so that the same password gives the same hash."""
+    """Hash a password with the salt of the current hash, so that the same password gives the same hash."""
     parts = str(__salt__["shadow.info"](name)["passwd"]).split("$")
     if len(parts) == 4 and parts[1] in _HASHES:
         return str(__salt__["shadow.gen_password"](password, crypt_salt=parts[2], algorithm=_HASHES[parts[1]]))
@@ -175,7 +175,7 @@ def _hashed(name: str, password: str) -> str:
 
 
 def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
-    """Return what is not as wanted, by argument name; None if there is no such user."""
+    """Return what differs from the wanted values, by argument name; None if there is no such user."""
     user = __salt__["user.info"](name, **wanted["root"])
     if not user:
         return None
@@ -201,9 +201,9 @@ def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
 
 
 def _group_difference(name: str, user: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str] | None:
-    """Return the groups to put the user into, None if that is the case already.
+    """Return the groups that the user must have, None if the user has them already.
 
-    Groups are compared by number, for two may share one. The primary group does not count, nor one of the user's name.
+    Groups are compared by GID, as two may share one. The primary group does not count, nor one of the user's name.
     """
     asked = [*(wanted["groups"] or ()), *(wanted["optional_groups"] or ())]
     remove = wanted["remove_groups"]
@@ -239,7 +239,7 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
 
 
 def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, Any], *, persist_home: bool) -> None:
-    """Raise PathRefused where a home that is to be made or moved could meanwhile be led elsewhere by others."""
+    """Raise PathRefused if other users could redirect the path of a home that is to be made or moved."""
     if changes is None:
         homes = [wanted["home"]] if wanted["createhome"] and wanted["home"] else []
     elif "home" in changes and persist_home:
@@ -251,7 +251,7 @@ def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, 
 
 
 def _forbidden(name: str, changes: Changes, wanted: Mapping[str, Any], *, uid: bool, gid: bool) -> str:
-    """Return Salt's refusal to change numbers without being allowed to, "" if there is nothing to refuse."""
+    """Return Salt's refusal to change the UID or GID without permission, "" if there is nothing to refuse."""
     refused = [key for key, allowed in (("uid", uid), ("gid", gid)) if key in changes and not allowed]
     if not refused:
         return ""
@@ -341,7 +341,7 @@ def _create(name: str, wanted: Mapping[str, Any], options: dict[str, Any]) -> Ro
 
 
 def _set_shadow(row: Row, wanted: Mapping[str, Any]) -> None:
-    """Give a new user password and ages; what cannot be set makes the row fail."""
+    """Set the password and the ages of a new user; the row fails if one cannot be set."""
     name = row["name"]
 
     def put(function: str, key: str, value: Any, sentence: str, shown: str, report: Any) -> None:

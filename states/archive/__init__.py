@@ -1,4 +1,4 @@
-"""``archive.extracted``: the content of a tar, zip or rar at its place."""
+"""``archive.extracted``: the content of a tar, zip or rar archive is unpacked."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def extracted(
 ) -> Row:
     """Unpack an archive (``salt://``, a path, a URL) into directory ``name`` unless everything in it is there already.
 
-    ``if_missing`` names a path that stands for the whole. ``enforce_toplevel`` refuses an archive without a single
-    top-level directory. ``force`` removes paths of the wrong kind, ``clean`` the top-level paths, ``clean_parent`` the
-    whole directory before unpacking; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked. A
-    new hash unpacks it again with ``source_hash_update``. ``options`` are those of tar or unzip. No member may leave
-    ``name``.
+    With ``if_missing``, only that path must be there. ``enforce_toplevel`` refuses an archive without a single
+    top-level directory. Before unpacking, ``force`` removes paths of the wrong kind, ``clean`` the top-level paths,
+    ``clean_parent`` the whole directory; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked.
+    ``source_hash_update`` unpacks again if the hash is new. ``options`` are those of tar or unzip. No member may be
+    written outside ``name``.
     """
     keep_source = bool(kwargs.get("keep_source", kwargs.get("keep", True)))
     job = _Extraction(name, user, group, if_missing, enforce_ownership_on)
@@ -137,7 +137,7 @@ def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, tru
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what an extraction reads and writes: its whole target tree, its owner, a local source."""
+    """Return what an extraction reads and writes: its target tree, the owner, a local source."""
     path = os.path.normpath(str(low.get("name", "")))
     reads: list[str] = []
     sources = low.get("source")

@@ -1,4 +1,4 @@
-"""Comparing an archive with what is there, unpacking it, and giving it to its owner."""
+"""Comparing an archive with the target directory, unpacking it, and setting the owner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ELSEWHERE = ("--directory", "--absolute-names", "--to-command")
 
 
 class Extraction(ArchiveSource):
-    """One archive on its way to its place."""
+    """One archive and its target directory: comparing, unpacking, setting the owner."""
 
     def read_contents(self, list_options: Any) -> None:
         """List the archive."""
@@ -30,7 +30,7 @@ class Extraction(ArchiveSource):
             try:
                 encrypted = __salt__["archive.is_encrypted"](self.cached, clean=False, saltenv=str(__env__))
             except CommandExecutionError:
-                encrypted = False  # no zip at all: listing it says so
+                encrypted = False  # no zip at all: listing it reports that
             if encrypted:
                 raise Refusal(
                     f"Archive {redacted(self.source)} is password-protected, but no password was specified. Please "
@@ -67,7 +67,7 @@ class Extraction(ArchiveSource):
         return f"{message}\n\n{intro} (assuming the source file is a valid {self.format} archive):\n{listed}"
 
     def check_toplevel(self) -> None:
-        """Refuse an archive that spills several things into the destination."""
+        """Refuse an archive with more than one path at its top level."""
         if len(self.contents["top_level_dirs"]) > 1 or self.contents["top_level_files"]:
             raise Refusal(
                 "Archive does not have a single top-level directory. To allow this archive to be extracted, set "
@@ -77,7 +77,7 @@ class Extraction(ArchiveSource):
             )
 
     def compare(self, *, force: bool, clean: bool, clean_parent: bool) -> tuple[bool, bool]:
-        """Return whether it must be unpacked, and whether because something is missing."""
+        """Return whether to unpack the archive, and whether the reason is that something is missing."""
         missing, wrong = self._differing()
         if not wrong:
             return missing, missing
@@ -113,7 +113,7 @@ class Extraction(ArchiveSource):
         return True, missing
 
     def _differing(self) -> tuple[bool, list[str]]:
-        """Return whether any path of the archive is missing, and those that are of another kind."""
+        """Return whether any path of the archive is missing, and the paths that are of another kind."""
         missing = False
         wrong = []
         for paths, is_right in (
@@ -128,11 +128,11 @@ class Extraction(ArchiveSource):
                 except FileNotFoundError:
                     missing = True
                 except NotADirectoryError:
-                    continue  # a file stands where its directory should be, which is reported
+                    continue  # its directory is a file, which is reported
         return missing, wrong
 
     def verify(self, source_hash: Any, *, skip_verify: bool) -> None:
-        """Compare a local archive with its hash; what was fetched has been compared."""
+        """Compare a local archive with its hash; fetching has already compared a remote one."""
         if not (self.is_local and source_hash) or skip_verify:
             return
         if __salt__["file.get_hash"](self.cached, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
@@ -144,7 +144,7 @@ class Extraction(ArchiveSource):
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
 
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
-        """Remove what must go before unpacking."""
+        """Remove existing paths before unpacking, as the arguments say."""
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
             self.changes.setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
@@ -155,7 +155,7 @@ class Extraction(ArchiveSource):
                     self.changes.setdefault("removed", []).append(full)
 
     def unpack(self, *, extract_perms: bool) -> None:
-        """Unpack. A destination made for it is removed again if nothing could be unpacked."""
+        """Unpack the archive. A new destination is removed again if nothing could be unpacked."""
         check_cancelled()
         if not filesystem.is_directory(self.name):
             made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
@@ -189,10 +189,10 @@ class Extraction(ArchiveSource):
         return done
 
     def _staged(self, run: Callable[[str], list[str]]) -> list[str]:
-        """Let a program unpack into a private directory, look at what came out, and copy that to its place.
+        """Let a program unpack into a private directory, check the result, and copy it to the destination.
 
-        A program acts by paths, which others may exchange meanwhile; and it makes whatever an archive says. Devices and
-        pipes are refused; set-id bits are dropped, unless the options ask for the permissions of the archive.
+        A program works with paths, which other users may replace meanwhile, and it makes whatever an archive says.
+        Devices and pipes are refused; set-id bits are dropped, unless the options ask for the archive's permissions.
         """
         with remains.temporary_folder(prefix="asyncstate-archive-") as folder:
             files = [line.replace(folder, self.name.rstrip("/")) for line in run(folder)]
@@ -219,7 +219,7 @@ class Extraction(ArchiveSource):
         return files or ["no tar output so far"]
 
     def own(self) -> None:
-        """Give what was unpacked, or all of it that is there, to ``user`` and ``group``."""
+        """Set ``user`` and ``group`` of all paths of the archive that exist."""
         kinds = [kind for kind, given in (("user", self.user), ("group", self.group)) if given]
         if not kinds:
             return
@@ -261,7 +261,7 @@ class Extraction(ArchiveSource):
         self.changes["updated ownership"] = True
 
     def row(self, name: str, *, unpacked: bool, by_hash: bool, missing: bool) -> Row:
-        """Return the row of what was done."""
+        """Return the row of the state."""
         result: bool | None = True
         if unpacked and self.files:
             if self.made_directory:
@@ -289,7 +289,7 @@ class Extraction(ArchiveSource):
         return make_row(name, comment, self.changes, result=result)
 
     def forget(self) -> str:
-        """Drop the fetched copy; return why that failed, "" if it did not."""
+        """Remove the fetched copy; return why that failed, "" if it did not."""
         if self.is_local:
             return ""
         row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
@@ -297,7 +297,7 @@ class Extraction(ArchiveSource):
 
 
 def _is_short(word: str, letters: str) -> bool:
-    """Return whether a word is a group of one-letter options with one of ``letters`` among them."""
+    """Return whether an argument is a group of one-letter options that has one of ``letters``."""
     return word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in letters)
 
 

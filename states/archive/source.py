@@ -1,4 +1,4 @@
-"""Where an archive comes from and where it goes: checked before anything is fetched or unpacked."""
+"""The source and the destination of an archive, checked before anything is fetched or unpacked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STRIP = re.compile(r"""--strip(?:-components)?(?:\s+|=)["']?(\d+)["']?""")
 
 
 class Refusal(Exception):
-    """The state can't, or need not, go on; the text is its comment."""
+    """The state cannot, or need not, go on; the message is its comment."""
 
     def __init__(self, comment: str, result: bool | None = False) -> None:
         super().__init__(comment)
@@ -35,12 +35,12 @@ def refuse(comment: str, result: bool | None = False) -> NoReturn:
 
 
 def redacted(url: str) -> str:
-    """Return a URL without the password in it."""
+    """Return a URL without its password."""
     return re.sub(r"(https?)://.*@", r"\1://<redacted>@", url)
 
 
 class ArchiveSource:
-    """One archive on its way to its place."""
+    """One archive: its source, its destination, and the hash of its last unpacking."""
 
     def __init__(self, name: str, user: Any, group: Any, if_missing: Any, own_only: str | None) -> None:
         self.name = name
@@ -66,7 +66,7 @@ class ArchiveSource:
         self.problems: dict[str, list[str]] = {"missing": [], "failed": []}
 
     def check_paths(self) -> None:
-        """The destination and the other paths must be absolute; nothing to do if ``if_missing`` is there."""
+        """Refuse paths that are not absolute; end the state if ``if_missing`` exists."""
         if not self.name:
             raise Refusal("Name of the directory path needs to be specified")
         if not os.path.isabs(self.name):
@@ -87,7 +87,7 @@ class ArchiveSource:
             raise Refusal(f"Path {self.if_missing} exists", result=True)
 
     def check_accounts(self) -> None:
-        """Look up who is to own the files."""
+        """Look up the owner and group of the files."""
         for kind, given, function in (
             ("User", self.user, "file.user_to_uid"),
             ("Group", self.group, "file.group_to_gid"),
@@ -103,21 +103,21 @@ class ArchiveSource:
                 self.gid = number
 
     def choose_source(self, source: Any, source_hash: Any) -> None:
-        """Take the first source that exists."""
+        """Choose the first source that exists."""
         chosen = __salt__["file.source_list"](source, source_hash, str(__env__))[0]
         if not chosen:
             raise Refusal(f'Invalid source "{chosen}"')
         parts = urlsplit(chosen)
         self.is_local = parts.scheme in {"", "file"}
         local = os.path.expanduser(parts.path if parts.scheme else chosen)
-        # Where links lead is for messages: another moment it may be elsewhere, so what is read is the path as given.
+        # The resolved path is for messages only. A link may change at any time, so the path is read as given.
         self.source = os.path.realpath(local) if self.is_local else chosen
         self.cached = local if self.is_local else ""
         if self.is_local and not filesystem.is_file(local):
             raise Refusal(f"Source file '{self.source}' does not exist")
 
     def choose_format(self, given: str | None, options: Any, password: Any, use_cmd_unzip: bool | None) -> None:
-        """Settle the format, by the name if it is not given, and which arguments it allows."""
+        """Determine the format, from the name if it is not given, and refuse arguments that it does not allow."""
         path = (urlsplit(self.source).path or self.source).lower()
         self.format = (
             str(given).lower()
@@ -189,7 +189,7 @@ class ArchiveSource:
             raise Refusal(f"Failed to cache {redacted(self.source)}, check minion log for more information")
 
     def _sum_file(self) -> str:
-        """Return where the hash of what was last unpacked here from this source is kept."""
+        """Return the path of the file that has the hash of the last archive unpacked here from this source."""
         key = hashlib.sha256(f"{self.name}\0{self.source}".encode()).hexdigest()
         return os.path.join(str(__opts__.get("cachedir") or "/var/cache/asyncstate"), "archive_hash", key)
 
@@ -204,7 +204,7 @@ class ArchiveSource:
         return "{hash_type}:{hsum}".format_map(self.source_sum) if self.source_sum else ""
 
     def is_known(self) -> bool:
-        """Return whether the archive last unpacked here had the hash this one must have."""
+        """Return whether the archive last unpacked here had the wanted hash."""
         return bool(self.source_sum) and self._last_sum() == self._wanted_sum()
 
     def has_new_hash(self) -> bool:

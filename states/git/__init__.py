@@ -1,6 +1,6 @@
 """The ``git`` states: repositories and their settings, with Salt's arguments and rows.
 
-A password in a URL, or ``https_pass``, shows up neither in rows nor in the log.
+Neither rows nor the log show ``https_pass`` or a password in a URL.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_fo
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the execution module is there."""
+    """Load if the execution module is available."""
     return "git.version" in __salt__ or (False, "git module could not be loaded")
 
 
@@ -69,11 +69,11 @@ def latest(
 ) -> Row:
     """Make sure that ``target`` is a clone of the repository at ``name``, and at its commit ``rev``.
 
-    ``rev`` is a branch, tag or commit there; ``branch`` the local branch to be on, that of the clone if none is given.
+    ``rev`` is a branch, tag or commit there; ``branch`` is the local branch to check out, by default that of the clone.
     An update that is no fast-forward, or would lose local changes, needs ``force_reset`` (``remote-changes``: only if
-    there is something new) or, for another branch, ``force_checkout``. ``force_clone`` empties a target that is no
-    repository. With ``update_head`` False the commit is fetched and HEAD stays. ``sync_tags`` deletes tags the remote
-    does not have. ``identity`` is a private key for ssh, or several; ``user`` runs git.
+    the remote has something new) or, for another branch, ``force_checkout``. ``force_clone`` empties a target that is
+    no repository. With ``update_head`` False the commit is fetched and HEAD stays. ``sync_tags`` deletes tags that the
+    remote does not have. ``identity`` is a private key for ssh, or a list of them; ``user`` is the account git runs as.
 
     Example::
 
@@ -135,7 +135,7 @@ def cloned(
 ) -> Row:
     """Make sure that ``target`` is a repository: clone it from ``name`` if nothing is there, and never fetch again.
 
-    ``branch`` is then checked out, if it is known here.
+    ``branch`` is then checked out, if the repository has it.
     """
     row = failed(_redacted(name), "")
 
@@ -173,8 +173,8 @@ def detached(
 ) -> Row:
     """Make sure that ``target`` is a clone of ``name`` with the commit ``rev`` checked out, on no branch.
 
-    ``fetch_remote`` False takes only what is here already. ``hard_reset`` throws local changes away first,
-    ``force_checkout`` while checking out, ``force_clone`` empties a target that is no repository.
+    ``fetch_remote`` False uses only commits that are here already. ``hard_reset`` discards local changes first,
+    ``force_checkout`` during the checkout; ``force_clone`` empties a target that is no repository.
     """
     row = unchanged(_redacted(name))
 
@@ -219,8 +219,8 @@ def present(
 ) -> Row:
     """Make sure that there is a repository at ``name``, an empty one if none is there.
 
-    It is a ``bare`` one unless that is False. ``force`` removes what else is there. ``template``, ``separate_git_dir``
-    and ``shared`` are those of ``git init``.
+    The repository is ``bare`` unless that is False. ``force`` removes existing content. ``template``,
+    ``separate_git_dir`` and ``shared`` are options of ``git init``.
     """
     row = unchanged(name)
     kind = "bare repository" if bare else "repository"
@@ -259,7 +259,7 @@ def present(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a git state reads and writes: the tree it is about, and a local repository it takes from."""
+    """Return what a git state reads and writes: its target tree, and a local repository that it clones."""
     user = low.get("user")
     home = _homes.likely_home(user)
     reads = [f"user:{user}"] if isinstance(user, str) and user else []

@@ -43,7 +43,7 @@ def make_room(row: Row, name: str, target: str, *, force: bool, predicted: dict[
 
 
 def clone_latest(request: Request, wanted: Wanted, row: Row) -> None:
-    """Clone what was asked for and write the row; `Outcome` where that fails."""
+    """Clone the wanted repository and fill the row. Raises `Outcome` if that fails."""
     new = f"{request.shown} => {request.target}"
     make_room(
         row, request.name, request.target, force=request.force_clone, predicted={"forced clone": True, "new": new}
@@ -68,7 +68,7 @@ def clone_latest(request: Request, wanted: Wanted, row: Row) -> None:
 
 
 class _Clone:
-    """The steps of making a clone; ``done`` are the comments on them."""
+    """The steps of making a clone; ``done`` has the comments about them."""
 
     def __init__(self, request: Request, wanted: Wanted) -> None:
         self.request = request
@@ -128,7 +128,7 @@ class _Clone:
 def clone_once(
     row: Row, repository: Repository, name: str, branch: str | None, credentials: dict[str, str | None]
 ) -> None:
-    """Do the work of ``git.cloned``: clone if nothing is there, else check the branch out."""
+    """Do the work of ``git.cloned``: clone if nothing is there, else check out the branch."""
     if filesystem.exists(repository.target):
         try:
             repository.do("status")

@@ -1,4 +1,4 @@
-"""``git.detached``: a commit is checked out, and no branch."""
+"""``git.detached``: a commit is checked out, on no branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Detachment:
-    """The arguments of ``git.detached``, and the steps to what they ask for; ``done`` are the comments on them."""
+    """The arguments of ``git.detached``, and the steps it takes; ``done`` has the comments about them."""
 
     row: Row
     name: str
@@ -40,7 +40,7 @@ class Detachment:
             self.rev = self.rev.lower()
 
     def make(self) -> None:
-        """Do the work and write the row; `Outcome` where it ends early."""
+        """Do the work and fill the row. Raises `Outcome` if it ends early."""
         target = self.repository.target
         if filesystem.is_file(target):
             raise fail(f"Target '{target}' exists and is a regular file, cannot proceed")
@@ -113,7 +113,7 @@ class Detachment:
             self.done.append(f"Remote {self.remote} was fetched, resulting in updated refs")
 
     def _object(self) -> str:
-        """Return the commit or tag object ``rev`` means; the branches of the remote come before tags."""
+        """Return the commit or tag object that ``rev`` names; branches of the remote take precedence over tags."""
         if self.is_hash:
             if self._is_here():
                 return self.rev

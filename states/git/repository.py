@@ -1,4 +1,4 @@
-"""The repository at a state's target, as one user sees it."""
+"""The repository at a state's target, for one user."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Repository:
         return filesystem.is_directory(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
 
     def commit(self, rev: str) -> str | None:
-        """Return the commit ``rev`` names here, None if it names none."""
+        """Return the commit that ``rev`` names in the repository, None if it names none."""
         return self._known("rev_parse", rev + "^{commit}")
 
     def reference(self, name: str) -> str | None:
-        """Return what ``name`` stands for here, None if it stands for nothing."""
+        """Return the object that the reference ``name`` has in the repository, None if there is none."""
         return self._known("rev_parse", name)
 
     def head(self) -> str | None:
@@ -59,11 +59,11 @@ class Repository:
         return self._known("rev_parse", branch + "@{upstream}", opts=["--abbrev-ref"])
 
     def leads_to(self, old: str, new: str) -> bool:
-        """Return whether getting from one commit to another is a fast-forward."""
+        """Return whether ``new`` is a fast-forward from ``old``."""
         return bool(self.do("merge_base", refs=[old, new], is_ancestor=True, ignore_retcode=True))
 
     def update_submodules(self) -> None:
-        """Bring the submodules, and theirs, to the commits that are recorded."""
+        """Bring the submodules, recursively, to the recorded commits."""
         self.do_remotely("submodule", "update", opts=["--init", "--recursive"])
 
     def _known(self, function: str, *arguments: Any, **options: Any) -> str | None:

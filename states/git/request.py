@@ -1,4 +1,4 @@
-"""What ``git.latest`` was asked for: checked arguments, and the commit they mean in the remote repository."""
+"""The checked arguments of ``git.latest``, and the commit they mean in the remote repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rows import bare_message, fail, key_paths, redacted, text_or_none
 
 @dataclass
 class Request:
-    """The arguments of ``git.latest`` as texts; `check` ends the state where they make no sense."""
+    """The arguments of ``git.latest`` as texts; `check` ends the state if they are invalid."""
 
     name: str
     target: Any
@@ -48,7 +48,7 @@ class Request:
     """The remote address with user and password, as the repository keeps it."""
 
     def check(self) -> None:
-        """Make texts of the arguments."""
+        """Convert the arguments to text; end the state if they are invalid."""
         for argument in ("remote", "target"):
             if not getattr(self, argument):
                 raise fail(f"'{argument}' argument is required")
@@ -71,7 +71,7 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """The remote address as it was given, but for a password in it."""
+        """The remote address as it was given, without a password."""
         return redacted(self.name)
 
     @property
@@ -86,7 +86,7 @@ class Request:
 
     @property
     def refspecs(self) -> list[str]:
-        """What is fetched."""
+        """The refspecs to fetch."""
         if not self.fetch_tags:
             return []
         branches, tags = self.refspec_branch, self.refspec_tag
@@ -102,7 +102,7 @@ class Wanted:
     """A commit of the remote repository.
 
     ``kind`` is ``branch``, ``tag``, ``sha1`` or "". ``upstream`` is the branch to track, None to leave it as it is,
-    False for none. ``place`` is how comments call it.
+    False for none. ``place`` is its name in comments.
     """
 
     commit: str | None = None
@@ -113,14 +113,14 @@ class Wanted:
     default_branch: str | None = None
 
     def is_at(self, commit: str | None) -> bool:
-        """Return whether ``commit`` is the one wanted, which may be given by its first digits."""
+        """Return whether ``commit`` is the wanted one, which may be given by its first digits."""
         if commit is None or self.commit is None:
             return commit is self.commit
         return commit.startswith(self.commit) if self.kind == "sha1" else commit == self.commit
 
 
 def address(url: str, user: str | None, password: str | None) -> str:
-    """Return ``url`` with user and password in it; end the state when it is no https URL."""
+    """Return ``url`` with user and password in it; end the state if it is no https URL."""
     if user is None and password is None:
         return url
     parts = urlsplit(url)
@@ -166,7 +166,7 @@ def _named(request: Request, refs: dict[str, str]) -> Wanted:
     if commit:
         upstream = f"{request.remote}/{rev}"
         return Wanted(commit, "branch", upstream, f"{upstream} ({commit[:7]})")
-    # An annotated tag is an object of its own; what it stands for is listed with ^{}.
+    # An annotated tag is an object of its own; the commit it points to is listed with ^{}.
     commit = refs.get(f"refs/tags/{rev}^{{}}") or refs.get(f"refs/tags/{rev}")
     if commit:
         return Wanted(commit, "tag", False, f"{rev} ({commit[:7]})")

@@ -1,4 +1,4 @@
-"""The words of the git states' rows, and how a state ends early."""
+"""The comments of the git states' rows, and the exception that ends a state early."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def would_do(comment: str) -> Outcome:
 
 
 def up_to_date(target: str, done: list[str], *, local_changes: bool = False) -> Outcome:
-    """Return the outcome for a repository that is as it should be, but for what ``done`` says."""
+    """Return the outcome for a repository that needed nothing but what ``done`` lists."""
     comment = f"Repository {target} is up-to-date"
     if local_changes:
         comment += ", but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes."
@@ -47,7 +47,7 @@ def up_to_date(target: str, done: list[str], *, local_changes: bool = False) -> 
 
 
 def finished(row: Row, work: Callable[[], None]) -> Row:
-    """Do the ``work`` on ``row`` and return it, with what an `Outcome` or an error says."""
+    """Do the ``work`` on ``row`` and return it, with the result and comment of an `Outcome` or an error."""
     try:
         work()
     except Outcome as outcome:
@@ -60,12 +60,12 @@ def finished(row: Row, work: Callable[[], None]) -> Row:
 
 
 def sentences(parts: list[str]) -> str:
-    """Return one comment made of many; more than one end with a full stop."""
+    """Join comments into one; if there are several, each ends with a full stop."""
     return ". ".join(parts) + ("." if len(parts) > 1 else "")
 
 
 def bare_message(error: Exception) -> str:
-    """Return what git said, without the command it was said to."""
+    """Return git's own message, without the command."""
     return re.sub(r"^Command ['\"].+['\"] failed: ", "", str(error))
 
 
@@ -80,14 +80,14 @@ def redacted(url: str) -> str:
 
 
 def unknown_arguments(arguments: dict[str, Any]) -> None:
-    """End the state if there are arguments it does not have."""
+    """End the state if there are arguments that it does not take."""
     unknown = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("__")]
     if unknown:
         raise fail(f"The following keyword arguments are not valid: {', '.join(unknown)}")
 
 
 def text_or_none(value: Any) -> str | None:
-    """Return ``value`` as text, unless there is none."""
+    """Return ``value`` as text, or None."""
     return None if value is None else str(value)
 
 
@@ -108,7 +108,7 @@ def key_paths(identity: Any, word: str) -> list[str] | None:
 
 
 def clear_folder(path: str) -> None:
-    """Remove what is in a folder, but not the folder; links are removed, not followed."""
+    """Remove the content of a folder, not the folder itself; links are removed, not followed."""
     complaints = []
     for name in filesystem.listdir(path):
         inside = os.path.join(path, name)

@@ -62,8 +62,8 @@ def config_unset(
 ) -> Row:
     """Make sure that git settings whose names match the regular expression ``name`` have no value.
 
-    ``value_regex`` restricts that to some values. Settings with more than one value need ``all: True``. ``repo`` or
-    ``global: True`` say whose settings are meant.
+    ``value_regex`` limits that to matching values. Settings with more than one value need ``all: True``. ``repo`` or
+    ``global: True`` says which configuration is meant.
     """
     row = unchanged(name, "No matching keys are set")
     where = {"cwd": repo, "user": user, "password": password, "output_encoding": output_encoding}
@@ -114,7 +114,7 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
 
 def _unset(row: Row, pattern: str | None, all_values: bool, where: dict[str, Any]) -> None:
     name = str(row["name"])
-    # The whole name has to match.
+    # The whole name must match.
     key = "^" + name.lstrip("^").rstrip("$") + "$"
     found = _matching(key, pattern, where)
     if not found:

@@ -31,7 +31,7 @@ _NO_BRANCH = (
 
 
 def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
-    """Make the repository what was asked for; `Outcome` where there is no more to do or no way on."""
+    """Bring the repository to the wanted commit. Raises `Outcome` if there is nothing more to do or it cannot go on."""
     update = _Update(request, wanted, row)
     try:
         update.look()
@@ -48,7 +48,7 @@ def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
 
 
 class _Update:
-    """What the repository is (`look`), and the steps from there."""
+    """The present state of the repository (`look`), and the steps to the wanted one."""
 
     def __init__(self, request: Request, wanted: Wanted, row: Row) -> None:
         self.request = request
@@ -59,10 +59,10 @@ class _Update:
         self.done: list[str] = []
 
     def look(self) -> None:
-        """Find out what the repository is and what has to be done; end the state where that is nothing or not allowed.
+        """Find out what has to be done; end the state if that is nothing, or not allowed.
 
-        ``base`` is the commit the wanted one is reached from: HEAD, or that of the branch to be checked out.
-        ``forward`` tells whether it can be reached by merging, None if the wanted commit is not known yet.
+        ``base`` is the commit that the update starts from: HEAD, or that of the branch to be checked out. ``forward``
+        is whether the wanted commit can be reached by merging, None if the commit is not known yet.
         """
         request, wanted, repository = self.request, self.wanted, self.repository
         self.branches: list[str] = repository.do("list_branches")
@@ -87,7 +87,7 @@ class _Update:
         self.upstream = None if base_branch is None else repository.upstream(base_branch)
 
     def set_address(self) -> None:
-        """Give the remote its address, if it has another one."""
+        """Set the address of the remote if it differs."""
         request = self.request
         old = self.remotes.get(request.remote, {}).get("fetch")
         if self.wanted.commit is None or request.address == old:
@@ -118,7 +118,7 @@ class _Update:
         return self._would_end(actions)
 
     def move(self) -> None:
-        """Fetch, check the branch out, and move it to the wanted commit."""
+        """Fetch, check out the branch, and move it to the wanted commit."""
         request, wanted, repository = self.request, self.wanted, self.repository
         tracking, tracked = self._tracking()
         if tracking is not None and self.branch is None:
@@ -158,7 +158,7 @@ class _Update:
         self.done.append(f"Bare repository at {target} was fetched{news}")
 
     def conclude(self) -> None:
-        """Compare the repository with what it was, and write the row."""
+        """Compare the repository with its state before, and fill the row."""
         new = self.repository.head()
         if not self.request.bare and not self.wanted.is_at(new):
             raise fail("Failed to update repository", self.done)
@@ -185,7 +185,7 @@ class _Update:
             return False
 
     def _keep_or_reset(self) -> None:
-        """End the state for a repository that only has changes of its own, unless they shall be thrown away."""
+        """End the state if the repository only has local changes, unless they must be discarded."""
         target = self.request.target
         if self.request.force_reset is not True:
             raise up_to_date(target, self.done, local_changes=True)
@@ -198,7 +198,7 @@ class _Update:
             )
 
     def _is_known(self) -> bool:
-        """Return whether nothing has to be fetched: the commit is here, and what names it there names it here."""
+        """Return whether nothing has to be fetched: the commit is here, under the same name as in the remote."""
         request, wanted, repository = self.request, self.wanted, self.repository
         if wanted.commit is None:
             return False
@@ -221,7 +221,7 @@ class _Update:
         return here == wanted.commit
 
     def _refuse_to_move_head(self) -> None:
-        """End the state when the commit is here and HEAD shall stay where it is."""
+        """End the state if the commit is here and HEAD must stay where it is."""
         request = self.request
         if self.matches or request.update_head or request.needs_branch(self.branch):
             return
@@ -233,7 +233,7 @@ class _Update:
         )
 
     def _is_forward(self) -> bool:
-        # Without a commit, every commit is ahead.
+        # From no commit, every commit is a fast-forward.
         return self.base is None or self.repository.leads_to(self.base, str(self.wanted.commit))
 
     def _not_fast_forward(self) -> Outcome:
@@ -329,7 +329,7 @@ class _Update:
         return ["--set-upstream-to", wanted], f"Tracking branch was {verb} to {wanted}"
 
     def _compare_tags(self) -> None:
-        """Delete tags the remote does not have, and see to it that new ones are fetched."""
+        """Delete tags that the remote does not have, and make sure that new ones are fetched."""
         request = self.request
         listed = self.repository.do_remotely("ls_remote", remote=request.remote, opts="--tags", ignore_retcode=True)
         theirs = {name.removeprefix("refs/tags/") for name in listed if "^{}" not in name}
@@ -401,7 +401,7 @@ class _Update:
     def _fast_forward(self) -> None:
         request, wanted, repository = self.request, self.wanted, self.repository
         if not wanted.upstream and request.rev != "HEAD":
-            # A tag or commit is nothing to merge with: the branch is set to it.
+            # A tag or commit cannot be merged with: the branch is set to it.
             repository.do("reset", opts=["--hard", request.rev])
             self.done.append(f"Repository was reset to {request.rev} (fast-forward)")
             return

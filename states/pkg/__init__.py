@@ -1,7 +1,7 @@
 """The ``pkg`` states: packages of the system's package manager, with Salt 3008's arguments and rows.
 
-The work is in the execution module ``pkg`` of the platform. The lists of packages are refreshed once in a run, by the
-first state that has to install something.
+The execution module ``pkg`` of the platform does the work. The first state of a run that has to install something
+refreshes the lists of packages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 __lane__ = "pkgdb"
-"""Package managers lock each other out: no two package states at once, whatever orders them or does not."""
+"""Package managers lock each other out, so no two package states run at once, even if nothing orders them."""
 
 _WATCHING: dict[str, Callable[..., Row]] = {
     "installed": installed,
@@ -55,7 +55,7 @@ def __virtual__() -> Any:
 
 
 def mod_init(low: dict[str, Any]) -> bool:
-    """Plan the refresh of this run when the first state that installs something comes up."""
+    """Plan the refresh of this run before the first state that installs something."""
     if low["fun"] not in {"installed", "latest"}:
         return False
     _plan_refresh()
@@ -63,7 +63,7 @@ def mod_init(low: dict[str, Any]) -> bool:
 
 
 def mod_watch(name: str, **kwargs: Any) -> Row:
-    """Do what the watching state does, once more."""
+    """Run the state again when something it watches has changed."""
     sfun = kwargs.pop("sfun", None)
     if sfun in _WATCHING:
         return _WATCHING[sfun](name, **kwargs)
@@ -71,9 +71,9 @@ def mod_watch(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a package state touches: the package database, and where packages come from.
+    """Return what a package state reads and writes: the package database and the package sources.
 
-    What a package installs cannot be named.
+    The files that a package installs are not known.
     """
     sources = low.get("sources")
     sources = sources if isinstance(sources, list) else []

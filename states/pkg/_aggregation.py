@@ -1,4 +1,4 @@
-"""Folding package states of one run into one call of the package manager, and telling their changes apart again."""
+"""Aggregation: package states of one run become one call of the package manager; its changes are split again."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _DECISIVE = (
     "debconf",
     "env",
 )
-"""Arguments that hold for a whole call: states that differ in one are not folded together."""
+"""Arguments that apply to a whole call: states that differ in one of them are not aggregated."""
 _OWN = "__agg_pkgs__"
-"""Where a folded state keeps the names it added: its share of the changes."""
+"""The key under which an aggregated state keeps the names it added: its share of the changes."""
 _NESTED = {"purged": ("installed", "removed"), "installed": ("purge_desired",)}
 
 
 def mod_aggregate(low: Low, chunks: Sequence[Low], running: Mapping[str, Any]) -> Low:
     """Add the packages of later states of the same function to ``low`` and mark those states ``__agg__``.
 
-    Only states whose other arguments are the same; none that hold packages, none in ``running``; files (``sources``)
-    only with files; and none that wants another version of a package that is already in.
+    A state qualifies only if its other arguments are the same, it does not hold packages, it is not in ``running``, and
+    it does not want another version of a package already added. Files (``sources``) are aggregated only with files.
     """
     if low.get("fun") not in _FUNCTIONS or "hold" in low:
         return low
@@ -71,8 +71,8 @@ def mod_aggregate(low: Low, chunks: Sequence[Low], running: Mapping[str, Any]) -
 def mod_aggregate_split(low: Low, chunks: Sequence[Low], ret: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the share of each state in the changes of a common call, by state tag.
 
-    A folded state gets the packages it named. All else, dependencies included, stays with ``low``, the state that was
-    called: what pulled in a dependency is not known.
+    An aggregated state gets the packages it named. Everything else, dependencies included, stays with ``low``, the
+    state that was called, because it is not known which package needed a dependency.
     """
     changes = dict(ret.get("changes") or {})
     shares: dict[str, dict[str, Any]] = {}
@@ -116,7 +116,7 @@ def _alike(low: Low, chunk: Low, kind: str) -> bool:
 
 
 def _wanted(low: Low, kind: str) -> dict[str, Any] | None:
-    """Return the versions (or files) by package that a state asks for; None if that is for the state to refuse."""
+    """Return the versions (or files) by package that a state asks for; None if the state itself must refuse them."""
     if kind in low:
         entries = low[kind]
         if not isinstance(entries, list) or not entries:

@@ -1,4 +1,4 @@
-"""How the comments of package states name packages, and what went wrong."""
+"""How the comments of package states name packages and report errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def failure(name: str, error: CommandExecutionError, doing: str) -> Row:
-    """Return the row of a package manager that failed, with what it changed all the same."""
+    """Return the row of a package manager that failed, with the changes it made all the same."""
     if isinstance(error.info, Mapping):
         return failed(name, error.strerror_without_changes, error.info.get("changes"))
     return failed(name, f"An error was encountered while {doing} package(s): {error}")
@@ -25,5 +25,5 @@ def with_version(name: str, versions: Mapping[str, str | None]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as one text."""
+    """Return the names joined by commas."""
     return ", ".join(names)

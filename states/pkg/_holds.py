@@ -16,7 +16,7 @@ _NO_LOCKS = (
 
 
 def held(name: str, version: Any = None, pkgs: Any = None, replace: bool = False, **kwargs: Any) -> Row:
-    """The package, or those of the list ``pkgs``, are kept at their version; with ``replace`` no others are."""
+    """The package, or those of the list ``pkgs``, are held at their version; with ``replace`` no others are."""
     if isinstance(pkgs, list) and not pkgs and not replace:
         return unchanged(name, "No packages to be held provided")
     try:
@@ -75,7 +75,7 @@ def _wanted(name: str, version: Any, pkgs: Any) -> dict[str, str | None]:
 
 
 def _locks() -> dict[str, dict[str, str]]:
-    """Return what is held, with the version where the package manager holds versions."""
+    """Return the held packages, with the version if the package manager holds versions."""
     if "pkg.list_locks" in __salt__:
         locks: dict[str, dict[str, str]] = __salt__["pkg.list_locks"]()
         return locks

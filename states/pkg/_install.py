@@ -37,9 +37,9 @@ def installed(
 ) -> Row:
     """The package ``name``, or those of the list ``pkgs`` or ``sources``, are installed, in ``version`` if given.
 
-    A version may be a glob or a condition (``>=1.2,<2``), or ``latest``; with ``allow_updates`` a newer one will do.
-    ``sources`` are package files: ``- name: salt://path``. ``hold`` keeps them at their version (or, if False, not).
-    The lists of packages are refreshed once in a run, or whenever ``refresh`` is True, never when it is False.
+    A version may be a glob or a condition (``>=1.2,<2``), or ``latest``; ``allow_updates`` accepts a newer one too.
+    ``sources`` are package files: ``- name: salt://path``. ``hold`` holds the packages at their version (or, if False,
+    releases them). The lists of packages are refreshed once in a run; always if ``refresh`` is True, never if False.
     """
     if isinstance(pkgs, list) and not pkgs:
         return unchanged(name, "No packages to install provided")
@@ -185,7 +185,7 @@ def _outcome(
     reinstall: bool,
     **kwargs: Any,
 ) -> Row:
-    """Look at what is installed now and tell what became of each package."""
+    """Compare the wanted packages with those installed now, and return the row."""
     holds: list[Row] = []
     comments: list[str] = []
     again = set(changes) & set(found.reinstall)

@@ -24,7 +24,7 @@ def latest(
     watch_flags: bool = True,
     **kwargs: Any,
 ) -> Row:
-    """The package, or those of the list ``pkgs``, are installed in the newest version there is."""
+    """The package, or those of the list ``pkgs``, are installed in the newest available version."""
     if kwargs.get("sources"):
         return failed(name, 'The "sources" parameter is not supported.')
     if isinstance(pkgs, list) and not pkgs:
@@ -66,7 +66,7 @@ def latest(
 
 
 def uptodate(name: str, refresh: Any = False, pkgs: Any = None, **kwargs: Any) -> Row:
-    """All packages, or those of the list ``pkgs``, are upgraded. ``dist_upgrade`` lets others come and go for it."""
+    """All packages, or those of the list ``pkgs``, are upgraded. ``dist_upgrade`` may add and remove others."""
     if "pkg.list_upgrades" not in __salt__:
         return failed(name, "State pkg.uptodate is not available")
     if not isinstance(refresh, bool):

@@ -15,7 +15,7 @@ def plan_refresh() -> None:
 
 
 def refresh_wanted(refresh: Any) -> bool:
-    """Return whether the lists are to be refreshed: as the state says, else if nobody did it yet in this run."""
+    """Return whether to refresh the lists: as the state says, else if no state has done so in this run."""
     if isinstance(refresh, str):
         refresh = refresh.strip().lower() in {"true", "yes", "on", "1"}
     if refresh is None:

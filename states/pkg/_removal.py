@@ -78,7 +78,7 @@ def _uninstalled(
 
 
 def _to_remove(wanted: Versions, *, ignore_epoch: bool | None, **kwargs: Any) -> tuple[list[str], bool]:
-    """Return the installed packages to remove, and whether a version played a part."""
+    """Return the installed packages to remove, and whether a version decided about one of them."""
     installed = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
     targets = []
     versioned = False

@@ -1,4 +1,4 @@
-"""What is to be done so that packages are installed as asked for."""
+"""What a state must do so that packages are installed as wanted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Targets(NamedTuple):
-    """``desired`` is all the state names; the others are what is left to do. ``current``: what is installed."""
+    """``desired`` has all packages of the state, ``current`` the installed ones; the others are what is left to do."""
 
     desired: Versions
     install: Versions
@@ -97,7 +97,7 @@ def find_targets(
 
 
 def preflight(wanted: Versions, fromrepo: str | None, **kwargs: Any) -> str:
-    """Return why packages cannot be had, where the package manager can tell beforehand; "" if nothing is wrong."""
+    """Return why packages are not available, if the package manager can tell beforehand; "" if nothing is wrong."""
     if not wanted or "pkg.check_db" not in __salt__:
         return ""
     try:
@@ -165,7 +165,7 @@ def _not_on_offer(
 
 
 def _newest(names: list[str], current: Mapping[str, list[str]], *, refresh: bool, **kwargs: Any) -> Versions:
-    """Return the version ``latest`` stands for: the newest on offer, else what is installed, else any."""
+    """Return the version that ``latest`` means: the newest available, else the installed one, else any."""
     found = __salt__["pkg.latest_version"](*names, refresh=refresh, **kwargs)
     newest = {names[0]: found} if isinstance(found, str) else found
     return {name: newest.get(name) or (current[name][-1] if name in current else None) for name in names}
@@ -182,7 +182,7 @@ def _version_of_file(source: str, saltenv: str) -> str:
 
 
 def resolve_capabilities(pkgs: Any, *, refresh: bool, **kwargs: Any) -> tuple[Any, bool]:
-    """Replace what packages provide by the packages that do, where the package manager knows of such names."""
+    """Replace capabilities by the packages that provide them, if the package manager supports such names."""
     if not pkgs or "pkg.resolve_capabilities" not in __salt__:
         return pkgs, refresh
     return __salt__["pkg.resolve_capabilities"](pkgs, refresh=refresh, **kwargs), False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Versions = dict[str, str | None]
-"""The version asked for of each package, None for any."""
+"""The wanted version of each package, None for any."""
 
 _CONDITION = re.compile(r"^(<=>|!=|>=|<=|>>|<<|<>|>|<|==|=)?\s?([^<>=]+)$")
 _MEANING = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
@@ -34,7 +34,7 @@ def fulfils(
 def verify_install(
     desired: Mapping[str, str | None], installed: Mapping[str, list[str]], *, ignore_epoch: bool | None = None
 ) -> tuple[list[str], list[str]]:
-    """Return the desired packages that are there as asked for, and those that are not."""
+    """Return the desired packages that are installed as wanted, and those that are not."""
     done: list[str] = []
     failed: list[str] = []
     for name, version in desired.items():
@@ -50,7 +50,7 @@ def verify_install(
 def current_versions(
     name: str, installed: Mapping[str, Any], provided: Mapping[str, list[str]] | None = None
 ) -> list[str]:
-    """Return the installed versions of a package, under its normalised name too, or of what provides it."""
+    """Return the installed versions of a package, under its normalised name too, or of the package that provides it."""
     found = installed.get(name)
     if not found and "pkg.normalize_name" in __salt__:
         found = installed.get(__salt__["pkg.normalize_name"](name))
