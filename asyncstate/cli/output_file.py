@@ -20,7 +20,7 @@ def write_file(path: Path | str, data: bytes) -> None:
 
     An existing file keeps its mode, a new one is readable by its owner only: reports carry diffs. A link is followed.
     ``/dev/null``, ``/dev/stdout``, a terminal, a pipe get the data as it is. Raises OSError; PathRefused for a block
-    device, and for a link or a pipe that others can have put there.
+    device, and for a link or a pipe that others could have put there.
     """
     name = os.fspath(path)
     number = handed_over(name)
@@ -42,7 +42,7 @@ def write_file(path: Path | str, data: bytes) -> None:
 
 def _write_through(target: str, data: bytes) -> None:
     if user := who_can_change(os.path.dirname(os.path.abspath(target))):
-        raise PathRefused(f"Refusing to write {target}: it is no regular file, and {user} can have put it there")
+        raise PathRefused(f"Refusing to write {target}: it is not a regular file, and {user} could have put it there")
     with parent(target) as place:
         descriptor = place.open(os.O_WRONLY)
     os.set_blocking(descriptor, True)

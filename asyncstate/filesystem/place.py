@@ -199,7 +199,7 @@ def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -
     if who is not None and who != found.st_uid:
         raise PathRefused(
             f"Refusing to use {path}: the file has {found.st_nlink} names and belongs to "
-            f"{trust.name_of(found.st_uid)}, but {trust.name_of(who)} can have put it there. Remove that name, or "
+            f"{trust.name_of(found.st_uid)}, but {trust.name_of(who)} could have put it there. Remove that name, or "
             "copy the file."
         )
 

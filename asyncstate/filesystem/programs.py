@@ -1,4 +1,4 @@
-"""Where other programs may be let loose: they act by paths, and cannot be handed a descriptor."""
+"""Checks the paths given to other programs, which open them by name and cannot be given a descriptor."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from . import change, place, query, steps, trust
 
 
 def require_unshared(path: str, program: str, user: str | None = None, *, make: bool = False) -> None:
-    """Raise PathRefused unless what ``program`` does at and below ``path`` cannot be led elsewhere by others.
+    """Raise PathRefused if users other than root can redirect what ``program`` does at and below ``path``.
 
-    A program that runs as another ``user`` than root has no more rights than he: nothing is asked of its path. With
-    ``make`` a directory that is missing from a folder like ``/tmp`` is made, so that nobody else makes it first.
+    A program that runs as a ``user`` other than root has only the rights of that user, so its path is not checked. With
+    ``make``, a directory that is missing in a folder like ``/tmp`` is created, so that no other user creates it first.
     """
     if not trust.is_root() or user not in (None, "", "root"):
         return
@@ -21,18 +21,18 @@ def require_unshared(path: str, program: str, user: str | None = None, *, make: 
     who, shared = _who_changes(path)
     if who is not None:
         raise PathRefused(
-            f"Refusing to run {program} as root in {path}: {trust.name_of(who)} can exchange what is there meanwhile. "
-            "Run it as the user whose folder that is (`user`), or make every folder on the way root's alone."
+            f"Refusing to run {program} as root in {path}: {trust.name_of(who)} can replace files there meanwhile. "
+            "Run it as the owner of that folder (`user`), or let only root write to every folder on the way."
         )
     if shared and make:
         change.mkdir(path)
 
 
 def require_own_place(path: str, program: str, user: str | None = None) -> None:
-    """Raise PathRefused unless only root can put something else at ``path``, whoever owns what is there.
+    """Raise PathRefused if users other than root can put something else at ``path``, whoever owns what is there now.
 
-    For programs that put something over a path and not below it, as mount does. Nothing need be there. A ``user`` as
-    for `require_unshared`.
+    For programs that put something over a path and not below it, as mount does. The path need not exist. ``user`` is
+    that of `require_unshared`.
     """
     if not trust.is_root() or user not in (None, "", "root"):
         return
@@ -43,13 +43,13 @@ def require_own_place(path: str, program: str, user: str | None = None) -> None:
         who = _who_changes(path)[0]
     if who is not None:
         raise PathRefused(
-            f"Refusing to run {program} as root on {path}: {trust.name_of(who)} can put something else there. Make "
-            "every folder on the way root's alone."
+            f"Refusing to run {program} as root on {path}: {trust.name_of(who)} can put something else there. Let "
+            "only root write to every folder on the way."
         )
 
 
 def _who_changes(path: str) -> tuple[int | None, bool]:
-    """Return who can change what is at ``path`` or above; and whether it is missing from a folder all may write to."""
+    """Return who can change what is at ``path`` or above, and whether it is missing in a folder all may write to."""
     try:
         return steps.user_on_the_way(path), False
     except FileNotFoundError:

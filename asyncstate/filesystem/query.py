@@ -1,4 +1,4 @@
-"""Looking: what there is, what kind it is, what is in it. Named after ``os`` and ``os.path``."""
+"""Read-only queries: whether a path exists, of which kind it is, what a folder contains. Named after ``os.path``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def stat(path: str) -> os.stat_result:
-    """Return the stat of what ``path`` leads to."""
+    """Return the stat of what ``path`` leads to, links followed."""
     return place.status_of(path)
 
 
@@ -30,48 +30,48 @@ def _kind(path: str, look: Callable[[str], os.stat_result]) -> int:
 
 
 def exists(path: str) -> bool:
-    """Tell whether ``path`` leads to anything."""
+    """Return whether ``path`` leads to anything."""
     return _kind(path, stat) != 0
 
 
 def lexists(path: str) -> bool:
-    """Tell whether there is anything at ``path``, be it a link that leads nowhere."""
+    """Return whether there is anything at ``path``, even a link that leads nowhere."""
     return _kind(path, lstat) != 0
 
 
 def is_directory(path: str) -> bool:
-    """Tell whether ``path`` leads to a directory."""
+    """Return whether ``path`` leads to a directory."""
     return modes.S_ISDIR(_kind(path, stat))
 
 
 def is_plain_directory(path: str) -> bool:
-    """Tell whether ``path`` is a directory itself, not a link to one."""
+    """Return whether ``path`` is a directory itself, not a link to one."""
     return modes.S_ISDIR(_kind(path.rstrip("/") or path, lstat))
 
 
 def is_file(path: str) -> bool:
-    """Tell whether ``path`` leads to a regular file."""
+    """Return whether ``path`` leads to a regular file."""
     return modes.S_ISREG(_kind(path, stat))
 
 
 def is_link(path: str) -> bool:
-    """Tell whether ``path`` is a symbolic link."""
+    """Return whether ``path`` is a symbolic link."""
     return modes.S_ISLNK(_kind(path, lstat))
 
 
 def same_file(one: str, other: str) -> bool:
-    """Tell whether two paths lead to the same thing."""
+    """Return whether two paths lead to the same file or directory."""
     return os.path.samestat(stat(one), stat(other))
 
 
 def readlink(path: str) -> str:
-    """Return what a symbolic link holds."""
+    """Return the target of a symbolic link as it is written in the link."""
     with place.parent(path) as here:
         return os.readlink(here.name, dir_fd=here.fd)
 
 
 def _open_to_list(path: str) -> int:
-    """Return a descriptor of a directory that can be read; the caller closes it."""
+    """Return a descriptor that can list the directory; the caller closes it."""
     descriptor = place.open_folder(path)
     try:
         return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
@@ -80,7 +80,7 @@ def _open_to_list(path: str) -> int:
 
 
 def listdir(path: str) -> list[str]:
-    """Return the names in a directory, as ``os.listdir`` has them."""
+    """Return the names in a directory, as ``os.listdir`` does."""
     readable = _open_to_list(path)
     try:
         return os.listdir(readable)
@@ -89,7 +89,7 @@ def listdir(path: str) -> list[str]:
 
 
 def _listed(path: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of directories and links to them, those of all else, and those of directories alone."""
+    """Return three lists of names: directories and links to directories, everything else, real directories only."""
     folders: list[str] = []
     files: list[str] = []
     plain: list[str] = []
@@ -110,10 +110,10 @@ def _listed(path: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def walk(top: str, *, topdown: bool = True, follow: bool = False) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield ``(folder, directories, files)`` as ``os.walk`` does; what cannot be read is left out.
+    """Yield ``(folder, directories, files)`` as ``os.walk`` does; folders that cannot be read are left out.
 
-    Links to directories count as directories and are entered with ``follow`` only. Each folder is reached on its own,
-    by the rule of this package, however deep it is. Top down, directories may be taken out of the list.
+    Links to directories count as directories, but only ``follow`` enters them. Each folder is opened anew by the rule
+    of this package, however deep it is. With ``topdown`` the caller may remove directories from the list.
     """
     todo: list[tuple[str, tuple[list[str], list[str]] | None]] = [(top, None)]
     while todo:

@@ -1,4 +1,4 @@
-"""Opening regular files, and nothing else."""
+"""Opens regular files, and refuses everything else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 READ_LIMIT = 1 << 28
-"""Bytes of the largest file that is read as a whole."""
+"""The largest file that is read as a whole, in bytes."""
 _CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
@@ -31,12 +31,15 @@ _KINDS = {
 
 
 def open_read(path: str) -> BufferedReader:
-    """Open a regular file for reading. OSError as from ``open``; PathRefused for a pipe, a device or a planted link."""
+    """Open a regular file for reading.
+
+    Raises OSError as ``open`` does; PathRefused for a pipe, a device or a link that others could have put there.
+    """
     return os.fdopen(_checked(path)[0], "rb")
 
 
 def open_text(path: str, *, encoding: str = "utf-8", errors: str = "strict") -> TextIOWrapper:
-    """Open a regular text file for reading, any line end read as a line feed. Errors are those of `open_read`."""
+    """Open a regular text file for reading; every line end becomes a line feed. Raises as `open_read` does."""
     return TextIOWrapper(open_read(path), encoding=encoding, errors=errors)
 
 
@@ -78,19 +81,19 @@ def _require_regular(path: str, found: os.stat_result, verb: str = "read") -> No
         return
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+    kind = _KINDS.get(stat.S_IFMT(found.st_mode), "not a regular file")
     raise PathRefused(f"Refusing to {verb} {path}: it is {kind}")
 
 
 def require_readable(path: str) -> None:
-    """Raise PathRefused where reading a file would: for dry runs. Nothing if there is none, or a directory."""
+    """Raise PathRefused where reading the file would: for dry runs. A missing file or a directory is no error."""
     with suppress(OSError):
         os.close(_checked(path)[0])
 
 
 @contextmanager
 def open_write(path: str) -> Iterator[int]:
-    """Open an existing regular file for writing in place, links followed by the rule; yield the descriptor."""
+    """Open an existing regular file for writing in place, links followed by this package's rule; yield a descriptor."""
     with place.pinned(path) as pinned:
         _require_regular(path, os.fstat(pinned), "write to")
         descriptor = place.reopened(pinned, path, os.O_WRONLY)
@@ -101,7 +104,7 @@ def open_write(path: str) -> Iterator[int]:
 
 
 def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
-    """Return all a regular file holds; PathRefused if that is more than ``limit`` bytes."""
+    """Return the content of a regular file. Raises PathRefused if it has more than ``limit`` bytes."""
     descriptor, found = _checked(path)
     try:
         data = _all_of(descriptor, found.st_size, limit)
@@ -113,7 +116,7 @@ def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
 
 
 def _all_of(descriptor: int, size: int, limit: int) -> bytes:
-    """Read to the end, or one byte more than ``limit``: a file may grow meanwhile, or say that it is empty."""
+    """Read to the end, or one byte more than ``limit``. The ``size`` may be wrong: files grow, those of /proc say 0."""
     data = os.read(descriptor, min(size, limit) + 1)
     if len(data) == size > 0 or not data:
         return data
@@ -126,10 +129,10 @@ def _all_of(descriptor: int, size: int, limit: int) -> bytes:
 
 
 def read_input(path: str) -> bytes:
-    """Return what an operator names on the command line: a regular file, or what our caller opened for us.
+    """Return the content of a path named on the command line: a regular file, or a descriptor this process inherited.
 
-    ``/dev/stdin`` and ``/dev/fd/63``, as the shell's ``<(command)`` has it, may be pipes: nobody else has put them
-    there. At most `READ_LIMIT` bytes. Errors are those of `read_bytes`.
+    ``/dev/stdin`` and ``/dev/fd/63`` (the shell's ``<(command)``) may be pipes, because no other user could have put
+    them there. At most `READ_LIMIT` bytes. Raises as `read_bytes` does.
     """
     number = handed_over(path)
     if number is None:
@@ -142,7 +145,7 @@ def read_input(path: str) -> bytes:
 
 
 def handed_over(path: str) -> int | None:
-    """Return the descriptor of ours that ``/dev/stdin``, ``/dev/stdout`` or ``/dev/fd/63`` names; else None."""
+    """Return the descriptor of this process that ``/dev/stdin``, ``/dev/stdout`` or ``/dev/fd/63`` names; else None."""
     if path in _STANDARD:
         return _STANDARD.index(path)
     for folder in ("/dev/fd/", "/proc/self/fd/"):

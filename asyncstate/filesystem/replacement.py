@@ -1,11 +1,11 @@
-"""Writing a file so that nobody ever sees half of it.
+"""Writes files atomically: no reader ever sees half a file.
 
 The new content goes into a private file beside the destination, is synced, gets its owner and mode, and is renamed into
-place. All of it happens relative to a folder that was opened once: exchanging the folder meanwhile has no effect.
+place. All steps are relative to a folder that was opened once, so replacing that folder meanwhile has no effect.
 
-What replaces older content is synced before it gets its name, so a power cut leaves the old or the new, never
-nothing. A file that was not there before is only noted: to sync each took 0.2 ms on an idle ext4 and 3 ms on a busy
-one, up to ten times the rest of the work. Its run syncs all of them together, at its end.
+Content that replaces older content is synced before the rename, so a power cut leaves the old or the new, never
+nothing. A file that did not exist before is only noted, and the run syncs all noted files together at its end: to sync
+each one took 0.2 ms on an idle ext4 and 3 ms on a busy one, up to ten times the rest of the work.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 UNSYNCED: Final = "asyncstate.unsynced"
-"""Where in ``__context__`` new files are noted, by device; of more than `FEW` no account is kept."""
+"""The key of ``__context__`` under which new files are noted, by device: at most one more than `FEW`."""
 FEW: Final = 32
-"""So many files a run syncs one by one: on a busy disk that is less than all that other programs have written."""
+"""How many files a run syncs one by one. With more, it syncs the whole file system."""
 
 
 class Replacement:
-    """A file being written beside its destination; nothing of it remains unless `commit` was called.
+    """A file being written beside its destination; it is removed unless `commit` is called.
 
     ``with Replacement(path, 0o600) as new: new.write(data); new.commit(sync=True)``. ``mode`` is that of ``open(2)``:
-    0o666 lets the kernel apply the umask, which no thread of a shared process may touch or needs to know.
+    0o666 lets the kernel apply the umask, which belongs to the whole process, so no thread may change it.
     """
 
     __slots__ = ("_committed", "_place", "_temporary", "fd", "path")
@@ -78,22 +78,22 @@ class Replacement:
         _write(self.fd, data)
 
     def copy_from(self, source: str) -> None:
-        """Write what the file ``source`` holds."""
+        """Write the content of the file ``source``."""
         with open_read(source) as stream:
             while chunk := stream.read(_CHUNK):
                 self.write(chunk)
 
     def give(self, access: Access) -> None:
-        """Set owner and mode. The owner first, because changing it clears set-user-ID bits."""
+        """Set owner and mode: the owner first, because changing it clears the set-user-ID bit."""
         if access.uid != -1 or access.gid != -1:
             os.fchown(self.fd, access.uid, access.gid)
         if access.mode != -1:
             os.fchmod(self.fd, access.mode)
 
     def commit(self, *, sync: bool) -> None:
-        """Put the file under its name, whatever stands there (a directory apart); ``sync`` it first.
+        """Give the file its name, replacing anything but a directory there. With ``sync`` its content is synced first.
 
-        A name that is a mount point (``/etc/hosts`` in a container) can't be renamed over: it is written in place.
+        A mount point (``/etc/hosts`` in a container) cannot be replaced by a rename, so it is written in place.
         """
         if sync:
             os.fsync(self.fd)
@@ -115,7 +115,7 @@ class Replacement:
         target = self._place.open(os.O_WRONLY)
         try:
             if not stat.S_ISREG(os.fstat(target).st_mode):
-                raise PathRefused(f"Refusing to write {self.path}: what is mounted there is no regular file")
+                raise PathRefused(f"Refusing to write {self.path}: what is mounted there is not a regular file")
             note(self.path, "changed")
             with open(f"/proc/self/fd/{self.fd}", "rb") as written:
                 os.ftruncate(target, 0)
@@ -133,7 +133,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _note_unsynced(path: str, device: int) -> None:
-    """Leave word of a new file for the end of the run. Outside of one nobody waits for the disk."""
+    """Note a new file, to be synced at the end of the run. Outside a run new files are not synced."""
     call = current.get(None)
     if call is None:
         return
@@ -143,10 +143,10 @@ def _note_unsynced(path: str, device: int) -> None:
 
 
 def replace_content(path: str, data: bytes | None, source: str = "", access: Access = KEEP) -> None:
-    """Give ``path`` the content ``data``, or that of the file ``source``.
+    """Replace the content of ``path`` by ``data``, or by that of the file ``source`` if ``data`` is None.
 
-    An existing file keeps its owner, mode and extended attributes but for what ``access`` says; a new one is created as
-    the umask has it. ``path`` itself is replaced if it is a link: see `resolved`.
+    An existing file keeps its owner, mode and extended attributes, except for what ``access`` sets; the mode of a new
+    one follows the umask. If ``path`` is a link, the link itself is replaced: see `resolved`.
     """
     try:
         pinned = place.descriptor_of(path, follow=False)
@@ -172,9 +172,9 @@ def replace_content(path: str, data: bytes | None, source: str = "", access: Acc
 
 
 def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:
-    """Make ``text`` the content of a file. An existing one keeps owner and mode, a new one gets ``mode``.
+    """Replace the content of a file by ``text``. An existing file keeps owner and mode, a new one gets ``mode``.
 
-    A link is not followed but replaced.
+    If ``path`` is a link, the link itself is replaced.
     """
     try:
         is_new = not stat.S_ISREG(query.lstat(path).st_mode)
@@ -185,9 +185,9 @@ def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:
 
 
 def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
-    """Make ``target`` a copy of the file ``source``, with its owner and mode: all taken from one descriptor.
+    """Make ``target`` a copy of the file ``source``: content, owner and mode, all read from one descriptor.
 
-    With ``keep_times`` its times and extended attributes, too.
+    With ``keep_times``, times and extended attributes too.
     """
     with open_read(source) as stream:
         found = os.fstat(stream.fileno())
@@ -203,7 +203,7 @@ def copy_file(source: str, target: str, *, keep_times: bool = False) -> None:
 
 
 def merged(access: Access, old: os.stat_result, new: os.stat_result) -> Access:
-    """Fill what ``access`` leaves open from the ``old`` file; -1 where the ``new`` one has it already."""
+    """Return ``access`` with unset fields taken from the ``old`` file; -1 where the ``new`` one has that value."""
     uid = old.st_uid if access.uid == -1 else access.uid
     gid = old.st_gid if access.gid == -1 else access.gid
     mode = stat.S_IMODE(old.st_mode) if access.mode == -1 else access.mode
@@ -213,14 +213,14 @@ def merged(access: Access, old: os.stat_result, new: os.stat_result) -> Access:
 def copy_attributes(path: str, descriptor: int) -> None:
     """Copy extended attributes: access control lists, SELinux labels, user attributes.
 
-    ``path`` is one of a descriptor: ``/proc/self/fd/N``.
+    ``path`` is ``/proc/self/fd/N``, the path of a descriptor.
     """
     try:
         names = os.listxattr(path)
     except OSError:
         return
     for name in names:
-        if name != "security.capability":  # belongs to the old content, as in write(2), which drops it
+        if name != "security.capability":  # belongs to the old content: write(2) drops it too
             try:
                 os.setxattr(descriptor, name, os.getxattr(path, name))
             except OSError as error:

@@ -1,4 +1,4 @@
-"""Walking a path part by part, where it has links or the kernel has no openat2."""
+"""Walks a path part by part, if it has links or the kernel has no openat2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from asyncstate.errors import PathRefused
 from . import trust
 
 LINKS = 40
-"""How many links the kernel follows before it gives up; so do we."""
+"""How many links are followed before ELOOP: as many as in the kernel."""
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -20,8 +20,8 @@ _ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 class Reached(NamedTuple):
     """Where a path ends.
 
-    ``fd`` is what it names, -1 if there is nothing (yet); ``folder`` the folder that is in, under ``name``. Both are
-    ``O_PATH`` descriptors the caller closes. ``path`` is the path given, but for links at its end, which are followed.
+    ``fd`` is the file it names, -1 if there is none (yet); ``folder`` contains it, under ``name``. Both are ``O_PATH``
+    descriptors, which the caller closes. ``path`` is the given path, with links at its end resolved.
     """
 
     fd: int
@@ -31,16 +31,16 @@ class Reached(NamedTuple):
 
 
 class _Doubt(NamedTuple):
-    """A link on the way that ``uid`` can have put there."""
+    """A link on the way that ``uid`` could have put there."""
 
     link: str
     uid: int
 
 
 def walk(path: str, *, follow: bool) -> Reached:
-    """Follow an absolute path by the rule of this package; ``follow`` tells whether a link at its end is followed.
+    """Follow an absolute path by the rule of this package; with ``follow`` a link at its end is followed too.
 
-    OSError as from the kernel; PathRefused for a link that others can have planted.
+    Raises OSError as the kernel does; PathRefused for a link that others could have put there.
     """
     steps = _Steps(path, follow=follow)
     try:
@@ -53,11 +53,11 @@ def walk(path: str, *, follow: bool) -> Reached:
 
 
 def user_on_the_way(path: str, *, within: bool = True) -> int | None:
-    """Return a user who, root apart, can change what an absolute path leads to, or where it leads; None for nobody.
+    """Return a user other than root who can change what an absolute path leads to, or where it leads; None for nobody.
 
-    Unlike `walk` this forgives nothing: a folder that all may put things in is one that all can change. Without
-    ``within`` it does not count who can change what is in a folder that is reached. OSError as from the kernel, also if
-    there is nothing.
+    Stricter than `walk`: a folder like ``/tmp`` counts as one that all users can change. Without ``within``, users who
+    can only change the content of the folder at the end do not count. Raises OSError as the kernel does, also
+    FileNotFoundError if nothing is there.
     """
     steps = _Steps(path, follow=True)
     try:
@@ -92,7 +92,7 @@ class _Steps:
         self._start()
 
     def _start(self) -> None:
-        """Stand at ``/``: whoever could lead us astray on the way here, he cannot change that."""
+        """Go to ``/``. Users who can change folders on the way here cannot change this one, so `changer` is reset."""
         self.close()
         self.folder = os.open("/", _FOLDER)
         self.found = os.fstat(self.folder)
@@ -106,7 +106,7 @@ class _Steps:
             self.folder = -1
 
     def take(self) -> int:
-        """Go all the way; return a descriptor of what is at its end, -1 if nothing is there."""
+        """Walk to the end of the path; return a descriptor of what is there, -1 if nothing is."""
         if not self.todo:
             return os.open(".", _ANY, dir_fd=self.folder)
         while True:
@@ -144,7 +144,7 @@ class _Steps:
             self.changer = trust.changer(inner, found)
 
     def _follow(self, link: int, found: os.stat_result) -> int | None:
-        """Put what a link holds in its place; return a descriptor where only the kernel knows what that is."""
+        """Replace a link by its target in the parts to do; return a descriptor if only the kernel knows the target."""
         where = os.path.join(self.at, self.name)
         self.hops += 1
         if self.hops > LINKS:
@@ -169,7 +169,7 @@ class _Steps:
         return None
 
     def settle(self, fd: int) -> None:
-        """Refuse the way taken, unless what was reached belongs to each user who could have planted a link on it."""
+        """Raise PathRefused unless the file reached belongs to each user who could have put a link on the way."""
         if not self.doubts:
             return
         end = self.folder if fd == -1 else fd
@@ -187,11 +187,11 @@ def _refusal(link: str, uid: int, folder: int, owner: int) -> str:
     except OSError:
         place = "elsewhere"
     return (
-        f"Refusing to follow the symbolic link {link}: {trust.name_of(uid)} can change it, and it leads to {place}, to "
-        f"what belongs to {trust.name_of(owner)}. Name the path it leads to, or make what is on the way root's alone."
+        f"Refusing to follow the symbolic link {link}: {trust.name_of(uid)} can change it, and it leads to {place}, "
+        f"which belongs to {trust.name_of(owner)}. Name the path it leads to, or let only root change the way there."
     )
 
 
 def _parts(path: str) -> list[str]:
-    """Return the parts of a path, the last first; ``.`` and doubled slashes left out."""
+    """Return the parts of a path, the last one first, without ``.`` and empty parts."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]

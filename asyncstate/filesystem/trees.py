@@ -1,4 +1,4 @@
-"""Removing, copying and moving whole trees, each step from a directory that is held open."""
+"""Removes, copies and moves whole trees, each step relative to a directory that is held open."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _DEEP = 64
-"""So many directories are held open at a time. What is deeper is moved up before it is removed."""
+"""How many directories are held open at a time. Deeper ones are moved to the top of the tree and removed there."""
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory and all in it. Links are removed, never followed; OSError names what could not be removed."""
+    """Remove a directory and all in it. Links are removed, never followed.
+
+    Raises OSError whose ``filename`` is the path that could not be removed.
+    """
     with place.parent(path) as here:
         if here.name == ".":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
@@ -47,14 +50,14 @@ def remove_tree(path: str) -> None:
 
 
 class _Removal:
-    """Removes what is in the tree ``top``. ``began`` says that something of it is gone."""
+    """Removes the content of the tree ``top``. ``began`` is true once some of it is removed."""
 
     def __init__(self, top: int) -> None:
         self.began = False
         self._top = top
 
     def empty(self, folder: int, depth: int, path: str) -> bool:
-        """Remove all in ``folder``; True if some of it is now at the top of the tree, where it is to be removed."""
+        """Remove all in ``folder``; return whether some of it was moved to the top of the tree, still to be removed."""
         lifted = depth > _DEEP and _lift(folder, self._top)
         for name in os.listdir(folder):
             try:
@@ -74,13 +77,13 @@ class _Removal:
 
 
 def _unlinked(name: str, folder: int) -> bool:
-    """Remove a name, False if it is a directory; one whose owner was faster is gone."""
+    """Remove a name; return False if it is a directory, True if it is gone, also if another process removed it."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         return True
     except OSError as error:
-        # for a directory POSIX has EPERM and Linux EISDIR; with EPERM it may also be a file that is immutable
+        # For a directory, POSIX returns EPERM and Linux EISDIR. EPERM may also mean an immutable file.
         if error.errno not in (errno.EISDIR, errno.EPERM):
             raise
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -90,7 +93,7 @@ def _unlinked(name: str, folder: int) -> bool:
 
 
 def _lift(folder: int, top: int) -> bool:
-    """Move the directories in ``folder`` to the top of the tree."""
+    """Move the directories in ``folder`` to the top of the tree; return whether there were any."""
     lifted = False
     for name in os.listdir(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -102,9 +105,10 @@ def _lift(folder: int, top: int) -> bool:
 def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id: bool | None = None) -> None:
     """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
 
-    What is in ``target`` already stays unless ``source`` has something of that name. Set-id bits are kept on files of
-    this process's user; on all or on none if ``keep_set_id`` says so. ``keep_owner`` is for a tree nobody else could
-    change. PathRefused for pipes, devices and sockets, and for hard links somebody else can have made.
+    An entry already in ``target`` stays unless ``source`` has one of the same name. Set-id bits are kept on files of
+    this process's user; ``keep_set_id`` keeps them on all files or on none. ``keep_owner`` is only for a tree that no
+    other user could change. Raises PathRefused for pipes, devices and sockets, and for hard links that others could
+    have made.
     """
     is_new = not query.is_directory(target)
     change.makedirs(target)
@@ -211,13 +215,13 @@ def _require_copyable(descriptor: int, folder: int, where: str) -> None:
     if who is not None and who != found.st_uid:
         raise PathRefused(
             f"Refusing to copy {where}: it is a hard link to a file of {trust.name_of(found.st_uid)} that "
-            f"{trust.name_of(who)} can have put there"
+            f"{trust.name_of(who)} could have put there"
         )
 
 
 def _require_regular(mode: int, where: str) -> None:
     if not stat.S_ISREG(mode):
-        raise PathRefused(f"Refusing to copy {where}: it is no regular file, directory or link")
+        raise PathRefused(f"Refusing to copy {where}: it is not a regular file, directory or link")
 
 
 def _clear(name: str, folder: int) -> None:
@@ -226,7 +230,7 @@ def _clear(name: str, folder: int) -> None:
 
 
 def move(source: str, target: str) -> None:
-    """Move a file or a tree, across file systems too; as ``shutil.move`` into ``target`` if that is a directory."""
+    """Move a file or a tree, across file systems too. Like ``shutil.move``, into ``target`` if that is a directory."""
     if query.is_directory(target):
         target = os.path.join(target, os.path.basename(source.rstrip("/")))
         if query.lexists(target):

@@ -1,4 +1,4 @@
-"""Who can change a folder, and so everything below it."""
+"""Finds out who can change a folder, and so everything below it."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import stat
 from functools import cache
 
 NOBODY_KNOWN = -1
-"""Somebody can, but who cannot be said: all others, or the members of a group."""
+"""Stands for users who cannot be named: all others, or the members of a group."""
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _ACCOUNTS = ("/etc/passwd", "/etc/group")
 _ACCESS_LIST = "system.posix_acl_access"
 
 
 def is_root() -> bool:
-    """Tell whether this process may do more than those who plant things: only then anything is refused."""
+    """Return whether this process runs as root: paths are refused only if it has more rights than other users."""
     return os.geteuid() == 0
 
 
 @cache
 def _owner_of_everything() -> int:
-    """Who owns ``/`` can change all: root, or whoever stands for it in a user namespace."""
+    """Return the owner of ``/``, who can change everything: root, or the user mapped to root in a user namespace."""
     return os.stat("/").st_uid
 
 
 def is_ours(uid: int) -> bool:
-    """Tell whether what ``uid`` owns is root's."""
+    """Return whether ``uid`` is root, or the owner of ``/``."""
     return uid == 0 or uid == _owner_of_everything()
 
 
 def changer(descriptor: int, found: os.stat_result) -> int | None:
-    """Return the user who, root apart, can change what is in a folder; None for nobody, `NOBODY_KNOWN` for many.
+    """Return the user other than root who can change a folder's content; None for nobody, `NOBODY_KNOWN` for many.
 
-    A sticky folder of root's counts as nobody's: what root owns in it stays. See `is_shared`.
+    A sticky folder of root counts as root's alone, because others cannot remove what root owns in it. See `is_shared`.
     """
     if not is_ours(found.st_uid):
         return found.st_uid
@@ -46,22 +46,22 @@ def changer(descriptor: int, found: os.stat_result) -> int | None:
 
 
 def is_shared(found: os.stat_result) -> bool:
-    """Tell whether a folder is one like ``/tmp``: all may put things in it, each takes away only his own."""
+    """Return whether a folder is sticky, like ``/tmp``: others may create files in it, and remove only their own."""
     return bool(found.st_mode & WRITABLE) and bool(found.st_mode & stat.S_ISVTX) and is_ours(found.st_uid)
 
 
 def _has_members(gid: int) -> bool:
-    """Tell whether anybody but root is in a group: Debian's ``staff``, which owns ``/usr/local``, is empty."""
+    """Return whether a group has members other than root. Debian's ``staff``, the group of ``/usr/local``, has none."""
     return gid != 0 and _looked_up(gid, _stamps())
 
 
 def _stamps() -> tuple[int, ...]:
-    """Return when the account files changed last: an earlier state may have put somebody into a group."""
+    """Return when the account files last changed: an earlier state may have added a user to a group."""
     return tuple(os.stat(path).st_mtime_ns for path in _ACCOUNTS if os.path.exists(path))
 
 
 @cache
-def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - the answer is as old as they are
+def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - part of the cache's key
     if any(entry.pw_gid == gid and entry.pw_uid != 0 for entry in pwd.getpwall()):
         return True
     try:
@@ -71,7 +71,7 @@ def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - the
 
 
 def _has_access_list(descriptor: int) -> bool:
-    """Tell whether a folder's group permissions are those of an access control list, which names others."""
+    """Return whether a folder's group permissions are those of an access control list, which names others."""
     try:
         return _ACCESS_LIST in os.listxattr(f"/proc/self/fd/{descriptor}")
     except OSError:
@@ -79,7 +79,7 @@ def _has_access_list(descriptor: int) -> bool:
 
 
 def name_of(uid: int) -> str:
-    """Return ``user www-data`` for a message."""
+    """Return the name of a user for a message: ``user www-data``."""
     if uid == NOBODY_KNOWN:
         return "others than root"
     try:

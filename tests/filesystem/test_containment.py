@@ -260,7 +260,7 @@ def test_a_tree_with_planted_files_is_not_copied(home):
         filesystem.copy_tree(str(home), f"{home.parent}/copy")
     os.unlink(home / "h")
     os.mkfifo(home / "pipe")
-    with pytest.raises(PathRefused, match="no regular file"):
+    with pytest.raises(PathRefused, match="not a regular file"):
         filesystem.copy_tree(str(home), f"{home.parent}/copy")
 
 

@@ -314,7 +314,7 @@ def test_options_make_no_devices(plugins, tmp_path, kind):
         "archive.extracted", name=str(tmp_path / "d"), source=str(tmp_path / "evil.tar"), options="--no-same-owner"
     )
     assert row["result"] is False
-    assert "no regular file" in row["comment"]
+    assert "not a regular file" in row["comment"]
     assert not (tmp_path / "d" / "d" / "node").exists()
 
 
