@@ -1,10 +1,10 @@
-"""Log lines: which state each is of, and what may not stand in it.
+"""Logging: every log line names the state that wrote it, and contains no secret.
 
-Every module of ours and every plugin logs through the standard library. `LineLogger` is the class of their loggers: it
-puts the fields of the state under way on each record and takes secrets out, before any handler or filter sees it. The
-fields are bound where a chunk starts (`RunFields`), and are context variables of structlog, too.
+Every module of this package and every plugin logs through the standard library. `LineLogger` is the class of their
+loggers: it adds the fields of the running state to each record and hides secrets in it, before any handler or filter
+sees it. The fields are bound when a chunk starts (`RunFields`); they are also structlog context variables.
 
-Nothing in here writes: handlers belong to the program. Those of the command line are in `asyncstate.cli.logs`.
+This package adds no handlers, which belong to the program. Those of the command line are in `asyncstate.cli.logs`.
 """
 
 from __future__ import annotations

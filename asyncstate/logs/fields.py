@@ -1,8 +1,9 @@
 """The fields of a log line: ``run_id`` and ``host`` of a run, ``tag`` and ``sls`` of a state.
 
-They are context variables, so coroutines, tasks and worker threads that a state leads to have them, too. structlog
-knows its context variables by the beginning of their names. So a program whose structlog has ``merge_contextvars`` gets
-them in its own lines, and a run that logs nothing need not import structlog, which takes 100 ms.
+They are context variables, so the coroutines, tasks and worker threads that a state starts have them too. structlog
+recognises its context variables by a prefix of their names, and these have it. So a program that uses
+``structlog.contextvars.merge_contextvars`` gets them in its own lines, while a run that logs nothing need not import
+structlog, which takes 100 ms.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _chunk: ContextVar[LowChunk | None] = ContextVar("asyncstate_log_chunk", default
 
 
 class RunFields:
-    """Binds the fields of one run, within ``with``, and those of each of its states.
+    """Binds the fields of one run inside a ``with`` block, and those of each of its states.
 
-    ``shown`` says how states may be named: tags are those of events and rows.
+    ``shown`` redacts the names of states, so tags are the same as in events and rows.
     """
 
     def __init__(self, run_id: str, host: str, shown: ShownPlan) -> None:
@@ -54,29 +55,29 @@ class RunFields:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Let the fields be what they were before."""
-        with suppress(ValueError):  # a run that was given up is closed from another context
+        """Restore the earlier values of the fields."""
+        with suppress(ValueError):  # an abandoned run is closed from another context
             for variable, token in self._before.items():
                 variable.reset(token)
 
     def begin(self, chunk: LowChunk, tag: str) -> None:
-        """Bind the fields of a chunk to what the current task does from now on, until it begins another one."""
+        """Bind the fields of a chunk in the current task, until the task begins another chunk."""
         _chunk.set(chunk)
         if "structlog" in sys.modules:
-            self._forget_what_was_bound()
+            self._unbind_earlier_fields()
         shown = self._shown.chunk(chunk, tag)
         self._tag.set(tag if shown is chunk else shown.tag)
         self._sls.set(shown.sls)
 
-    def _forget_what_was_bound(self) -> None:
-        """Take back what an async state has bound before in this task. What the program has bound stays."""
+    def _unbind_earlier_fields(self) -> None:
+        """Unbind the fields that an earlier async state has bound in this task. The program's own fields stay."""
         for variable, value in _bound_to_structlog().items():
             before = self._others.get(variable, ...)
             if value is not before and variable not in self._before:
                 variable.set(before)
 
     def of(self, chunk: LowChunk | None) -> dict[str, str]:
-        """Return the fields of a line as they may be shown now; those that have no value are left out."""
+        """Return the fields of a line, redacted; fields without a value are left out."""
         found = {"run_id": self.run_id, "host": self.host}
         if chunk is not None:
             shown = self._shown.chunk(chunk, chunk.tag)
@@ -85,13 +86,13 @@ class RunFields:
 
 
 def line_fields() -> dict[str, str]:
-    """Return the fields of a line that is written here and now; none outside a run."""
+    """Return the fields of a line that is written now, in this context; none outside a run."""
     run = _run.get()
     return {} if run is None else run.of(_chunk.get())
 
 
 def is_hushed() -> bool:
-    """Whether ``no_log`` of the state under way hides what it says."""
+    """Whether the running state has ``no_log``, which hides its log messages."""
     chunk = _chunk.get()
     return chunk is not None and bool(chunk.args.get("no_log"))
 
@@ -100,7 +101,7 @@ _own: Final[dict[str, ContextVar[Any]]] = {name: ContextVar(_PREFIX + name, defa
 
 
 def _variable(name: str) -> ContextVar[Any]:
-    """Return the variable in which structlog keeps a field. An ellipsis in it says that the field is not bound."""
+    """Return the variable in which structlog keeps a field. Its value is an ellipsis if the field is not bound."""
     structlog = sys.modules.get("structlog.contextvars")
     if structlog is None:
         return _own[name]
@@ -111,7 +112,7 @@ def _variable(name: str) -> ContextVar[Any]:
 
 
 def _bound() -> list[tuple[ContextVar[Any], Any]]:
-    """Return what a thread that a state starts must have bound: the state, and fields that the state added."""
+    """Return what is bound in a thread that a state starts: the state, and the fields that the state added."""
     if _run.get() is None:
         return []
     return [(_run, _run.get()), (_chunk, _chunk.get()), *_bound_to_structlog().items()]

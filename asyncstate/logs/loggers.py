@@ -1,8 +1,8 @@
-"""Loggers: one a module of ours, one a plugin, all below ``asyncstate``.
+"""Loggers: one per module of this package and one per plugin, all below ``asyncstate``.
 
 A plugin's logger has the plugin's own name, ``states.file`` or ``modules.cmd``, whatever the name under which Python
-imported it. It hangs below ``asyncstate.states`` or ``asyncstate.modules``, so that the logger ``asyncstate`` sets the
-level of all.
+imported it. Its parent is ``asyncstate.states`` or ``asyncstate.modules``, so the logger ``asyncstate`` sets the level
+of all.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ TRACE: Final = 5
 GARBAGE: Final = 1
 TOP: Final = "asyncstate"
 KINDS: Final = frozenset({"states", "modules", "grains", "utils", "renderers", "interfaces"})
-"""The kinds of plugins: the first part of the names of their loggers."""
+"""The kinds of plugins: the first part of their loggers' names."""
 _GENERATED: Final = f"{TOP}.ext."
 _GENERATED_PARTS: Final = 4
-"""``asyncstate.ext.states.mystate_0123456789ab``: how Python knows a plugin of a tree."""
+"""``asyncstate.ext.states.mystate_0123456789ab``: the module name of a plugin that a tree brings."""
 
 
 class LineLogger(logging.Logger):
-    """A logger whose records have the fields of their state and show no secret, whatever handlers there are.
+    """A logger whose records have the fields of their state and no secrets, whatever the handlers.
 
-    It has ``log.trace``, ``log.garbage`` and ``log.profile``, which Salt adds to every logger there is.
+    It has ``log.trace``, ``log.garbage`` and ``log.profile``, which Salt adds to every logger.
     """
 
     def handle(self, record: logging.LogRecord) -> None:
-        """Make a record fit to be shown, then pass it on."""
+        """Add the fields to a record and hide its secrets, then pass it on."""
         _name_after_plugin(record)
         make_showable(record, own_name=True)
         super().handle(record)
@@ -44,11 +44,11 @@ class LineLogger(logging.Logger):
         self._log_at(PROFILE, msg, args, kwargs)
 
     def trace(self, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log what only a developer of the module wants to know."""
+        """Log a detail for developers of the module."""
         self._log_at(TRACE, msg, args, kwargs)
 
     def garbage(self, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log what not even they want to know."""
+        """Log a detail that is too much even for ``trace``."""
         self._log_at(GARBAGE, msg, args, kwargs)
 
     def _log_at(self, level: int, msg: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
@@ -60,13 +60,13 @@ _line_classes: Final[dict[type[logging.Logger], type[LineLogger]]] = {logging.Lo
 
 
 class RimFilter(logging.Filter):
-    """For a handler of a program that shows lines of other loggers, too, such as those of libraries that states use.
+    """For a program's handler that also shows other loggers, such as those of libraries that states use.
 
-    Every record gets the fields of the state that wrote it and loses what may not be shown, as those of `LineLogger`.
+    Like `LineLogger`, it adds the fields of the state that wrote a record, and hides secrets.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Make the record fit to be shown; keep it."""
+        """Add the fields to the record and hide its secrets; return True."""
         known = isinstance(logging.root.manager.loggerDict.get(record.name), LineLogger)
         _name_after_plugin(record)
         make_showable(record, own_name=known)
@@ -74,21 +74,21 @@ class RimFilter(logging.Filter):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of a module of ours."""
+    """Return the logger of a module of this package."""
     return _adopted(logging.getLogger(name))
 
 
 def plugin_logger(name: str, imported_as: str = "") -> logging.Logger:
-    """Return the logger of a plugin: ``states.file`` and the like.
+    """Return the logger of a plugin, for example ``states.file``.
 
-    From now on ``logging.getLogger(imported_as)`` gives the same, so that a plugin's ``getLogger(__name__)`` does.
+    From then on ``logging.getLogger(imported_as)`` returns the same logger, so a plugin's ``getLogger(__name__)`` does.
     """
     kind = name.partition(".")[0]
     logger = get_logger(name)
     known: dict[str, Any] = logging.root.manager.loggerDict
     if logger.parent is logging.root:
         logger.parent = get_logger(f"{TOP}.{kind}")
-        # Should the program ask for a logger named after the kind, it must not find this one below it.
+        # If the program creates a logger named after the kind (``states``), logging must not make it the parent.
         getattr(known.get(kind), "loggerMap", {}).pop(logger, None)
     if imported_as:
         known[imported_as] = logger
@@ -96,7 +96,7 @@ def plugin_logger(name: str, imported_as: str = "") -> logging.Logger:
 
 
 def configured_logger(name: str) -> logging.Logger:
-    """Return the logger that a configuration names: ``states.file``, ``states`` for all states, or as in Salt."""
+    """Return the logger that a configuration names: ``states.file``, ``states`` for all states, or a name of Salt's."""
     name = re.sub(r"^salt\.(loaded\.(int|ext)\.)?", "", name)
     if name in {"salt", TOP}:
         return get_logger(TOP)
@@ -107,20 +107,20 @@ def configured_logger(name: str) -> logging.Logger:
 
 
 def adopt_loggers(namespace: Mapping[str, Any]) -> None:
-    """Let the loggers in the namespace of a plugin, whatever their names, be such as ours."""
+    """Turn all loggers in the namespace of a plugin, whatever their names, into `LineLogger`s."""
     for item in list(namespace.values()):
         if isinstance(item, logging.Logger):
             _adopted(item)
 
 
 def own_name(module: str) -> str:
-    """Return the logger's name for a file of a bundled plugin: for ``asyncstate.states.file.rows``, ``states.file``."""
+    """Return the logger name for a module of a bundled plugin: ``states.file`` for ``asyncstate.states.file.rows``."""
     kind, _, path = module.removeprefix(f"{TOP}.").partition(".")
     return f"{kind}.{path.partition('.')[0]}"
 
 
 def _name_after_plugin(record: logging.LogRecord) -> None:
-    """Give a record of ``getLogger(f"{__name__}.more")`` in a plugin of a tree the name ``states.mystate.more``."""
+    """Name a record of ``getLogger(f"{__name__}.more")`` in a tree's plugin ``states.mystate.more``."""
     if record.name.startswith(_GENERATED):
         parts = record.name.split(".")
         plugin = logging.root.manager.loggerDict.get(".".join(parts[:_GENERATED_PARTS]))
@@ -135,12 +135,12 @@ def _adopted(logger: logging.Logger) -> logging.Logger:
 
 
 def _line_class(base: type[logging.Logger]) -> type[LineLogger]:
-    """Return what is a `LineLogger` and a ``base``: a program may set the class of its loggers, and structlog does."""
+    """Return a subclass of `LineLogger` and ``base``: programs may set the class of loggers, and structlog does."""
     if base not in _line_classes:
         _line_classes[base] = type(f"Line{base.__name__}", (LineLogger, base), {})
     return _line_classes[base]
 
 
-get_logger(TOP).addHandler(logging.NullHandler())  # a program that set up no log hears nothing, as from any library
-for _name in ("data.merging", "dunders.cancel"):  # they lie below this package
+get_logger(TOP).addHandler(logging.NullHandler())  # as in any library: no output without a handler of the program
+for _name in ("data.merging", "dunders.cancel"):  # lower layers, which cannot import this module
     get_logger(f"{TOP}.{_name}")

@@ -1,9 +1,9 @@
 """Log fields in threads that a plugin starts by itself.
 
-A worker thread of ours, ``asyncio.to_thread`` and ``anyio.to_thread`` run a call in a copy of the caller's context. A
-``threading.Thread`` begins with an empty one, and a ``ThreadPoolExecutor`` gives its threads none. So ``Thread.start``
-and ``ThreadPoolExecutor.submit`` are wrapped, once a process and before the first run. In code that is no part of a
-state they do what they always did.
+This package's worker threads, ``asyncio.to_thread`` and ``anyio.to_thread`` run a call in a copy of the caller's
+context. A ``threading.Thread`` begins with an empty context, and so do the threads of a ``ThreadPoolExecutor``. So
+``Thread.start`` and ``ThreadPoolExecutor.submit`` are wrapped, once per process and before the first run. Outside
+states they behave as before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _wrapped: list[object] = []
 
 
 def follow_into_threads(bound: Callable[[], Bindings]) -> None:
-    """Let what ``bound()`` returns in the starting thread be set in the started one. The first call counts."""
+    """Set in every started thread what ``bound()`` returns in the starting one. Only the first call has an effect."""
     with _lock:
         if not _wrapped:
             _wrapped.append(bound)
@@ -47,8 +47,8 @@ def _wrap_start(bound: Callable[[], Bindings]) -> None:
 
 
 def _run_once(thread: threading.Thread, run: Callable[[], None], bindings: Bindings) -> None:
-    """Do what a thread does, in its own context: it has nothing but these variables of its starter's."""
-    thread.__dict__.pop("run", None)  # or the thread would hold itself
+    """Run a thread in its own context, with only these variables of the thread that started it."""
+    thread.__dict__.pop("run", None)  # otherwise the thread would refer to itself, a reference cycle
     for variable, value in bindings:
         variable.set(value)
     run()
@@ -61,7 +61,7 @@ def _wrap_submit(bound: Callable[[], Bindings]) -> None:
         bindings = bound()
         if not bindings:
             return submit(self, fn, *args, **kwargs)
-        # The pool's threads outlive the state: what starts one here must not leave it the fields of this state.
+        # The pool's threads outlive the state, so a thread that starts here must not inherit the state's fields.
         return Context().run(submit, self, _call, bindings, fn, args, kwargs)
 
     ThreadPoolExecutor.submit = submit_with_fields  # type: ignore[method-assign, assignment]

@@ -1,7 +1,7 @@
-"""The rim of the log: what a record may not show is taken out of all its parts.
+"""Hides secrets in all parts of a log record.
 
-Secrets are those that any runtime of this process knows, so it does not matter from which thread, or for which of two
-runtimes, a line is written.
+The secrets of all runtimes of this process are hidden, so it does not matter which thread, or which of two runtimes,
+writes a line.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _traces: Final = logging.Formatter()
 
 
 class ShownTraceback(Exception):
-    """Stands in a record for an exception whose traceback shows secrets; its text is the traceback without them."""
+    """Replaces an exception in a record, because its traceback may show secrets; its text is the redacted traceback."""
 
 
 def make_showable(record: logging.LogRecord, *, own_name: bool) -> None:
-    """Put the fields of the state under way on a record and take out of it what may not be shown.
+    """Add the fields of the running state to a record, and hide secrets in it.
 
-    Where secrets are known, its message is put together here, and what is left of an exception is its text: the frames
-    of a traceback hold the values of all variables. ``own_name`` says that nothing a state is given is in the name of
-    the logger.
+    If secrets are known, the message is formatted here, and only the text of an exception is kept, because the frames
+    of a traceback contain the values of all variables. ``own_name`` says that the logger's name cannot contain a
+    state's arguments.
     """
     if is_hushed():
         _hush(record)
@@ -50,9 +50,9 @@ def make_showable(record: logging.LogRecord, *, own_name: bool) -> None:
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
-    """Take secrets out of the event of a structlog logger: a processor, to stand behind those that format tracebacks.
+    """Hide secrets in the event of a structlog logger: a processor, to be placed after those that format tracebacks.
 
-    An event of a state with ``no_log`` keeps its level, its time and the fields of the state.
+    An event of a state with ``no_log`` keeps only its level, logger and time, and the fields of the state.
     """
     if is_hushed():
         event = _hushed_event(event)
@@ -62,7 +62,7 @@ def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
 
 
 def _is_harmless(record: logging.LogRecord, redactors: Sequence[Redactor]) -> bool:
-    """Whether nothing in a record is to be hidden, where no secrets are known: passwords in URLs are hidden always."""
+    """Whether a record contains nothing to hide if no secrets are known: passwords in URLs are always hidden."""
     others = {key: item for key, item in vars(record).items() if key not in _STANDARD and key not in _OF_STRUCTLOG}
     try:
         said = [record.getMessage(), _trace(record), record.stack_info, plain([others, record.args])]
@@ -72,7 +72,7 @@ def _is_harmless(record: logging.LogRecord, redactors: Sequence[Redactor]) -> bo
 
 
 def _hush(record: logging.LogRecord) -> None:
-    """Leave of a record where in the code it was written, when, at which level, and for which state."""
+    """Keep of a record only its place in the code, its time, its level and its state."""
     parts = vars(record)
     for key in parts.keys() - _STANDARD - _OF_STRUCTLOG:
         del parts[key]

@@ -1,5 +1,5 @@
-"""What may be shown of a run: secrets are hidden wherever they leave the engine.
+"""Hides secrets in everything that leaves the engine.
 
-`Secrets` is the growing set a runtime knows, `Redactor` the immutable snapshot of it that texts, values, tags and rows
-pass through, `ShownPlan` the same for everything that names the states of one plan.
+`Secrets` is the growing set of secrets a runtime knows. `Redactor` is an immutable snapshot of it that hides them in
+texts, values, tags and rows. `ShownPlan` does so for everything that names the states of one plan.
 """

@@ -1,4 +1,4 @@
-"""The forms in which a secret turns up: its lines, and the ways programs quote and encode a text."""
+"""The forms in which a secret appears: its lines, and the ways in which programs quote and encode a text."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TELLING: Final = 4
-"""A secret of fewer characters occurs in ordinary words, so only a text that is nothing else is hidden."""
+"""A secret with fewer characters occurs in ordinary words, so it is hidden only where it is the whole text."""
 _TELLING_LINE: Final = 8
-"""A shorter line of a longer secret says little, and ordinary texts have lines like it."""
+"""Shorter lines of a longer secret are not hidden: they reveal little, and ordinary texts have such lines too."""
 _TELLING_BASE64: Final = 8
 _ASSIGNED: Final = re.compile(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""")
 """A line that gives a name a value, as in YAML, JSON, INI and environment files."""
 
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
 _UNESCAPED: Final = re.compile(r"[ !#-%(-;=?-\[\]-~]+")
-"""Printable ASCII without quotes, ampersands, angle brackets and backslashes: no notation escapes these."""
+"""Printable ASCII without quotes, ampersands, angle brackets and backslashes: no notation escapes it."""
 
 
 def _for_yaml(text: str) -> str:
     """Return a text as YAML writes it between double quotes, in one line."""
-    from yaml.emitter import Emitter  # noqa: PLC0415 - commands that know no secret need no YAML
+    from yaml.emitter import Emitter  # noqa: PLC0415 - only commands that know secrets need YAML
 
     stream = io.StringIO()
     Emitter(stream, width=sys.maxsize).write_double_quoted(text)
@@ -38,25 +38,25 @@ def _for_yaml(text: str) -> str:
 
 
 _FOR_HTML: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&'"})
-"""How the filter ``tojson`` of Jinja writes what HTML would read as its own."""
+"""How Jinja's filter ``tojson`` writes the characters that HTML gives a meaning."""
 
 _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: repr(text)[1:-1],
-    lambda text: repr('"' + text)[2:-1],  # as it is where a longer text has quotes of both kinds
+    lambda text: repr('"' + text)[2:-1],  # as in a longer text that has quotes of both kinds
     lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     lambda text: json.dumps(text)[1:-1],
     lambda text: text.replace("'", "''"),
     _for_yaml,
     lambda text: json.dumps(text)[1:-1].translate(_FOR_HTML),
 )
-"""How notations write a text between quotes: Python, JSON and YAML. A message within a message is escaped once more,
-by Python or JSON."""
+"""How Python, JSON and YAML write a text between quotes. `_encodings` applies Python and JSON twice, because a message
+within a message is escaped once more."""
 
 
 def forms(secret: str) -> set[str]:
-    """Return every text that gives ``secret`` away: itself, its lines, and each of them quoted, escaped or encoded.
+    """Return every text that reveals ``secret``: itself, its lines, and each of them quoted, escaped or encoded.
 
-    All have at least four characters. What consists of asterisks alone is no secret: masks do.
+    Each has at least four characters. Texts of asterisks only are left out, because masks look like that.
     """
     if _UNRESERVED.fullmatch(secret):  # one line that no notation changes
         return {secret, *_in_base64(secret.encode())} if len(secret) >= TELLING else set()
@@ -100,10 +100,10 @@ def _encodings(text: str) -> Iterator[str]:
 
 
 def _in_base64(raw: bytes) -> Iterator[str]:
-    """Yield what a secret may look like in Base64, which has a letter for every six bits.
+    """Yield the texts a secret may become within a Base64 text, which has a letter for every six bits.
 
-    Where the secret begins decides which of three texts it becomes. The letters at the ends have bits of its
-    neighbours, too, and are left out.
+    There are three, depending on the position where the secret begins. The letters at both ends also contain bits of
+    the neighbouring text, so they are left out.
     """
     if 8 * len(raw) < 6 * _TELLING_BASE64 + 10:
         return

@@ -1,4 +1,4 @@
-"""What is left of a state that says ``no_log: True``: its ID, its function, and how it ended."""
+"""Hides all of a state that has ``no_log: True``, except its ID, its function and its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WORDS: Final = frozenset(
     "old new diff mode user group pid retcode stdout stderr ret testing data installed removed created updated".split()
 ) | {"Requisites with changes"}
-"""Keys that states put into changes whatever they are about. Other keys (a package, a path) come from the arguments."""
+"""Keys of changes that do not depend on a state's arguments. Other keys (a package, a path) come from the arguments."""
 _ENGINES_OWN: Final = SCHEMA - {"name", "comment", "changes", "pchanges", "warnings", "sub_state_run"}
 _REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"use"}
 _TOLD: Final = INTERNAL_KEYWORDS - {
@@ -26,9 +26,9 @@ _TOLD: Final = INTERNAL_KEYWORDS - {
 
 
 def hush_row(row: Row, id_: Any) -> Row:
-    """Return a row without what ``no_log`` must not show: name, comment, and keys and truthy leaves of the rest.
+    """Return a row without what ``no_log`` hides: name, comment, and keys and truthy leaves of the rest.
 
-    A state that was not called has only what the engine says of it; of such a row the name alone is hidden.
+    The row of a state that was not called contains only texts of the engine, so only its name is hidden.
     """
     if row.get(STATE_RAN) is False:
         return {**row, "name": row["name"] if row["name"] == id_ else MASK}
@@ -39,12 +39,12 @@ def hush_row(row: Row, id_: Any) -> Row:
 
 
 def hush_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a state with their values hidden, but for those that say when and how it runs."""
+    """Return the arguments of a state with their values hidden, except those that say when and how it runs."""
     return {key: value if key in _TOLD else _hushed(value) for key, value in args.items()}
 
 
 def hush_high(high: Mapping[str, Any]) -> dict[str, Any]:
-    """Return high data in which states with ``no_log`` have no names and arguments, nor requisites that name them."""
+    """Return high data with the names and arguments of ``no_log`` states hidden, also in requisites that name them."""
     declared = [states for states in high.values() if isinstance(states, Mapping)]
     bodies = [body for states in declared for body in states.values() if _says_no_log(body)]
     names = {name for body in bodies for item in body for name in _names(item)} - high.keys()
@@ -80,7 +80,7 @@ def _hushed_body(body: Any, names: AbstractSet[str]) -> Any:
 
 
 def hush_references(args: Mapping[str, Any], names: AbstractSet[str]) -> dict[str, Any]:
-    """Return arguments of a state whose requisites do not name those of ``names``."""
+    """Return the arguments of a state with ``names`` hidden in its requisites."""
     return {key: _without(value, names) if names and key in _REFERENCES else value for key, value in args.items()}
 
 

@@ -1,8 +1,8 @@
-"""Redactor: an immutable snapshot of secrets, compiled, that hides them in texts, values, tags and rows.
+"""Redactor: an immutable, compiled snapshot of secrets that hides them in texts, values, tags and rows.
 
-A text is looked through once, whatever the number of secrets: a set has the first four characters of each, and only
-where four characters of a text are in it (of a longer secret: sixteen) are secrets compared. (One regular expression of
-3,000 alternatives takes a hundred times as long to compile, and three times to search.)
+A text is searched once, whatever the number of secrets. Secrets are compared only where four characters of the text are
+the first four of a secret (for a longer secret, where sixteen characters are its first sixteen). (One regular
+expression of 3,000 alternatives takes a hundred times as long to compile, and three times as long to search.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _K = TypeVar("_K")
 
 MASK: Final = "**********"
-"""What stands where a secret was."""
+"""The text that replaces a secret."""
 
 _URL_PASSWORD: Final = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://[^\s/@:'\"?#]*:)[^\s/'\"]+@", re.IGNORECASE)
 _URL_TOKEN: Final = re.compile(r"\b(https?://)[\w.~%!$&*+,;=-]{20,}@", re.IGNORECASE)
@@ -29,12 +29,12 @@ _DEEPEST: Final = 100
 _REMEMBERED: Final = 20_000
 _SHORT_TEXT: Final = 400
 _LONG_START: Final = 16
-"""Secrets as long as this are told apart by so many characters: all keys begin with dashes, tokens with one prefix."""
+"""How many first characters distinguish longer secrets: all private keys begin alike, and so do tokens of one kind."""
 
 SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", RUN_NUM}) | frozenset(
     {"start_time", "duration", STATE_RAN, "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
 )
-"""Keys of a row that the engine and its readers know by name: they are shown whatever the secrets are."""
+"""Keys of a row that the engine and its readers know by name: they are never hidden."""
 _MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE_RAN})
 _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
 _TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
@@ -74,7 +74,7 @@ class Redactor:
                     _put(self._long, form[:_LONG_START], len(form))
 
     def knowing(self, secrets: Iterable[str]) -> Redactor:
-        """Return a redactor that hides ``secrets``, too."""
+        """Return a redactor that hides ``secrets`` as well."""
         other = Redactor()
         other._telling, other._short = set(self._telling), set(self._short)
         other._lengths, other._long = dict(self._lengths), dict(self._long)
@@ -95,14 +95,14 @@ class Redactor:
         return shown
 
     def harmless(self, text: str) -> bool:
-        """Whether it is plain without a search that nothing is to be hidden in a text, or in parts of it."""
+        """Whether a text, and every part of it, needs no search: no secrets are known and it has no ``@``."""
         return not self._telling and not self._short and "@" not in text
 
     def _hide(self, text: str) -> str:
         if self._short and text.strip() in self._short:
             return MASK
         starts = self._lengths.keys()
-        # What is left around a mask may, with asterisks of the mask, be another secret.
+        # The text beside a mask may, together with its asterisks, be another secret.
         while starts and not starts.isdisjoint(zip(text, text[1:], text[2:], text[3:], strict=False)):
             shown = self._without(text)
             if shown == text:
@@ -111,7 +111,7 @@ class Redactor:
         return _without_passwords(text) if "://" in text and "@" in text else text
 
     def _without(self, text: str) -> str:
-        """Put a mask over each stretch of secrets, and over asterisks beside it, so that a mask is always whole."""
+        """Replace each stretch of secrets by a mask, with the asterisks beside it, so that a mask is always whole."""
         shown: list[str] = []
         end = 0
         for at, start in enumerate(zip(text, text[1:], text[2:], text[3:], strict=False)):
@@ -131,7 +131,8 @@ class Redactor:
     def value(self, value: Any) -> Any:
         """Return a copy of plain data with the secrets hidden in all its texts, keys included.
 
-        Different keys stay different. What nests deeper than a hundred levels, or in itself, is not shown.
+        Different keys stay different. Data nested deeper than a hundred levels becomes ``...``, as does data that
+        contains itself.
         """
         return self._value(value, 0)
 
@@ -162,7 +163,7 @@ class Redactor:
         return [self._value(item, depth + 1) for item in items]
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a copy of a row that shows no secret. The keys every row has, and what was measured, stay."""
+        """Return a copy of a row with the secrets hidden. The keys of `SCHEMA` and measured values stay."""
         if not self._telling and not self._short and _is_plainest(row):
             return {**row, "changes": {}}
         shown: dict[str, Any] = {}
@@ -175,11 +176,11 @@ class Redactor:
         return shown
 
     def issue(self, issue: Issue) -> Issue:
-        """Return an issue that shows no secret."""
+        """Return an issue with the secrets hidden."""
         return issue._replace(message=self.text(issue.message), file=self.text(issue.file), hint=self.text(issue.hint))
 
     def error(self, error: AsyncStateError) -> None:
-        """Hide secrets in the texts of an error of ours; what caused it is no longer shown with it."""
+        """Hide secrets in the texts of an error of this package, and remove its cause, whose text could show them."""
         for key, item in list(vars(error).items()):
             if key == "issues":
                 vars(error)[key] = tuple(self.issue(issue) for issue in item)
@@ -190,7 +191,7 @@ class Redactor:
 
 
 def _is_plainest(row: Mapping[str, Any]) -> bool:
-    """Tell the row of a state that changed nothing and names no URL with a password: most rows of most runs."""
+    """Whether a row has no changes and no ``@``, so it cannot contain a URL with a password: most rows of most runs."""
     if not row.keys() <= _PLAINEST or row.get("changes") != {}:
         return False
     for item in row.values():
@@ -203,19 +204,19 @@ def _is_plainest(row: Mapping[str, Any]) -> bool:
 
 
 def _put(lengths: dict[_K, tuple[int, ...]], start: _K, length: int) -> None:
-    """Add a length to those of the secrets that begin with ``start``, the longest first."""
+    """Add a length to the lengths of the secrets that begin with ``start``, the longest first."""
     known = lengths.get(start, ())
     if length not in known:
         lengths[start] = tuple(sorted((*known, length), reverse=True))
 
 
 def _measured(item: object) -> bool:
-    """Whether this is a number or a time of the engine's, which no secret is hidden in."""
+    """Whether a value is a number or a time that the engine measured: these are never hidden."""
     return type(item) in _NUMBERS or (isinstance(item, str) and _TIME_OF_DAY.fullmatch(item) is not None)
 
 
 def distinct(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Make a dict of pairs whose keys may have become alike: the second ``x`` is ``x (2)``, and so on."""
+    """Make a dict of pairs whose keys may be equal after redaction: the second ``x`` becomes ``x (2)``, and so on."""
     found: dict[Any, Any] = {}
     for key, item in pairs:
         found[_unlike(found, key)] = item
@@ -239,5 +240,5 @@ def _with_asterisks(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def _without_passwords(text: str) -> str:
-    """Hide what stands between ``user:`` and ``@`` in URLs, and users of web addresses so long that they are tokens."""
+    """Hide the password between ``user:`` and ``@`` in URLs, and user names so long that they must be tokens."""
     return _URL_TOKEN.sub(rf"\1{MASK}@", _URL_PASSWORD.sub(rf"\1{MASK}@", text))

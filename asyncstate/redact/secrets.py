@@ -1,4 +1,4 @@
-"""Secrets: the set of texts a runtime must not show, growing while templates are rendered."""
+"""Secrets: the set of texts a runtime must not show. It grows while templates are rendered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asyncstate.redact.redactor import Redactor
 
 
 class Secrets(MutableSet[str]):
-    """Texts that are not to be shown. Any thread may add to it at any time; readers always see a whole set."""
+    """Texts that must not be shown. Any thread may add to it at any time; readers always see a consistent set."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
@@ -23,7 +23,7 @@ class Secrets(MutableSet[str]):
         _all[id(self)] = self
 
     def add(self, value: str) -> None:
-        """Hide ``value`` from now on. Plugins also give bytes and numbers."""
+        """Hide ``value`` from now on. Plugins may also pass bytes and numbers."""
         if not isinstance(value, str):
             raw: object = value
             value = raw.decode("utf-8", "surrogateescape") if isinstance(raw, (bytes, bytearray)) else str(raw)
@@ -51,7 +51,7 @@ class Secrets(MutableSet[str]):
 
     @contextmanager
     def kept_out_of_errors(self) -> Iterator[None]:
-        """Hide these texts in errors of this package that leave the block."""
+        """Hide these texts in every `AsyncStateError` that leaves the block."""
         try:
             yield
         except AsyncStateError as error:
@@ -60,7 +60,7 @@ class Secrets(MutableSet[str]):
 
     @property
     def redactor(self) -> Redactor:
-        """The snapshot of what is known now: the same object as long as the set does not change."""
+        """A snapshot of the secrets known now: the same object as long as the set does not change."""
         changes, _, redactor = self._compiled
         if self._changes == changes:
             return redactor
@@ -78,6 +78,6 @@ _NO_SECRETS: Final = (Redactor(),)
 
 
 def all_redactors() -> tuple[Redactor, ...]:
-    """Return what hides all secrets that any runtime of this process knows now; always at least one redactor."""
+    """Return redactors for all secrets that any runtime of this process knows now; always at least one redactor."""
     known = (reference() for reference in _all.valuerefs())
     return tuple(secrets.redactor for secrets in known if secrets) or _NO_SECRETS

@@ -1,7 +1,7 @@
-"""ShownPlan: a plan, and all that is told of a run of it, as people may see it.
+"""ShownPlan: redacts a plan, and the events and the report of its run.
 
-Inside the engine everything has its true name, so that requisites and results mean what they say. What leaves it, as an
-event, in the report or as a picture of the plan, goes through here.
+Inside the engine every state keeps its true ID and name, so that requisites find it. Everything that leaves the engine
+(events, the report, a graph of the plan) passes through this class.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _E = TypeVar("_E", bound=Event)
 class ShownPlan:
     """Hides secrets, and what ``no_log`` hides, in the events, rows and tags of one plan.
 
-    Tags stay as different as they were: where two would show alike, each has the number of its state in the serial
-    order behind its name. They are the same in every event and in the report, unless a secret becomes known in between.
+    Different tags stay different: if two would look the same, the name of each is followed by the number of its state
+    in the serial order. A tag is the same in every event and in the report, unless a secret becomes known in between.
     """
 
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
@@ -57,7 +57,7 @@ class ShownPlan:
         self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
 
     def _snapshot(self) -> Redactor:
-        """Return what hides the secrets known now; name all states anew if there are more than there were."""
+        """Return the redactor for the secrets known now; if it is a new one, compute the shown tags again."""
         redactor = self._secrets.redactor
         if redactor is not self._redactor:
             self._redactor = redactor
@@ -94,7 +94,7 @@ class ShownPlan:
             self._chunks[tag], self._tags[tag] = shown, shown.tag
 
     def hush(self, tag: str, id_: str) -> None:
-        """Let ``no_log`` hide what is told of ``tag``, which is no state of the plan but comes of the state ``id_``."""
+        """Apply ``no_log`` to ``tag``, which is not in the plan: the state ``id_`` returned it as a sub-state."""
         self._hushed[tag] = id_
 
     def text(self, text: str) -> str:
@@ -111,7 +111,7 @@ class ShownPlan:
         redactor = self._snapshot()
         shown = self._tags.get(tag) or self._others.get(tag)
         if shown is None:
-            # What a state returned named it, so nothing of it is known to be harmless.
+            # A state returned this tag, so each part of it may contain a secret.
             first = shown = self._hushed_tag(tag) if tag in self._hushed else _every_part(tag, redactor)
             number = 1
             while shown in self._taken:
@@ -129,12 +129,12 @@ class ShownPlan:
         return state_tag(redactor.text(parts.state), id_, name, redactor.text(parts.fun))
 
     def row(self, tag: str, row: Mapping[str, Any]) -> Row:
-        """Return a copy of the row of a (true) tag as it is shown."""
+        """Return a copy of the row of a (true) tag, as it is shown."""
         shown = self._snapshot().row(row)
         return hush_row(shown, shown.get("__id__")) if tag in self._hushed else shown
 
     def event(self, event: _E) -> _E:
-        """Return an event as it is shown. Tags in it are true ones."""
+        """Return an event as it is shown. The tags of the given event are true ones."""
         return msgspec.structs.replace(event, **self._fields(event))
 
     def _fields(self, event: Event) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class ShownPlan:
                 comment = MASK if event.tag in self._hushed else redactor.text(event.comment)
                 return {"tag": self.tag(event.tag), "comment": comment}
             case ChunkOutput():
-                # A number of seconds comes with a sentence of the engine's own.
+                # With a number of seconds, the text is the engine's own.
                 hushed = event.tag in self._hushed and not event.seconds
                 return {"tag": self.tag(event.tag), "text": MASK if hushed else redactor.text(event.text)}
             case ChunkFinished():
@@ -182,7 +182,7 @@ class ShownPlan:
         return redactor.text(id_), MASK if hushed else redactor.value(name)
 
     def state_event(self, chunk: LowChunk, asked: object) -> str:
-        """Return the end of the name of the event that ``fire_event: asked`` asks for, as it is shown."""
+        """Return the end of the event name for ``fire_event: asked``, as it is shown."""
         if asked is True:
             return "/".join(map(str, self._names(chunk.tag, chunk.id, chunk.name)))
         return MASK if chunk.tag in self._hushed else self.text(str(asked))
