@@ -1,4 +1,4 @@
-"""``state_compress_ids``: the rows that ``names`` made of one state, as one."""
+"""``state_compress_ids``: joins the rows that ``names`` made of one state into one row."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CHANGES = "compressed changes"
 
 
 def compress_ids(rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Return the rows with those of one module, ID, SLS and result put together.
+    """Return the rows, with rows of the same module, ID, SLS and result joined into one.
 
-    As in Salt the first one's comment stands for all, the times are added, the changes are kept by name, and the ID
-    tells how many they are. The rows that are given stay as they are.
+    As in Salt the joined row has the first row's comment, the sum of the durations, the changes by name, and the number
+    of rows after its ID. The given rows are not changed.
     """
     groups = {tag: _group(tag, row) for tag, row in rows.items()}
     sizes = Counter(group for group in groups.values() if group is not None)
@@ -43,7 +43,7 @@ def _group(tag: str, row: Row) -> tuple[str, Any, Any, Any] | None:
 
 
 def _parts(tag: str) -> TagParts | None:
-    """Take the tag apart. A plugin may have returned a row under a key that is no tag."""
+    """Parse the tag. Return None if it is not one: a plugin may return a row under any key."""
     try:
         return parse_tag(tag)
     except ValueError:

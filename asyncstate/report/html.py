@@ -33,11 +33,11 @@ rect.critical { stroke: #1f2933; stroke-width: 2; }
 .add { color: #2f7d32; } .del { color: #b42318; } .at { color: #0a6f8f; }
 """
 _DIFF = Palette(green="\x01add\x02", red="\x01del\x02", cyan="\x01at\x02", reset="\x03")
-"""Marks that `clean` would never leave in a text, turned into elements when everything is escaped."""
+"""Marks for colours, made of characters that `clean` removes from all texts; `_block` turns them into elements."""
 
 
 def html_report(report: RunReport, profile: Profile) -> str:
-    """Return the page. ``profile`` must have seen every event of the run."""
+    """Return the HTML page. ``profile`` must have received every event of the run."""
     verdict = "succeeded" if report.ok else "failed"
     title = f"asyncstate: {'dry run' if report.test else 'run'} {verdict}"
     body = [
@@ -102,7 +102,7 @@ def _gantt(report: RunReport, profile: Profile) -> Iterator[str]:
 
 
 def assign_lanes(timings: Sequence[Timing]) -> list[int]:
-    """Give each timing, in order of start, the first lane that is free then: as many lanes as ran at once."""
+    """Return the number of a lane for each timing, in order of start: the first one that is free."""
     free_at: list[float] = []
     lanes = []
     for timing in timings:

@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 _DETAIL = " " * 14
 _DEFAULT_FORM = "full"
 _LONG_REPORT = 10
-"""States from which a report may fill more than a screen."""
+"""With more states than this, a report may not fit on a screen, so it repeats the failed ones at the end."""
 _NAMED = 20
 FORMS = ("full", "terse", "mixed", "changes", "filter")
-"""The values of ``state_output``; each may end in ``_id``, which shows the ID where the name would stand."""
+"""The values of ``state_output``; each may end in ``_id``, which shows the ID in place of the name."""
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True):
     """How rows are shown. The fields are Salt's ``state_*`` options of the same name.
 
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
-    ``state_tabular`` may be a format of one's own: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function,
-    ``{4}`` the result, ``{6}`` the row. ``places`` says where a state was declared, by tag; it is shown for states that
-    failed.
+    ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``
+    the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed.
     """
 
     state_output: str = _DEFAULT_FORM
@@ -58,7 +57,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def by_id(self) -> bool:
-        """Whether the ID stands in the place of the name."""
+        """Whether the ID is shown in place of the name."""
         return self.state_output.endswith("_id")
 
 
@@ -104,7 +103,7 @@ def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterat
 
 
 def _culprits(report: RunReport, style: Style) -> Iterator[str]:
-    """Name again, at the end of a long report, the states that failed of themselves."""
+    """List, at the end of a long report, the states that failed, other than those with a failed requisite."""
     ran = [tag for tag in report.failed if report.rows[tag].get(STATE_RAN, True)]
     held_back = len(report.failed) - len(ran)
     if not ran:
@@ -130,7 +129,7 @@ def _worst_colour(report: RunReport, palette: Palette) -> str:
 
 
 def row_lines(tag: str, row: Row, style: Style) -> Iterator[str]:
-    """Yield one state's lines: none, one or many, as the style says."""
+    """Yield the lines of one state: none, one or many, depending on the style."""
     shown = _shown(row, style)
     if shown == "no":
         return
@@ -142,7 +141,7 @@ def row_lines(tag: str, row: Row, style: Style) -> Iterator[str]:
 
 
 def _parts(tag: str, row: Row) -> TagParts:
-    """Take the tag apart. A plugin may have returned a row under a key that is no tag."""
+    """Parse the tag. A plugin may return a row under any key; one that is no tag becomes the ID."""
     try:
         return parse_tag(tag)
     except ValueError:
@@ -176,7 +175,7 @@ def _colour(row: Row, palette: Palette) -> str:
 
 
 def result_word(row: Row) -> str:
-    """Say a row's outcome in one of Salt's words: Clean, Changed, Failed, Differs."""
+    """Return Salt's word for a row's outcome: Clean, Changed, Failed or Differs."""
     if row["result"] is False:
         return "Failed"
     if row["result"] is None:
@@ -204,7 +203,7 @@ def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 
 def _formatted(layout: str, values: tuple[Any, ...]) -> str:
-    """Fill in the line an operator designed. One that cannot be filled in is shown as it is, so that it gets mended."""
+    """Format the operator's ``state_tabular``. One that cannot be formatted is shown as it is, with the error."""
     try:
         return clean(layout.format(*values))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
@@ -234,7 +233,7 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 
 def _comment(row: Row) -> str:
-    """Join the comment with what some states put under ``data`` (nested output of an execution function)."""
+    """Join the comment with the key ``data``, in which some states return the output of an execution function."""
     comment = row["comment"]
     text = "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
     match row.get("data"):

@@ -1,4 +1,4 @@
-"""Mistakes in a tree, for people: Salt's heading, then each error with its place and the next step."""
+"""Shows the mistakes in a tree to people: Salt's heading, then each error with its place and the next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def issue_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield ``Data failed to compile:`` and every issue under a rule."""
+    """Yield ``Data failed to compile:``, then every issue below a line of dashes."""
     yield palette.paint(palette.red, "    Data failed to compile:")
     for issue in issues:
         yield palette.paint(palette.red, "----------")
@@ -23,7 +23,7 @@ def issue_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator[s
 
 
 def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield ``warning: …`` for each issue, its place and hint below."""
+    """Yield ``warning: …`` for each issue, followed by its place and hint."""
     for issue in issues:
         first, *rest = clean(issue.message.rstrip("\n")).splitlines() or [""]
         yield palette.paint(palette.yellow, "warning:") + f" {first}"

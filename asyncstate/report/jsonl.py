@@ -1,4 +1,4 @@
-"""Events as JSON lines, written as they happen."""
+"""Writes events as JSON lines, as they happen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class JsonLines:
-    """Writes one line an event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
+    """Writes one line per event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
 
-    When the reader goes away, or the disk is full, the run goes on and nothing more is written; ``error`` says what
-    happened, unless it was the reader.
+    If the reader goes away or the disk is full, the run goes on and nothing more is written. ``error`` is the reason,
+    except that it stays empty if the reader went away.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""A run as JUnit XML, the form CI servers read: a test case for each state."""
+"""A run as JUnit XML, the format CI servers read: a test case for each state."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _RULE = "----------"
 
 
 def nested_lines(value: Any, indent: int = 0, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the lines of ``value``, keys sorted, each level four columns further in."""
+    """Yield the lines of ``value``, keys sorted, each level indented by four more columns."""
     return _lines(value, indent, "", palette)
 
 
@@ -71,10 +71,10 @@ def is_diff(text: str) -> bool:
 
 
 def diff_lines(text: str, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the lines of a unified diff: added green, removed red, places cyan, file names bold."""
+    """Yield the lines of a unified diff: added lines green, removed ones red, positions cyan, file names bold."""
     heading = False
     for line in text.splitlines():
-        if heading and not line:  # Salt's rows have an empty line behind these, in some states
+        if heading and not line:  # some states of Salt have an empty line after these
             heading = False
             continue
         heading = line.startswith(("--- ", "+++ ", "@@"))

@@ -1,4 +1,4 @@
-"""Where the time of a run went: the slowest states, the chain that set the wall time, and idle slots."""
+"""Where the time of a run went: the slowest states, the critical path, and idle slots."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
     from asyncstate.model.event import Event
 
-_ASKED_ITS_CONDITIONS = frozenset({"met", "change", "skip_watch"})
+_CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 
 
 class Timing(msgspec.Struct):
     """When one state was ready, began and ended, in seconds since the run began.
 
-    ``after`` is the tag of the last thing it waited for, ``because`` the sources of that edge, ``resources`` what both
-    touch if a footprint is among them. ``why`` is the verdict
-    of its requisites, ``held_back`` the comment of a state that its own conditions kept from running, ``own`` what
-    its row says it took, in seconds.
+    ``after`` is the tag of the last state it waited for, ``because`` the sources of that edge, ``resources`` what both
+    states touch if one source is a footprint. ``why`` is the verdict of its requisites, ``held_back`` the comment of a
+    state that its own conditions kept from running, ``own`` the duration in its row, in seconds.
     """
 
     tag: str
@@ -40,17 +39,17 @@ class Timing(msgspec.Struct):
 
     @property
     def seconds(self) -> float:
-        """How long the state had a slot: loading its module is part of it."""
+        """How long the state had a slot, including the loading of its module."""
         return max(0.0, self.ended - self.started)
 
     @property
     def waited(self) -> float:
-        """How long the state was ready and had no slot."""
+        """How long the state was ready but had no slot."""
         return max(0.0, self.started - self.ready)
 
 
 class Profile:
-    """Collects events; ask it when the run is over. Test-mode checks for a prereq count as part of their state."""
+    """Collects the events of a run; read it when the run is over. The dry-run check of a prereq is not counted."""
 
     def __init__(self) -> None:
         self._timings: dict[str, Timing] = {}
@@ -82,16 +81,16 @@ class Profile:
         duration = event.row.get("duration")
         if timing.started >= 0 and isinstance(duration, (int, float)) and duration > 0:
             timing.own = duration / 1000
-        if event.row.get("skip_watch") and event.why in _ASKED_ITS_CONDITIONS:
+        if event.row.get("skip_watch") and event.why in _CONDITIONS_CHECKED:
             timing.held_back = str(event.row["comment"])
         if timing.started < 0:
             timing.started = event.time
-        if event.why == "listen":  # listeners follow everything else, one after the other
+        if event.why == "listen":  # listeners run last, one after the other
             timing.ready, timing.after = timing.started, self._last
         self._last = event.tag
 
     def timing(self, tag: str) -> Timing | None:
-        """Return what is known of one state."""
+        """Return the times of one state; None if no event named it."""
         return self._timings.get(tag)
 
     def _of(self, tag: str) -> Timing:
@@ -106,11 +105,11 @@ class Profile:
         return [timing for timing in self._timings.values() if timing.ended >= 0]
 
     def slowest(self, number: int = 10) -> list[Timing]:
-        """Return the states that ran longest, longest first."""
+        """Return the ``number`` states that ran longest, longest first."""
         return sorted(self.finished, key=lambda timing: (-timing.seconds, timing.started))[:number]
 
     def critical_path(self) -> list[Timing]:
-        """Return the chain that ended last: each state was the last thing its successor waited for."""
+        """Return the chain of states that ended last: each is the last one that its successor waited for."""
         done = {timing.tag: timing for timing in self.finished}
         if not done:
             return []
@@ -125,7 +124,7 @@ class Profile:
 
 
 def recorded(lines: Iterable[bytes]) -> Profile:
-    """Read the events of a run, as ``--out jsonl`` writes them. Raises ValueError that names the first bad line."""
+    """Read the events of a run, as written by ``--out jsonl``. Raises ValueError, which names the first bad line."""
     profile = Profile()
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -137,7 +136,7 @@ def recorded(lines: Iterable[bytes]) -> Profile:
 
 
 def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) -> Iterator[str]:
-    """Yield the profile as text; nothing if nothing ran."""
+    """Yield the profile as text; nothing if no state ran."""
     slowest = profile.slowest(number)
     if not slowest:
         return

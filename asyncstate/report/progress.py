@@ -1,4 +1,4 @@
-"""What is happening now: a live display on a terminal, or a plain line for each state that ended."""
+"""Shows the progress of a run: a live display on a terminal, or a plain line for each state that ended."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from asyncstate.model.event import Event
 
 _SHOWN = 8
-"""Running states that get a line of their own."""
+"""How many running states get a line of their own."""
 _LONG = 10.0
-"""Seconds from which a running state stands out."""
+"""Seconds after which a running state is highlighted."""
 _QUIET = 0.3
-"""Seconds a run may take before the display is worth its start-up time."""
+"""Seconds before the display appears: quick runs do not pay its start-up time."""
 
 
 class PlainProgress:
@@ -34,7 +34,7 @@ class PlainProgress:
         self._done = 0
 
     def on_event(self, event: Event) -> None:
-        """Say what the event says, in one line."""
+        """Print the event in one line."""
         match event:
             case RunStarted():
                 self._total = event.chunks
@@ -54,10 +54,10 @@ class PlainProgress:
         print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
-        """Nothing moves between two events."""
+        """Do nothing: there is nothing to redraw between two events."""
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: the stream stays open."""
 
 
 def _took(event: ChunkFinished) -> str:
@@ -66,10 +66,10 @@ def _took(event: ChunkFinished) -> str:
 
 
 class LiveProgress:
-    """A bar and the running states with their seconds, redrawn in place; gone when the run is over.
+    """A progress bar and the running states with their times, redrawn in place and removed at the end of the run.
 
-    rich is imported when the first event comes later than a moment into the run, so quick runs never pay for it. `tick`
-    is to be called now and then (a few times a second) from the thread that calls `on_event`.
+    rich is imported only when a run has lasted `_QUIET` seconds, so quick runs never pay for it. Call `tick` a few
+    times a second, from the thread that calls `on_event`.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -80,7 +80,7 @@ class LiveProgress:
         self._live: Live | None = None
 
     def on_event(self, event: Event) -> None:
-        """Note what runs now."""
+        """Note which states run now."""
         match event:
             case RunStarted():
                 self._total, self._began = event.chunks, time.monotonic()
@@ -92,7 +92,7 @@ class LiveProgress:
                 self._failed += event.row.get("result") is False and not event.check
 
     def tick(self) -> None:
-        """Draw the display if the run has lasted long enough to deserve one."""
+        """Draw the display if the run has lasted `_QUIET` seconds."""
         if self._live is None:
             if time.monotonic() - self._began < _QUIET:
                 return
@@ -100,7 +100,7 @@ class LiveProgress:
         self._live.update(self._picture(), refresh=True)
 
     def close(self) -> None:
-        """Take the display away."""
+        """Remove the display."""
         if self._live is not None:
             self._live.update("", refresh=False)
             self._live.stop()

@@ -1,4 +1,4 @@
-"""The last lines of a report: Salt's counts, then what a concurrent run adds to them."""
+"""The last lines of a report: Salt's counts, then those of a concurrent run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
-"""Milliseconds from which a run says what concurrency gained; in a shorter one states mostly wait for each other."""
+"""Milliseconds a run must take before the speed-up by concurrency is shown; shorter runs are mostly waiting."""
 _LISTED = 20
-"""Names shown of the states that were not started, before the rest is only counted."""
+"""How many of the states that were not started are named; the rest is only counted."""
 
 
 def summary_lines(
@@ -64,7 +64,7 @@ def _share(palette: Palette, parts: tuple[tuple[str, int, str], ...]) -> str:
 
 
 def _times(report: RunReport, width: int) -> Iterator[str]:
-    """Salt's run time is the sum of all durations; beside it, the time that really passed."""
+    """Yield Salt's run time, which is the sum of all durations, and the wall time."""
     number, unit = milliseconds(report.busy_ms).split()
     yield f"Total run time: {number.rjust(width - 5)} {unit}"
     number, unit = milliseconds(report.wall_ms).split()
@@ -101,7 +101,7 @@ def _cut_short(report: RunReport) -> str:
 
 
 def describe_tag(tag: str) -> str:
-    """Name a state for a list: ``file.managed: web_conf (/etc/web.conf)``; the name only if it is not the ID."""
+    """Label a state for a list: ``file.managed: web_conf (/etc/web.conf)``; without the name if it equals the ID."""
     parts = tag.split("_|-")
     if len(parts) < 4:
         return one_line(tag)
@@ -114,7 +114,7 @@ _NAMED = 20
 
 
 def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = ()) -> Iterator[str]:
-    """Say what a run that broke off had done: the states that changed something, and those it was at."""
+    """Yield what an aborted run has done: the states that changed something, and those that were running."""
     changed = [tag for tag, row in rows.items() if row["changes"]]
     yield f"{count(len(rows), 'state')} had ended, {len(changed)} with changes{':' if changed else '.'}"
     yield from (f"  {describe_tag(tag)}" for tag in changed[:_NAMED])

@@ -1,4 +1,4 @@
-"""What a terminal shows: colours, text made safe to print, and times a person can read."""
+"""Text for terminals: colours, text made safe to print, and readable times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What drives a terminal, ends a line unseen, or turns the order of letters around."""
+"""Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
 
 
 class Palette(NamedTuple):
@@ -22,7 +22,7 @@ class Palette(NamedTuple):
     reset: str = ""
 
     def paint(self, colour: str, text: str) -> str:
-        """Put ``text`` in a colour of this palette; the text itself when colours are off."""
+        """Return ``text`` in a colour of this palette; unchanged if colours are off."""
         return f"{colour}{text}{self.reset}" if colour and text else text
 
 
@@ -31,9 +31,9 @@ COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\
 
 
 def clean(text: str) -> str:
-    """Drop escape sequences and spell out other control characters.
+    """Remove escape sequences and write other control characters as escapes.
 
-    What a command printed cannot drive a terminal, nor show text in another order than it has.
+    So the output of a command cannot control the terminal, nor show its text in another order.
     """
     if text.isprintable():
         return text
@@ -45,18 +45,18 @@ def _spelt(match: re.Match[str]) -> str:
 
 
 def one_line(text: str, longest: int = 120) -> str:
-    """Reduce ``text`` to its first line, cleaned, and to ``longest`` characters; ``…`` stands for what is missing."""
+    """Return the first line of ``text``, cleaned, with at most ``longest`` characters; ``…`` marks an omission."""
     first, newline, _ = clean(text.strip()).partition("\n")
     return f"{first[: longest - 1].rstrip()}…" if len(first) > longest else first + (" …" if newline else "")
 
 
 def milliseconds(value: float) -> str:
-    """Say a time as Salt's summary does: ``12.345 ms``, from a second on ``1.234 s``."""
+    """Format milliseconds as Salt's summary does: ``12.345 ms``, from one second on ``1.234 s``."""
     return f"{value / 1000:.3f} s" if value > 999 else f"{value:.3f} ms"
 
 
 def short_time(seconds: float) -> str:
-    """Say a time in four or five characters: ``12 ms``, ``3.4 s``, ``2m05s``, ``1h02m``."""
+    """Format seconds in four or five characters: ``12 ms``, ``3.4 s``, ``2m05s``, ``1h02m``."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 99.95:
@@ -66,5 +66,5 @@ def short_time(seconds: float) -> str:
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 state``, ``2 states``."""
+    """Return a number with its noun: ``1 state``, ``2 states``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -1,4 +1,4 @@
-"""What the states of a run waited for, and how long: told from its events alone."""
+"""What the states of a run waited for, and how long, according to its events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Profile, Timing
 
 _SOURCES = {"stage": "explicit order", "group": "aggregation"}
-"""Why one state waits for another, where no requisite says so."""
+"""Why one state waits for another without a requisite."""
 
 _NAMED = 3
-"""Resources named of an edge, before the rest is only counted."""
+"""How many resources of an edge are named; the rest is only counted."""
 
 _VERDICTS = {
     "change": "It ran; something it watches had changed, so its mod_watch answered for it unless it changed itself.",
@@ -32,20 +32,20 @@ _VERDICTS = {
 
 
 def reason(because: Iterable[str], resources: Sequence[str] = ()) -> str:
-    """Say why an edge is there: its requisites, or what takes their place."""
+    """Return why an edge exists: its requisites, explicit order, aggregation, or common resources."""
     return ", ".join(
         both_touch(resources) if source == FOOTPRINT else _SOURCES.get(source, source) for source in because
     )
 
 
 def both_touch(resources: Sequence[str]) -> str:
-    """Say what keeps two states in order where nobody wrote it; a recording may not know the ``resources``."""
+    """Return which resources keep two states in order without a requisite. Older recordings have no ``resources``."""
     more = f" and {len(resources) - _NAMED} more" if len(resources) > _NAMED else ""
     return f"both touch {', '.join(resources[:_NAMED]) or 'the same thing'}{more}"
 
 
 def run_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield, for every state of a run in the order they started, why it ran when it did. Nothing if nothing ran."""
+    """Yield why each state ran when it did, for all states of a run in the order they started."""
     finished = sorted(profile.finished, key=lambda timing: timing.started)
     if finished:
         yield palette.paint(palette.cyan, "Why each state ran when it did")
@@ -55,7 +55,7 @@ def run_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
 
 
 def story_lines(timing: Timing) -> Iterator[str]:
-    """Yield how long one state waited, for what, and what came of it."""
+    """Yield how long one state waited, for what, and its outcome."""
     ran = f", ran {short_time(timing.seconds)}" if timing.ended >= 0 else ", did not end"
     turn = f", waited {short_time(timing.waited)} for a place" if timing.waited >= 0.001 else ""
     if timing.why == "listen":
