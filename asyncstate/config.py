@@ -1,8 +1,9 @@
-"""Settings: Salt's minion options, typed, and where they come from.
+"""Settings: Salt's minion options with types, and the sources they are read from.
 
-An existing ``/etc/salt/minion`` works as it is: names and defaults are Salt 3008's, options this package does not know
-are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the order given (nested
-mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is YAML), flags of the command line.
+An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options that this
+package does not know are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
+order given (nested mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is YAML), flags of the
+command line.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ _OWN_FIELDS = frozenset({"extra", "origins", "grains_override"})
 
 
 class Settings(msgspec.Struct, kw_only=True):
-    """Every option, by its Salt name; times are seconds, directories absolute paths.
+    """Every option under its Salt name. Times are in seconds, directories are absolute paths.
 
-    Made directly (``Settings(file_roots={"base": ["srv/salt"]})``) or by `load_settings`. Relative roots are resolved
-    against the working directory, ``id``, ``cachedir``, ``state_dir`` and ``concurrency`` get this machine's values
-    when they are not given. Raises ConfigError for a value of the wrong type.
+    Create it directly (``Settings(file_roots={"base": ["srv/salt"]})``) or with `load_settings`. Relative roots are
+    resolved against the working directory. ``id``, ``cachedir``, ``state_dir`` and ``concurrency`` get this machine's
+    values if they are not given. Raises ConfigError for a value of the wrong type.
     """
 
     id: str = ""
@@ -134,12 +135,12 @@ class Settings(msgspec.Struct, kw_only=True):
     hash_type: str = "sha256"
 
     extra: dict[str, Any] = {}
-    """Options this class has no field for, as they were given."""
+    """Options without a field in this class, as they were given."""
     origins: dict[str, str] = {}
     """For each option that was set: the file, environment variable or flag it comes from."""
 
     def __post_init__(self) -> None:
-        """Resolve what depends on this machine; normalise roots."""
+        """Fill in the values that depend on this machine, and make paths absolute."""
         self.root_dir = os.path.abspath(self.root_dir)
         for option in _ROOT_OPTIONS:
             origin = self.origins.get(option, "")
@@ -158,7 +159,7 @@ class Settings(msgspec.Struct, kw_only=True):
             self.pillarenv = self.saltenv
 
     def validate(self) -> None:
-        """Check types and that the configured roots are there.
+        """Check types, names of rules, and that the configured roots exist.
 
         Raises ConfigError for a wrong type, and for an environment none of whose roots exists. A pillar root named in a
         configuration file may be missing, as in Salt; so may the default roots.
@@ -179,16 +180,16 @@ class Settings(msgspec.Struct, kw_only=True):
                 _check_roots(option, saltenv, roots, origin)
 
     def opts(self) -> dict[str, Any]:
-        """Return a fresh dict with every option under its Salt name, unknown ones included.
+        """Return a new dict with every option under its Salt name, unknown ones included.
 
-        This is what plugins see as ``__opts__`` and templates as ``opts``. ``grains`` and ``pillar`` are the configured
-        ones; a runtime replaces them by what it gathered.
+        Plugins see it as ``__opts__``, templates as ``opts``. ``grains`` and ``pillar`` are the configured ones; a
+        runtime replaces them by those it gathered.
         """
         opts: dict[str, Any] = _copy(_FIXED_OPTIONS)
         opts["user"] = _user_name()
         opts.update(_copy(self.extra))
         opts.update({name: _copy(getattr(self, name)) for name in _FIELDS})
-        opts["file_client"] = "local"  # whatever a minion's file says: there is no master here
+        opts["file_client"] = "local"  # also if a minion's file names a master: there is none here
         opts["extension_modules"] = opts.get("extension_modules") or os.path.join(self.cachedir, "extmods")
         return opts
 
@@ -199,7 +200,7 @@ _FIXED_OPTIONS: dict[str, Any] = {
     "__cli": "salt-call",
     "__role": "minion",
     "local": True,
-    "user": "root",  # replaced by who runs this
+    "user": "root",  # replaced by the user of this process
     "master": "salt",
     "autoload_dynamic_modules": True,
     "decrypt_pillar": [],
@@ -214,11 +215,11 @@ _FIXED_OPTIONS: dict[str, Any] = {
     "use_master_when_local": False,
     "whitelist_modules": [],
 }
-"""Salt's defaults of options this package itself never looks at, for plugins that read them."""
+"""Salt's defaults of options that this package never reads, for plugins that do."""
 
 
 def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the configuration files used when none is named, those that exist: the system's, then the user's."""
+    """Return the default configuration files that exist: the system's, then the user's."""
     environ = os.environ if environ is None else environ
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
     return [path for path in (_SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")) if path.is_file()]
@@ -232,10 +233,10 @@ def load_settings(
     """Read configuration files, the environment and flags into Settings.
 
     A file may be a minion configuration (with its ``include`` and, if it is named ``minion``, ``minion.d/*.conf``) or a
-    directory that holds one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not given".
-    Raises ConfigError, naming the source and the option, for a file that cannot be read, a value of the wrong type, a
-    misspelt name of a variable or an override, and, as root, for a file that others can change; ``trust_writable``
-    among the variables or overrides (a file cannot vouch for itself) allows that.
+    directory that contains one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not
+    given". Raises ConfigError, which names the source and the option, for a file that cannot be read, a value of the
+    wrong type, a misspelt name of a variable or an override, and, as root, for a file that others can change.
+    ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -277,7 +278,7 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
 
 def _typed(option: str, value: Any, wanted: Any, origin: str) -> Any:
     if option in _ROOT_OPTIONS:
-        return value  # has forms of its own, see _normalise_roots
+        return value  # may have several forms, see _normalise_roots
     if wanted == list[str] and isinstance(value, str):
         value = [value]
     return _convert(option, value, wanted, origin)
@@ -303,7 +304,7 @@ _YAML_WORDS |= {"bool": "true or false", "null": "nothing"}
 
 
 def _in_yaml_words(message: str) -> str:
-    """Turn msgspec's "Expected `array`, got `int` - at `$['base']`" into the words of a configuration file."""
+    """Turn msgspec's "Expected `array`, got `int` - at `$['base']`" into YAML's terms: "expected a list, …"."""
     text, _, path = message.partition(" - at `$")
 
     def words(match: re.Match[str]) -> str:
@@ -323,15 +324,15 @@ def _origin_file(origin: str) -> str:
 
 
 def _base_directory(origin: str) -> str:
-    """Return where relative paths start: beside the file that names them, else the working directory."""
+    """Return the base of relative paths: the folder of the file that names them, else the working directory."""
     try:
         return os.path.dirname(_origin_file(origin)) or os.getcwd()
     except FileNotFoundError:
-        raise ConfigError("The working directory is gone. Change to one that exists.") from None
+        raise ConfigError("The working directory no longer exists. Change to one that does.") from None
 
 
 def _normalise_roots(option: str, value: Any, origin: str) -> _Roots:
-    """Make every root an absolute path, ``~`` and globs expanded. One root may stand without a list."""
+    """Make every root an absolute path, with ``~`` and globs expanded. A single root need not be a list."""
     if isinstance(value, Mapping):
         value = {name: [roots] if isinstance(roots, str) else (roots or []) for name, roots in value.items()}
     roots_by_env: dict[str | int | float, list[str]] = _convert(
@@ -361,7 +362,7 @@ def _check_roots(option: str, saltenv: str, roots: list[str], origin: str) -> No
         what = "is not a directory" if os.path.exists(missing[0]) else "no such directory"
         raise ConfigError(
             f"{_place(origin)}{option}: environment {saltenv!r}: {', '.join(missing)}: {what}. "
-            "Create it, or name the directory that holds the tree (relative paths start at "
+            "Create it, or name the directory that contains the tree (relative paths start at "
             f"{_base_directory(origin)})."
         )
     for root in missing:
@@ -383,7 +384,7 @@ def _user_directory(system: str, variable: str, below_home: str) -> str:
 
 
 def _user_name() -> str:
-    """Return the name of the user who runs this, or the number of one without a name."""
+    """Return the name of this process's user, or its number if it has no name."""
     if os.geteuid() == 0:
         return "root"
     import pwd  # noqa: PLC0415 - root, the common case, needs no look-up
@@ -395,7 +396,7 @@ def _user_name() -> str:
 
 
 def _minion_id(conf_file: str) -> str:
-    """Return Salt's ``minion_id`` beside the configuration, else the name of this machine. Asks no name server."""
+    """Return Salt's ``minion_id`` beside the configuration, else this machine's name, without a name server query."""
     try:
         stored = Path(conf_file).with_name("minion_id").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -409,11 +410,11 @@ def _main_file(path: Path) -> Path:
     for name in ("config.yaml", "minion"):
         if (path / name).is_file():
             return (path / name).absolute()
-    raise ConfigError(f"{path}: the directory holds neither config.yaml nor minion")
+    raise ConfigError(f"{path}: the directory contains neither config.yaml nor minion")
 
 
 def _read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the file and what it includes, weakest first. A file that includes itself is read once."""
+    """Return the file and those it includes, lowest precedence first. A file that includes itself is read once."""
     content = _read_file(path)
     result = [(path, content)]
     patterns = ["minion.d/*.conf"] if path.name == "minion" and not seen else []
@@ -432,24 +433,24 @@ def _read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list
 
 
 def _trusts_all(variables: list[tuple[str, Any, str]], overrides: Mapping[str, Any] | None) -> bool:
-    said = (overrides or {}).get("trust_writable")
-    if said is None:
-        said = next((value for option, value, _ in variables if option == "trust_writable"), False)
-    return said is True
+    value = (overrides or {}).get("trust_writable")
+    if value is None:
+        value = next((value for option, value, _ in variables if option == "trust_writable"), False)
+    return value is True
 
 
 def _require_root_alone(path: Path) -> None:
-    """Refuse, as root, a file that others can change: whoever can could have root run anything."""
+    """As root, refuse a file that others can change, because they could make root run anything."""
     from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: --help reads no configuration
 
     try:
         user = who_can_change(str(path))
     except OSError:
-        return  # what our caller opened for us has no place where it could be exchanged
+        return  # an inherited descriptor (/dev/fd/63) has no path that others could change
     if user:
         raise ConfigError(
             f"{path}: root does not follow configuration that {user} can change. Give the file and its folders to root "
-            "(chown root, chmod go-w), or say --trust-writable."
+            "(chown root, chmod go-w), or use --trust-writable."
         )
 
 
@@ -495,7 +496,7 @@ def _merge_into(target: dict[str, Any], update: Mapping[str, Any]) -> None:
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, Any, str]]:
-    """Return (option, value, origin) for each variable with our prefix, in the order of their names."""
+    """Return (option, value, origin) for each variable that begins with `ENV_PREFIX`, sorted by name."""
     found = []
     for variable in sorted(environ):
         if not variable.startswith(ENV_PREFIX) or variable in _ENV_OF_THE_COMMAND_LINE:
@@ -505,7 +506,7 @@ def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, Any, str]]:
         value = _parse_yaml(environ[variable], variable)
         field = _FIELDS.get(option)
         if field is not None and field.type in (str, str | None) and not isinstance(value, str):
-            value = environ[variable]  # ASYNCSTATE_ID=0123 is text, whatever YAML makes of it
+            value = environ[variable]  # ASYNCSTATE_ID=0123 is text, although YAML reads a number
         found.append((option, value, f"environment {variable}"))
     return found
 
@@ -513,7 +514,7 @@ def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, Any, str]]:
 def _nearest(option: str) -> str:
     if option in _FIELDS or option in _FIXED_OPTIONS or option == "grains_override":
         return ""
-    import difflib  # noqa: PLC0415 - only for names that are not ours
+    import difflib  # noqa: PLC0415 - needed only for unknown names
 
     return next(iter(difflib.get_close_matches(option, _FIELDS, n=1, cutoff=_NEAR)), "")
 
@@ -530,7 +531,7 @@ def _warn_of_near_misses(content: Mapping[str, Any], source: Path) -> None:
 
 
 def _copy(value: Any) -> Any:
-    """Copy the containers of plain data; leave the leaves."""
+    """Copy dicts and lists, at every level; the other values are shared."""
     if isinstance(value, dict):
         return {key: _copy(item) for key, item in value.items()}
     if isinstance(value, list):

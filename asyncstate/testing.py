@@ -1,13 +1,13 @@
-"""A pytest plugin for authors of states: it sees whether a state keeps what requisites and dry runs rest on.
+"""A pytest plugin for authors of states: it checks that a state keeps the contract of dry runs and requisites.
 
-Switch it on in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]``; then
+Enable it in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]``; then
 
     def test_motd(states):
         states.tree("_states/motd.py", MOTD)
         proof = states.prove("motd.present", name=states.path("motd"), text="hello")
         assert proof.changes == {"motd": {"old": None, "new": "hello"}}
 
-`States.prove` applies one state four times and fails with every broken promise at once.
+`States.prove` applies one state four times and reports all broken promises at once.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Proof(msgspec.Struct, frozen=True):
 class States:
     """Runs states of a tree in a scratch folder.
 
-    ``base`` holds the tree in ``salt`` and a root for files in ``root``. ``settings`` are those of its runtimes, with
-    roots and directories below ``base``; its fields (``pillar``, ``grains_override``, ``states_dirs`` …) may be set
-    between runs.
+    ``base/salt`` contains the tree, ``base/root`` the files that states manage. ``settings`` are those of the runtimes,
+    with roots and directories below ``base``; their fields (``pillar``, ``grains_override``, ``states_dirs`` …) may be
+    set between runs.
     """
 
     def __init__(self, base: Path, settings: Settings | None = None) -> None:
@@ -81,14 +81,14 @@ class States:
         )
 
     def tree(self, path: str, text: str) -> Path:
-        """Write a file of the tree: ``_states/x.py``, ``_modules/x.py``, or what ``salt://`` is to find."""
+        """Write a file of the tree and return it: ``_states/x.py``, ``_modules/x.py``, or a ``salt://`` source."""
         file = self._tree / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(text), encoding="utf-8")
         return file
 
     def path(self, name: str = "") -> str:
-        """Return the absolute path of a file below the root that proofs keep an eye on."""
+        """Return the absolute path of a file below the root that proofs watch for changes."""
         return str(self.root / name) if name else str(self.root)
 
     def run(self, function: str, *, test: bool = False, **arguments: Any) -> Row:
@@ -96,12 +96,17 @@ class States:
         return self._run(function, arguments, test=test).row
 
     def prove(self, function: str, *, changes: bool = True, result: bool = True, **arguments: Any) -> Proof:
-        """Apply a state to the end, and check what it promises. Raises BrokenContract.
+        """Apply a state in a dry run, twice for real, and in a dry run again.
 
-        A dry run says None where the real run changes something, and touches no file. Every row is complete and can be
-        written as JSON. A second run changes nothing, and a dry run after it says True. Files that change below the
-        root are within the footprint, if there is one. ``changes=False`` for a state that has nothing to do;
-        ``result=False`` for one that is to fail, whose dry run may say None or False.
+        Raises BrokenContract unless
+
+        - the first dry run returns None if the real run changes something, and touches no file;
+        - every row is complete and can be written as JSON;
+        - the second run changes nothing, and the dry run after it returns True;
+        - files that change below the root are within the footprint, if the module declares one.
+
+        Pass ``changes=False`` for a state that has nothing to do, ``result=False`` for one that must fail; its dry run
+        may return None or False.
         """
         before = _listing(self.root)
         foretold = self._run(function, arguments, test=True)
@@ -121,18 +126,18 @@ class States:
             *_of_results(proof, changes=changes, result=result),
             *(f"the second run touched {path}" for path in _differences(after, ended)),
             *(
-                f"{path} changed, and the footprint does not have it among what is written: {declared}"
+                f"{path} changed, and the footprint does not list it as written: {declared}"
                 for path in _differences(looked, after)
                 if declared is not None and not _written(os.path.join(self.root, path), declared)
             ),
         ]
         if broken:
-            told = json_bytes(proof, indent=2).decode()
-            raise BrokenContract(f"{function}:\n" + "".join(f"  - {what}\n" for what in broken) + told)
+            rows = json_bytes(proof, indent=2).decode()
+            raise BrokenContract(f"{function}:\n" + "".join(f"  - {what}\n" for what in broken) + rows)
         return proof
 
     def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
-        with ThreadPoolExecutor(1) as apart:  # the test may be async itself, and a thread has but one running loop
+        with ThreadPoolExecutor(1) as apart:  # an async test already runs a loop in this thread
             return apart.submit(asyncio.run, self._apply(function, arguments, test=test)).result()
 
     async def _apply(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
@@ -145,7 +150,7 @@ class States:
 
 
 class _Ran(NamedTuple):
-    """One run of a state: its row, what it declares, and what the function returned before the engine took it over."""
+    """One run of a state: its row, its declared footprint, and what the function returned to the engine."""
 
     row: Row
     footprint: _Footprint
@@ -153,7 +158,7 @@ class _Ran(NamedTuple):
 
 
 def _record(runtime: StateRuntime, name: str) -> list[Any]:
-    """Keep what a state function returns in the list that is returned: rows show only what the engine made of it."""
+    """Wrap a state function so that its results are added to the returned list. Rows are normalised by the engine."""
     returned: list[Any] = []
     function = runtime.host.loaders["states"].find(name)
     if function is None:
@@ -173,7 +178,7 @@ def _record(runtime: StateRuntime, name: str) -> list[Any]:
 
 
 def _footprint(runtime: StateRuntime, function: str, arguments: Mapping[str, Any]) -> _Footprint:
-    """Return what the module declares for this state; None where it declares nothing."""
+    """Return the footprint that the module declares for this state; None if it has no ``mod_footprint``."""
     declare = runtime.host.loaders["states"].find(f"{function.partition('.')[0]}.{MOD_FOOTPRINT}")
     if declare is None:
         return None
@@ -204,16 +209,16 @@ def _differences(before: dict[str, tuple[int, str]], after: dict[str, tuple[int,
 def _of_rows(proof: Proof) -> Iterator[str]:
     for when, row in _named(proof):
         if not isinstance(row["changes"], dict):
-            yield f"{when}: changes is no dictionary: {row['changes']!r}"
+            yield f"{when}: changes is not a dictionary: {row['changes']!r}"
         if not isinstance(row["comment"], str) or not row["comment"]:
-            yield f"{when}: the comment says nothing: {row['comment']!r}"
+            yield f"{when}: the comment is empty or not text: {row['comment']!r}"
 
 
 def _of_returns(returns: Iterable[tuple[str, Any]]) -> Iterator[str]:
     for when, returned in returns:
         try:
             json.dumps(returned)
-        except Exception as error:  # noqa: BLE001 - what a state returns may raise anything when it is looked at
+        except Exception as error:  # noqa: BLE001 - reading what a state returned may raise anything
             yield f"{when}: what it returned cannot be written as JSON: {plain(error)}"
 
 
@@ -230,7 +235,7 @@ def _of_results(proof: Proof, *, changes: bool, result: bool) -> Iterator[str]:
     if proof.foretold["result"] is not expected:
         yield f"the dry run: the result is {proof.foretold['result']!r}, not {expected!r}"
     if proof.foretold["changes"] and not proof.row["changes"]:
-        yield f"the dry run foretold changes that did not come: {proof.foretold['changes']!r}"
+        yield f"the dry run predicted changes that the real run did not make: {proof.foretold['changes']!r}"
     if proof.again["result"] is not True or proof.again["changes"]:
         yield f"the second run: {proof.again['result']!r} with changes {proof.again['changes']!r}"
     if proof.settled["result"] is not True or proof.settled["changes"]:
@@ -245,7 +250,7 @@ def _named(proof: Proof) -> Iterator[tuple[str, Row]]:
 
 
 def _written(path: str, declared: Mapping[str, Any]) -> bool:
-    """Whether a footprint lets a state write a path: by name, as a part of a tree, or as a folder on the way to one."""
+    """Whether a footprint allows writing a path: by name, as a part of a tree, or as a parent folder of either."""
     if declared.get("unknown"):
         return True
     for name in declared.get("writes") or ():

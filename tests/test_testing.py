@@ -80,14 +80,14 @@ BROKEN = [
     pytest.param('if __opts__["test"]:', "if False:", "the dry run touched marker", id="the dry run writes"),
     pytest.param('"result": None', '"result": True', "the dry run: the result is True, not None", id="no None"),
     pytest.param("if now == text:", "if False:", "the second run: True with changes", id="not idempotent"),
-    pytest.param('"comment": "Written"', '"comment": ""', "the comment says nothing", id="no comment"),
+    pytest.param('"comment": "Written"', '"comment": ""', "the comment is empty or not text", id="no comment"),
     pytest.param(
         "Path(name).write_text", "Path(name + '.more').write_text",
-        "marker.more changed, and the footprint does not have it", id="footprint too small",
+        "marker.more changed, and the footprint does not list it", id="footprint too small",
     ),
     pytest.param(
         'ret | {"comment": "Written"}', 'ret | {"changes": {}, "comment": "Written"}',
-        "the dry run foretold changes that did not come", id="foretells too much",
+        "the dry run predicted changes that the real run did not make", id="foretells too much",
     ),
     pytest.param(
         '"changes": {}, "comment": "In place"', '"changes": {}, "comment": "In place", "set": {1}',

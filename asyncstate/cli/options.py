@@ -56,7 +56,7 @@ class RootType(click.ParamType[tuple[str, str]]):
         try:
             path = os.path.abspath(os.path.expanduser(path))
         except FileNotFoundError:
-            self.fail(f"{path}: the working directory is gone. Change to one that exists", param, ctx)
+            self.fail(f"{path}: the working directory no longer exists. Change to one that does", param, ctx)
         if not os.path.isdir(path):
             self.fail(f"{path} is not a directory", param, ctx)
         return saltenv, path

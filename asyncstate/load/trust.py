@@ -35,5 +35,5 @@ def require_trusted_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> 
         more = f"\nand {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
         raise ConfigError(
             "root does not run plugins that others can change. Give them and their folders to root (chown root, "
-            f"chmod go-w), or say --trust-writable. Who can change what:{named}{more}"
+            f"chmod go-w), or use --trust-writable. Who can change what:{named}{more}"
         )

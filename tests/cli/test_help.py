@@ -138,7 +138,7 @@ def test_a_relative_folder_of_a_directory_that_is_gone(capsys, tmp_path, monkeyp
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert main(["apply", "--file-root", "tree"]) == 1
-    assert "tree: the working directory is gone. Change to one that exists" in capsys.readouterr().err
+    assert "tree: the working directory no longer exists. Change to one that does" in capsys.readouterr().err
 
 
 def test_show_without_a_sub_command_gives_its_help(capsys):
