@@ -31,7 +31,8 @@ _CHUNK = 1 << 20
 UNSYNCED: Final = "asyncstate.unsynced"
 """The key of ``__context__`` under which new files are noted, by device: at most one more than `FEW`."""
 FEW: Final = 32
-"""How many files a run syncs one by one. With more, it syncs the whole file system."""
+"""How many files a run syncs one by one: on a busy disk that is less than all that other programs have written. With
+more files it syncs the whole file system."""
 
 
 class Replacement:
