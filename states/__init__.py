@@ -1,1 +1,1 @@
-"""Bundled state modules: thin checks before and after; the work is in the execution modules."""
+"""Bundled state modules: they check before and after; the execution modules do the work."""

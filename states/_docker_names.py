@@ -1,4 +1,4 @@
-"""What a Docker state touches, by the names footprints have for it."""
+"""The names that footprints have for what a Docker state reads and writes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _OTHERS = ("links", "volumes_from", "network_mode", "pid_mode", "ipc_mode")
 
 
 def image(name: Any) -> str:
-    """Return an image in its footprint: one that is named without a tag is the ``latest``."""
+    """Return the footprint name of an image; without a tag it is the ``latest``."""
     text = str(name)
     return f"docker:image:{text if _TAGGED.fullmatch(text) else f'{text}:latest'}"
 
 
 def listed(value: Any) -> list[str]:
-    """Return words that may be written as a list, a mapping, or a text with commas."""
+    """Return names given as a list, a mapping, or a text with commas as a list."""
     return [each for each in _words(value) if each]
 
 
 def needed(low: Any) -> list[str]:
-    """Return the other containers, and the networks, that a container is linked to or shares something with."""
+    """Return the other containers, and the networks, that a container is linked to or shares resources with."""
     found = [f"docker:network:{each}" for each in listed(low.get("networks"))]
     for key in _OTHERS:
         for each in listed(low.get(key)):

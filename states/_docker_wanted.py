@@ -1,4 +1,4 @@
-"""One container as ``docker_container.running`` wants it, and the way from what there is to that."""
+"""One container as ``docker_container.running`` wants it, and the steps from the present one to it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from asyncstate.dunders import Row, __salt__, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
-_IGNORED = ("Hostname", "MacAddress")  # the daemon's own choices, unless they were given
+_IGNORED = ("Hostname", "MacAddress")  # the daemon chooses them unless they are given
 _AUTOMATIC = ("IPAddress", "Gateway", "GlobalIPv6Address", "IPv6Gateway")
 
 
 class Wanted:
-    """``fulfil`` does the work, or in a dry run finds out what there is to do; ``row`` says what came of it."""
+    """``fulfil`` does the work, or in a dry run finds out what has to be done; ``row`` reports the result."""
 
     def __init__(
         self,
@@ -40,17 +40,17 @@ class Wanted:
         self._comments: list[str] = []
 
     def row(self) -> Row:
-        """Return the row of what was done, or found to do."""
+        """Return the row of what was done, or in a dry run would be."""
         end = "." if len(self._comments) > 1 else ""
         return make_row(self.name, ". ".join(self._comments) + end, self._changes, result=self._result)
 
     def fail(self, words: str) -> None:
-        """Let the row say that it went wrong."""
+        """Make the row a failure with this comment."""
         self._result = False
         self._comments.append(words)
 
     def fulfil(self) -> None:
-        """Create, replace, connect and start the container as needed; AsyncStateError if it cannot."""
+        """Create, replace, connect and start the container as needed. Raises AsyncStateError if that fails."""
         self._networks = _parsed(self._given_networks)
         image = self._resolve_image()
         current = __salt__["docker.inspect_container"](self.name) if __salt__["docker.exists"](self.name) else None
@@ -139,7 +139,7 @@ class Wanted:
         self._comments.append(f"Replaced container '{self.name}'")
 
     def _adjust(self, settings: dict[str, Any], network_changes: dict[str, Any]) -> None:
-        """Do what needs no new container: signals and networks."""
+        """Change what needs no new container: signals and networks."""
         test = is_dry_run()
         if settings:
             self._result = None
@@ -171,7 +171,7 @@ class Wanted:
             self._comments.append(f"Disconnected from network '{network}'")
 
     def _run(self, before: str | None, *, started: bool) -> None:
-        """Start the container if it is to run, and tell how its state has changed."""
+        """Start the container if it must run, and add the change of its state to the row."""
         if (started and (before is None or self.start)) or (self.start and not started and before != "running"):
             if is_dry_run():
                 self._result = None
@@ -195,7 +195,7 @@ class Wanted:
             self.fail("Container is not running")
 
     def _tell_addresses(self) -> None:
-        """Name the addresses that were given on connecting, which are known only when the container runs."""
+        """Add to the changes the addresses that Docker assigned, which are known only when the container runs."""
         connections = _connections(__salt__["docker.inspect_container"](self.name))
         for network, changes in self._changes.get("container", {}).get("Networks", {}).items():
             if changes.get("IPConfiguration", {}).get("new") == "automatic":

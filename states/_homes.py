@@ -1,4 +1,4 @@
-"""Where home directories are, as far as that can be said before the accounts are there."""
+"""Where home directories are, as far as that is known before the accounts exist."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from typing import Any
 
 
 def likely_home(user: Any) -> str:
-    """Return the home directory a user most likely has; root's for none."""
+    """Return the home directory that a user most likely has; that of root if no user is given."""
     name = str(user or "root")
     return "/root" if name == "root" else f"/home/{name}"

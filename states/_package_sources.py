@@ -1,4 +1,4 @@
-"""Where package managers are told what there is to install, from where, and whom to trust."""
+"""The paths of the files that tell package managers their sources and the keys they trust."""
 
 FILES = (
     "/etc/apt/**",

@@ -1,4 +1,4 @@
-"""What the states of PostgreSQL have in common: their arguments for the server, their frame, their footprint."""
+"""The common part of the PostgreSQL states: the arguments for the server, the frame, the footprint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def connection(
     db_port: int | str | None,
     maintenance_db: str | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of the execution module that say which server is meant, and who asks."""
+    """Return the arguments of the execution module for the server and for the account that queries it."""
     return {
         "runas": user,
         "user": db_user,
@@ -35,7 +35,7 @@ def connection(
 
 
 def fails_if_not_answered(state: Callable[P, Row]) -> Callable[P, Row]:
-    """Make a state whose server cannot be asked fail, in the words of the error."""
+    """Decorate a state: if the server cannot be queried, it fails with the error as the comment."""
 
     @functools.wraps(state)
     def asked(*args: P.args, **kwargs: P.kwargs) -> Row:
@@ -50,9 +50,9 @@ def fails_if_not_answered(state: Callable[P, Row]) -> Callable[P, Row]:
 def change(
     name: str, work: Callable[[], object], changes: Mapping[str, Any], *, would: str, done: str, problem: str
 ) -> Row:
-    """Do ``work``, in a dry run only say what it ``would`` do, and return the row; a failure adds the server's words.
+    """Do ``work`` and return the row; a dry run only reports what it ``would`` do, a failure adds the server's message.
 
-    ``work`` returns something false, or raises, where it failed.
+    ``work`` returns a false value, or raises, if it failed.
     """
     if is_dry_run():
         return would_change(name, would)
@@ -66,7 +66,7 @@ def change(
 def absent(
     name: str, what: str, exists: Callable[[], bool], remove: Callable[[], object], *, database: str = ""
 ) -> Row:
-    """Make sure that there is no ``what``, which may be a part of a ``database``, and return the row."""
+    """Make sure that ``what``, an object of ``database`` if that is given, does not exist; return the row."""
     if not exists():
         place = f" in database {database}" if database else ""
         return unchanged(name, f"{what} is not present{place}, so it cannot be removed")
@@ -82,9 +82,8 @@ def absent(
 
 
 def footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep all PostgreSQL states in their order.
+    """Return a footprint that keeps all PostgreSQL states in their order, after the state that starts the server.
 
-    The server must run before. Which one is meant may depend on options, and statements about roles disturb each other
-    on one server.
+    Options may decide which server is meant, and statements about roles interfere with each other on one server.
     """
     return {"reads": [f"user:{low.get('user') or 'postgres'}", "service:postgresql"], "writes": ["postgres"]}

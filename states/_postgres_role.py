@@ -1,4 +1,4 @@
-"""What ``postgres_user`` and ``postgres_group`` have in common: both are roles to the server."""
+"""The common part of ``postgres_user`` and ``postgres_group``: both are roles of the server."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def absent(kind: str, name: str, connection: dict[str, Any]) -> Row:
 def _differences(
     name: str, role: dict[str, Any], options: dict[str, Any], connection: dict[str, Any], *, refresh: bool
 ) -> dict[str, Any]:
-    """Return what to change of a role, as the row shows it: a password only as True."""
+    """Return the attributes of a role to change, as the row shows them: a password only as True."""
     update: dict[str, Any] = {
         option: options[option]
         for option, attribute in _ATTRIBUTES.items()

@@ -46,5 +46,5 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that these states come one after the other: all of them rewrite one file."""
+    """Return the one file that all alias states rewrite, which keeps them in their order."""
     return {"reads": [], "writes": ["path:/etc/aliases"]}

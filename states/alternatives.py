@@ -1,6 +1,6 @@
 """The ``alternatives`` states: which of several programs a common name stands for.
 
-Salt 3008 has these states no more; arguments and rows are those of the releases before it.
+Salt 3008 no longer has these states; arguments and rows are those of earlier releases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def __virtual__() -> Any:
 def install(name: str, link: str, path: str, priority: Any) -> Row:
     """Make sure that ``path`` is one of the alternatives of ``name``, to which ``link`` leads.
 
-    Of those with automatic choice the one with the highest ``priority`` counts. ``path`` must exist. ::
+    In automatic mode, the alternative with the highest ``priority`` is used. ``path`` must exist. ::
 
         editor:
           alternatives.install:
@@ -51,7 +51,7 @@ def install(name: str, link: str, path: str, priority: Any) -> Row:
 
 
 def remove(name: str, path: str) -> Row:
-    """Make sure that ``path`` is none of the alternatives of ``name``. There must be another, or have been this one.
+    """Make sure that ``path`` is none of the alternatives of ``name``. The state fails if ``name`` has no alternatives.
 
     ::
 
@@ -75,7 +75,7 @@ def remove(name: str, path: str) -> Row:
 
 
 def auto(name: str) -> Row:
-    """Make sure that of the alternatives of ``name`` the one with the highest priority is taken.
+    """Make sure that ``name`` is in automatic mode: the alternative with the highest priority is used.
 
     ::
 
@@ -111,7 +111,7 @@ def set_(name: str, path: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which name this is about, which link leads to it, and which program it is to stand for."""
+    """Return what an alternatives state reads and writes: the program; the name and its link."""
     path, link = (os.path.normpath(str(low[key])) if low.get(key) else "" for key in ("path", "link"))
     writes = [f"alternatives:{low.get('name', '')}", *([f"path:{link}"] if link else [])]
     return {"reads": [f"path:{path}"] if path else [], "writes": writes}

@@ -30,8 +30,8 @@ def present(
 ) -> Row:
     """Make sure that the command ``name`` is in a user's crontab, at these times.
 
-    A time may be ``random``, drawn once. ``identifier`` lets the job be known again when its command changes; it is the
-    command if none is given. ``commented`` keeps the job but does not run it; ``special`` is ``@daily``, ``@reboot`` …
+    A time may be ``random``, chosen once. ``identifier`` finds the job again when its command changes; it defaults to
+    the command. ``commented`` keeps the job but does not run it; ``special`` is ``@daily``, ``@reboot`` …
     """
     name = name.strip()
     identifier = name if identifier is False else identifier
@@ -52,7 +52,7 @@ def present(
 
 
 def absent(name: str, user: str = "root", identifier: Any = False, special: str | None = None, **kwargs: Any) -> Row:
-    """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not looked at."""
+    """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not compared."""
     name = name.strip()
     identifier = name if identifier is False else identifier
     if is_dry_run():
@@ -99,7 +99,7 @@ def file(
     backup: str = "",
     **kwargs: Any,
 ) -> Row:
-    """Make a file of the tree, ``name``, a user's whole crontab; with ``replace`` False only if there is none yet."""
+    """Replace a user's whole crontab by the file ``name`` of the tree; ``replace`` False keeps an existing one."""
     groups = __salt__["user.info"](user).get("groups")
     if not groups:
         return failed(name, f"Could not identify group for user {user}")
@@ -107,7 +107,7 @@ def file(
     if not replace and now.strip():
         return unchanged(name, f"User {user} already has a crontab. No changes made")
     options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
-    # The copy that is compared and changed stays ours, in a folder of ours: its user could exchange one of his.
+    # The copy that is compared and changed lies in a private folder: the user could replace a file of their own.
     options |= {"user": None, "group": None, "mode": "0600", "attrs": None, "saltenv": str(__env__)}
     try:
         with remains.temporary_folder(prefix="asyncstate-cron-") as folder:
@@ -119,7 +119,7 @@ def file(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that what concerns one user's crontab comes one after the other, and after the user and a file it is from."""
+    """Return what a cron state reads and writes: the user's crontab; the user, and the file it is made from."""
     user = low.get("user") or "root"
     name = str(low.get("name", ""))
     source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
@@ -155,7 +155,7 @@ def _file_row(
 
 
 def _find(user: str, cmd: str, identifier: Any, special: str | None) -> dict[str, Any] | None:
-    """Return the job the execution module would take for the one that is meant."""
+    """Return the job that the execution module would identify as this one."""
     tab = __salt__["cron.list_tab"](user)
     for job in tab["crons"] if special is None else tab["special"]:
         known = job["identifier"]
@@ -178,7 +178,7 @@ def _status(user: str, cmd: str, identifier: Any, wanted: dict[str, Any]) -> str
 
 
 def _differs(old: Any, new: Any) -> bool:
-    """Return whether ``old`` does not do for ``new``, which may be ``random`` or ``a:b``, a time between the two."""
+    """Return whether ``old`` does not satisfy ``new``, which may be ``random`` or ``a:b``, a time between the two."""
     if old == new or new is None:
         return False
     ends = [int(end) for end in str(new).split(":") if end.isdigit()]

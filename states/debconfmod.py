@@ -63,9 +63,9 @@ def set_(name: str, data: dict[str, Any], **kwargs: Any) -> Row:
 def set_file(
     name: str, source: str, template: str | None = None, context: Any = None, defaults: Any = None, **kwargs: Any
 ) -> Row:
-    """Give debconf the answers in the file ``source`` of the tree, in the form of debconf-set-selections(1).
+    """Set the answers in the file ``source`` of the tree, which has the format of debconf-set-selections(1).
 
-    They are given in every run. ::
+    Every run sets them again. ::
 
         mysql answers:
           debconf.set_file:
@@ -88,7 +88,7 @@ def set_file(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that debconf's database can be written by one at a time, as package states do, too."""
+    """Return debconf's database, which only one process at a time can write; package states write it too."""
     source = str(low.get("source") or "")
     reads = [f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else []
     return {"reads": reads, "writes": ["pkgdb"]}
@@ -105,7 +105,7 @@ def _shown(kind: str, value: str) -> str:
 
 
 def _answer(name: str, key: str, kind: str, value: str) -> str | None:
-    """Answer a question; returns why that failed, "" if nothing says."""
+    """Answer a question; return why that failed, "" if the reason is unknown, None if it worked."""
     try:
         return None if __salt__["debconf.set"](name, key, kind, value) else ""
     except CommandExecutionError as error:

@@ -1,7 +1,7 @@
 """The ``docker_container`` states: containers of a Docker daemon, with Salt's arguments and rows.
 
-What is asked of a container is compared with what the daemon makes of it: a second container is created, never started,
-and removed. So what the image and the daemon add is known, in a dry run too.
+To compare a container with the arguments, a second container is created from them, never started, and removed again.
+So the settings that the image and the daemon add are known, in a dry run too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OWN_ARGUMENTS = {"send_signal", "image", "name", "fun", "state"}
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the execution module does."""
+    """Load if the execution module is available."""
     if "docker.version" in __salt__:
         return True
     return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
@@ -41,12 +41,12 @@ def running(
     networks: Any = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that a container of this image, configured like this, runs; it is replaced if it is not like this.
+    """Make sure that a container of this image with this configuration runs; one that differs is replaced.
 
     ``kwargs``: ``environment``, ``binds``, ``port_bindings``, ``command``, ``entrypoint``, ``restart_policy``,
     ``hostname``, ``extra_hosts``, ``network_mode``, ``privileged``, ``cap_add``, ``ulimits``, ``tty``, ``interactive``
-    …. ``networks`` are the only ones it is connected to. ``force`` replaces it in any case, as a watched change does,
-    unless ``watch_action`` is a signal. With ``start`` False one that is as it should be is not started.
+    …. It is connected to ``networks`` and no others. ``force`` always replaces it, and so does a watched change, unless
+    ``watch_action`` is a signal. With ``start`` False one that matches but does not run stays stopped.
 
     Example::
 
@@ -91,7 +91,7 @@ def stopped(
 ) -> Row:
     """Make sure that a container, or each of several ``containers``, does not run.
 
-    One that is paused is left, and the state fails, unless ``unpause``; so does one that does not exist, unless
+    The state fails for a paused container, unless ``unpause``, and for one that does not exist, unless
     ``error_on_absent`` is False.
 
     Example::
@@ -130,7 +130,7 @@ def stopped(
 
 
 def absent(name: str, force: bool = False) -> Row:
-    """Make sure that a container does not exist; one that runs is removed only with ``force``.
+    """Make sure that a container does not exist; a running one is removed only with ``force``.
 
     Example::
 
@@ -168,7 +168,7 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which container, image and networks this is about, and which folders are bound into it."""
+    """Return what a container state reads and writes: containers, the image, networks and bound folders."""
     name = low.get("name", "")
     reads = [_docker_names.image(low["image"])] if low.get("image") else []
     reads += _docker_names.needed(low)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the execution module does."""
+    """Load if the execution module is available."""
     if "docker.version" in __salt__:
         return True
     return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
@@ -31,9 +31,9 @@ def present(
     dockerfile: str | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that an image is there: pulled, built from the folder ``build``, or loaded from the archive ``load``.
+    """Make sure that an image exists: pulled, built from the folder ``build``, or loaded from the archive ``load``.
 
-    ``force`` pulls, builds or loads it even if there is one of this name; then only another image is a change.
+    ``force`` pulls, builds or loads it even if the name exists; the state has changes only if the image differs.
 
     Example::
 
@@ -76,7 +76,7 @@ def present(
 
 
 def absent(name: str | None = None, images: list[str] | None = None, force: bool = False) -> Row:
-    """Make sure that an image, or each of several ``images``, is not there.
+    """Make sure that an image, or each of several ``images``, does not exist.
 
     Example::
 
@@ -115,14 +115,14 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which images this is about, and which folder or archive one is made of."""
+    """Return what an image state reads and writes: images, and the folder or archive they are made from."""
     name, tag = low.get("name", ""), low.get("tag")
     images = [*_docker_names.listed(low.get("images")), f"{name}:{tag}" if tag else name]
     sources = [str(low[key]) for key in ("build", "load") if low.get(key)]
     reads = [f"path:{path}" + ("/**" if low.get("build") else "") for path in sources if path.startswith("/")]
     writes = [_docker_names.image(each) for each in images if each]
     if low.get("fun") == "absent":
-        writes.append("docker:images")  # which containers were made of it cannot be told from them
+        writes.append("docker:images")  # containers do not name the image in a way that shows which were made from it
     return {"reads": ["service:docker", *reads], "writes": writes}
 
 

@@ -16,18 +16,18 @@ _NOT_OF_NETWORKS = {"skip_translate", "ignore_collisions", "validate_ip_addrs", 
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the execution module does."""
+    """Load if the execution module is available."""
     if "docker.version" in __salt__:
         return True
     return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
 
 
 def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs: Any) -> Row:
-    """Make sure that a network is there, as described; one that is not like this is made anew.
+    """Make sure that a network exists with these settings; one that differs is made anew.
 
     ``kwargs``: ``driver``, ``options``, ``internal``, ``labels``, ``enable_ipv6``, ``attachable``, and ``subnet``,
-    ``gateway``, ``iprange``, ``aux_addresses``, or several of them in ``ipam_pools``. What is not given is not
-    compared. ``containers`` are connected to it; without them, those that were connected before are again.
+    ``gateway``, ``iprange``, ``aux_addresses``, or several of them in ``ipam_pools``. Settings that are not
+    given are not compared. ``containers`` are connected to it; by default those that were connected before.
 
     Example::
 
@@ -68,7 +68,7 @@ def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs:
 
 
 def absent(name: str) -> Row:
-    """Make sure that a network is not there; containers are disconnected from it.
+    """Make sure that a network does not exist; its containers are disconnected first.
 
     Example::
 
@@ -88,7 +88,7 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which network this is about, and which containers are connected to it."""
+    """Return what a network state reads and writes: the network and the containers connected to it."""
     containers = [f"docker:container:{each}" for each in _docker_names.listed(low.get("containers"))]
     return {"reads": ["service:docker", *containers], "writes": [f"docker:network:{low.get('name', '')}"]}
 
@@ -112,7 +112,7 @@ def _remove(network: dict[str, Any]) -> list[str]:
 
 
 def _connected(row: Row, network: dict[str, Any], containers: list[str], word: str = "connected") -> Row:
-    """Connect the containers that are not, and add to the row which they were and what went wrong."""
+    """Connect the containers that are not connected, and add them and the errors to the row."""
     present = {details.get("Name") for details in (network.get("Containers") or {}).values()}
     missing = [container for container in containers if container not in present]
     if not missing:

@@ -20,8 +20,8 @@ def setenv(
 ) -> Row:
     """Set the variable ``name``, or all those of a dict ``value``.
 
-    The value False empties a variable, or removes it with ``false_unsets``; so does ``clear_all`` with every variable
-    that is not named. As in Salt, the result of a dry run is True even if something would change.
+    The value False empties a variable, or removes it with ``false_unsets``; ``clear_all`` does the same to every
+    variable that is not named. As in Salt, the result of a dry run is True even if something would change.
     """
     row = unchanged(name)
     if isinstance(value, str) or value is False:
@@ -54,7 +54,7 @@ def setenv(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that every command after it may depend on the variables."""
+    """Return that the state writes the environment, which every later command may depend on."""
     return {"reads": [], "writes": ["environ:process"]}
 
 

@@ -1,4 +1,4 @@
-"""The ``event`` states. Events go to the log of the run: there is no Salt master to hear them."""
+"""The ``event`` states. Events go to the log of the run, as there is no Salt master to receive them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def send(name: str, data: Any = None, show_changed: bool = True, **kwargs: Any) -> Row:
-    """Fire an event with the tag ``name``; the changes say so, unless ``show_changed`` is False."""
+    """Fire an event with the tag ``name``; the changes list it, unless ``show_changed`` is False."""
     changes = {"tag": name, "data": data} if show_changed else {}
     if is_dry_run():
         return would_change(name, "Event would have been fired", changes)
@@ -19,7 +19,7 @@ def send(name: str, data: Any = None, show_changed: bool = True, **kwargs: Any) 
 
 
 def fire_master(name: str, **kwargs: Any) -> Row:
-    """Do as `send` does."""
+    """Do the same as `send`."""
     return send(name, **kwargs)
 
 
@@ -29,10 +29,10 @@ async def wait(name: str, sfun: str | None = None, data: Any = None) -> Row:
 
 
 def mod_watch(name: str, **kwargs: Any) -> Row:
-    """Answer a watch: fire the event."""
+    """Fire the event when something the state watches has changed."""
     return send(name, **kwargs)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that an event touches nothing."""
+    """Return an empty footprint: an event reads and writes nothing."""
     return {"reads": [], "writes": []}

@@ -36,7 +36,7 @@ def exists(name: str, delimiter: str = _DELIMITER) -> Row:
 
 
 def present(name: str, value: Any, delimiter: str = _DELIMITER, force: bool = False) -> Row:
-    """Set a grain. ``force`` allows to replace a list or a mapping, or something else by one."""
+    """Set a grain. ``force`` allows replacing a list or a mapping, or replacing another value by one."""
     name = _path(name, delimiter)
     existing = __salt__["grains.get"](name, _MISSING)
     if existing == value:
@@ -131,7 +131,7 @@ def absent(name: str, destructive: bool = False, delimiter: str = _DELIMITER, fo
 
 
 def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIMITER) -> Row:
-    """Append ``value`` to a list grain that exists; ``convert`` makes a list of what is there."""
+    """Append ``value`` to a list grain that exists; ``convert`` turns another value into a list first."""
     name = _path(name, delimiter)
     grain = __salt__["grains.get"](name, None)
     if not grain and name not in __grains__:
@@ -154,7 +154,7 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that grains states come one after the other: all of them rewrite one file."""
+    """Return the one file that all grains states rewrite, which keeps them in their order."""
     return {"reads": [], "writes": ["grains:static"]}
 
 

@@ -25,7 +25,7 @@ def present(
 ) -> Row:
     """Make sure that a group exists.
 
-    ``members`` are all it shall have; ``addusers`` and ``delusers`` leave the others alone and exclude ``members``.
+    ``members`` is the whole list; ``addusers`` and ``delusers`` leave the other members alone. Give one or the other.
     """
     addusers, delusers, members = _names(addusers), _names(delusers), _names(members)
     conflict = _conflict(addusers, delusers, members)
@@ -66,7 +66,7 @@ def absent(name: str, local: bool = False) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that groups come one after the other, after their members."""
+    """Return what a group state reads and writes: the account database, the group; its members."""
     given = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
     people = [each for value in given for each in _names(value) or ()]
     return {
@@ -90,7 +90,7 @@ def _conflict(addusers: list[str] | None, delusers: list[str] | None, members: l
 
 
 def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
-    """Return what is not as wanted, by argument name; None if there is no such group."""
+    """Return what differs from the wanted values, by argument name; None if there is no such group."""
     group = __salt__["group.info"](name, **wanted["root"])
     if not group:
         return None

@@ -33,7 +33,7 @@ _SENTENCES = {
 def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     """Make sure that ``name`` belongs to an address, or to all of several; with ``clean`` to no other.
 
-    ``comment`` stands at the end of the address's line.
+    ``comment`` is put at the end of the address's line.
     """
     row = unchanged(name)
     wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
@@ -104,12 +104,12 @@ def only(name: str, hostnames: str | list[str]) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that these states come one after the other: all of them rewrite one file."""
+    """Return the one file that all host states rewrite, which keeps them in their order."""
     return {"reads": [], "writes": ["path:/etc/hosts"]}
 
 
 def _each(row: Row, addresses: list[str], action: str, value: str) -> list[str]:
-    """Do one thing to every address, and return a sentence each: what would be, was, or could not be done."""
+    """Do one action for every address, and return a sentence for each: what would be, was, or could not be done."""
     function = _FUNCTIONS[action]
     would, did, failed = _SENTENCES[action]
     comments = []

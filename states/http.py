@@ -1,4 +1,4 @@
-"""The ``http`` states: what a web server answers. They change nothing."""
+"""The ``http`` states: they check the answer of a web server and change nothing."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def query(
 
 
 def wait_for_successful_query(name: str, wait_for: float = 300, **kwargs: Any) -> Row:
-    """Send a request again and again until the answer is as ``http.query`` wants it, for ``wait_for`` seconds at most.
+    """Repeat a request until the answer is as ``http.query`` wants it, for ``wait_for`` seconds at most.
 
-    ``request_interval`` are the seconds between two requests, 1 if it is not given. The other arguments are those of
+    ``request_interval`` is the number of seconds between two requests, 1 by default. The other arguments are those of
     ``http.query``. A dry run does not wait.
     """
     wanted = {key: kwargs.pop(key, default) for key, default in _EXPECTATIONS.items()}
@@ -82,7 +82,7 @@ _EXPECTATIONS: dict[str, Any] = {"match": None, "match_type": "string", "status"
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a request reads and writes: a certificate it shows, a file it sends."""
+    """Return what a request reads and writes: its certificate, the file it sends."""
     cert = low.get("cert")
     paths = [low.get("ca_bundle"), low.get("data_file"), *(cert if isinstance(cert, list) else [cert])]
     return {"reads": [f"path:{path}" for path in paths if isinstance(path, str)], "writes": []}
@@ -98,7 +98,7 @@ def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
 def _judged(
     answer: dict[str, Any], match: Any, match_type: str, status: Any, status_type: str
 ) -> tuple[bool | None, list[str]]:
-    """Return whether an answer is as it should be, and what to say of it."""
+    """Return whether an answer is as it should be, and the comments about it."""
     verdicts: list[tuple[bool, str]] = []
     if match is not None:
         verdicts += _matched(str(answer.get("text", "")), str(match), match_type)

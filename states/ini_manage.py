@@ -31,8 +31,8 @@ def options_present(
 ) -> Row:
     """Make sure that the file ``name`` has these options, and with ``strict`` no others.
 
-    ``sections`` is ``{section: {option: value}}``; an option that is in no section stands beside the sections. The file
-    is made if need be. ``no_spaces`` writes no blanks around separators, those of the other options included. ::
+    ``sections`` is ``{section: {option: value}}``; an option outside any section stands beside the sections. A missing
+    file is made. ``no_spaces`` writes no blanks around separators, not even those of the other options. ::
 
         /etc/app.ini:
           ini.options_present:
@@ -63,7 +63,7 @@ def options_absent(
 ) -> Row:
     """Make sure that the file ``name`` does not have these options: ``{section: [option, …]}``.
 
-    ``{"": [option, …]}`` are options that are in no section. ::
+    ``{"": [option, …]}`` are options outside any section. ::
 
         /etc/app.ini:
           ini.options_absent:
@@ -118,7 +118,7 @@ def sections_present(
 def sections_absent(
     name: str, sections: list[str] | dict[str, Any] | None = None, separator: str = "=", encoding: str | None = None
 ) -> Row:
-    """Make sure that the file ``name`` does not have these sections, nor what is in them.
+    """Make sure that the file ``name`` does not have these sections with their options.
 
     ::
 
@@ -147,7 +147,7 @@ def sections_absent(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which file this is about; its folder must be there."""
+    """Return what an ini state reads and writes: the file and its folder."""
     path = os.path.normpath(str(low.get("name", "")))
     return {"reads": [f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}"]}
 
@@ -161,7 +161,7 @@ def _dry_run_row(name: str, steps: list[str], *, needed: bool) -> Row:
 
 
 def _flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return options that are in no section before the sections; what is in a section without a name is one of them."""
+    """Yield options outside any section first, then the sections; a section without a name counts as no section."""
     for name, value in sections.items():
         if not isinstance(value, dict):
             yield name, value

@@ -41,7 +41,7 @@ def xorg(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say where the layouts are: localectl sets the one of the console with that of X, and both in the same files."""
+    """Return the files of the layouts: localectl sets the console's and X's together, in the same files."""
     return {"reads": [], "writes": ["keyboard:system", "keyboard:x", *_FILES]}
 
 

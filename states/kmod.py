@@ -21,8 +21,8 @@ def __virtual__() -> Any:
 def present(name: str, persist: bool = False, mods: Any = None) -> Row:
     """Make sure that the kernel module ``name``, or each of ``mods`` in its place, is loaded.
 
-    With ``persist`` it is also in the list of what is loaded at the start of the system: ``/etc/modules``, under
-    systemd ``/etc/modules-load.d/salt_managed.conf``. ::
+    With ``persist`` it is also in the list of modules to load at boot: ``/etc/modules``, under systemd
+    ``/etc/modules-load.d/salt_managed.conf``. ::
 
         br_netfilter:
           kmod.present:
@@ -56,7 +56,7 @@ def present(name: str, persist: bool = False, mods: Any = None) -> Row:
 def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = None) -> Row:
     """Make sure that the kernel module ``name``, or each of ``mods`` in its place, is not loaded.
 
-    With ``persist`` it is not loaded at the start of the system either; its line there becomes a comment, or goes if
+    With ``persist`` it is not loaded at boot either; its line in that list becomes a comment, or is removed if
     ``comment`` is False. ::
 
         pcspkr:
@@ -79,13 +79,13 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which modules this is about; the list of what is loaded at the start is one for all."""
+    """Return what a kmod state writes: its modules, and the one list of modules to load at boot."""
     writes = [f"kmod:{mod}" for mod in _wanted(str(low.get("name", "")), low.get("mods"))]
     return {"reads": [], "writes": [*writes, *_LISTS] if low.get("persist") else writes}
 
 
 class _Outcome:
-    """What became of each module, told in at most one sentence a kind."""
+    """The result for each module, reported in at most one sentence per kind of result."""
 
     def __init__(self, did: str, did_not: str) -> None:
         self._did, self._did_not = did, did_not
@@ -96,7 +96,7 @@ class _Outcome:
         self._complaints: list[str] = []
 
     def note(self, mod: str, done: Any, verb: str) -> None:
-        """Take down what the execution module said: the names it changed, or a complaint."""
+        """Record what the execution module returned: the names it changed, or an error."""
         if isinstance(done, str):
             self._complaints.append(f"{self._did_not} {mod}: {done}")
         elif done:
@@ -108,7 +108,7 @@ class _Outcome:
         self.result = False
 
     def sentences(self) -> Iterable[str]:
-        """Return what to say of it."""
+        """Yield the sentences of the comment."""
         for words, mods in ((self._did, self._done), (self._did_not, self._nothing)):
             yield f"{words}{'s' if len(mods) > 1 else ''} {', '.join(mods)}" if mods else ""
         yield from self._complaints

@@ -1,4 +1,4 @@
-"""The ``locale`` states: languages the machine can speak, and the one it does, with Salt's arguments and rows."""
+"""The ``locale`` states: compiled locales and the locale of the system, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def present(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that the compiled locales are one archive, and that there is one locale of the system, of those."""
+    """Return what a locale state reads and writes: the archive of compiled locales, the one locale of the system."""
     if low.get("fun") == "present":
         return {"reads": ["path:/usr/share/i18n"], "writes": ["locale:compiled", "path:/etc/locale.gen"]}
     return {"reads": ["locale:compiled"], "writes": ["path:/etc/default/locale", "path:/etc/locale.conf"]}

@@ -1,6 +1,6 @@
 """The ``module`` states: call execution functions from an SLS.
 
-Both of Salt's notations are understood. The present one names functions as keys, with a list of arguments each::
+Both of Salt's notations work. The current one has functions as keys, each with a list of arguments::
 
     refresh:
       module.run:
@@ -8,8 +8,8 @@ Both of Salt's notations are understood. The present one names functions as keys
         - test.echo:
           - text: done
 
-The old one gives one function as ``name`` and its arguments beside it (``m_name``, ``m_fun`` … where a state argument
-has the name already; ``args`` and ``kwargs`` for the rest). Returners belong to a Salt master and are ignored.
+The old one has one function as ``name`` and its arguments beside it (``m_name``, ``m_fun`` … if a state argument
+already has that name; ``args`` and ``kwargs`` for the rest). Returners belong to a Salt master and are ignored.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ async def wait(name: str, **kwargs: Any) -> Row:
 
 
 async def watch(name: str, **kwargs: Any) -> Row:
-    """Do as `wait` does, for those who took the requisite's name for the function's."""
+    """Do the same as `wait`, for trees that call it by the name of the requisite."""
     return unchanged(name)
 
 
 def mod_watch(**kwargs: Any) -> Row:
-    """Answer a watch: make the calls."""
+    """Make the calls when something the state watches has changed."""
     return run(**kwargs)
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Say that nobody knows what the functions called touch."""
+    """Return an unknown footprint: the called functions may read and write anything."""
     return {"reads": [], "writes": [], "unknown": True}
 
 
@@ -94,7 +94,7 @@ def _function_name(key: str) -> str:
     return key.partition(":")[0]
 
 
-# "functionTrue" for more than one is what Salt says.
+# For more than one function, Salt's text is "functionTrue".
 def _missing_comment(names: list[str]) -> str:
     return f"Unavailable function{len(names) > 1 or ''}: {', '.join(names)}." if names else ""
 
@@ -137,13 +137,13 @@ def _run_one(name: str, **kwargs: Any) -> Row:
         value = function(*positional, **keywords)
     except RunCancelled:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever the function raises is the comment
+    except Exception as error:  # noqa: BLE001 - any error of the function becomes the comment
         return failed(name, f"Module function {name} threw an exception. Exception: {error}")
     return make_row(name, f"Module function {name} executed", {"ret": value}, result=_succeeded(value))
 
 
 def _distribute(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments for ``function`` that are in ``given``; what it has no parameter for is left out."""
+    """Return the arguments for ``function`` that are in ``given``, without those it has no parameter for."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     missing: list[str] = []

@@ -56,7 +56,7 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     """A package source is configured, in ``file`` if it is new, with its key (``key_url``, ``keyid``, ``key_text``).
 
     A source may be ``disabled`` (or ``enabled: False``). ``clean_file`` leaves nothing else in the file. ``refresh``
-    says whether the lists of packages are fetched anew.
+    says whether to fetch the lists of packages again.
     """
     mistake = _mistake(kwargs)
     if mistake:
@@ -122,9 +122,9 @@ def absent(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a source touches: the package database, its file, and the files of its key.
+    """Return what a source reads and writes: the package database, its file, and the files of its key.
 
-    Without ``file`` it is the one of all that the source is in.
+    Without ``file``, the source may be in any of the files.
     """
     writes = ["pkgdb", "path:/etc/apt/sources.list"]
     if isinstance(low.get("file"), str):
@@ -150,12 +150,12 @@ def _mistake(kwargs: dict[str, Any]) -> str:
     if not kwargs.get("allow_insecure_key", True) and str(kwargs.get("key_url", "")).strip().startswith("http:"):
         return "Cannot have 'key_url' using http with 'allow_insecure_key' set to True"
     if kwargs.get("clean_file") and not kwargs.get("file"):
-        return "clean_file needs file: which file is to hold nothing else?"
+        return "clean_file needs the argument file: the file that must hold nothing else"
     return ""
 
 
 def _definition(name: str, ppa: Any, copr: Any, kwargs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return what names the source, and the arguments of the execution functions."""
+    """Return the identifier of the source, and the arguments of the execution functions."""
     left_out = {*_ENGINE_KEYWORDS, "enabled", "disabled", "allow_insecure_key", "clean_file"}
     arguments = {key: value for key, value in kwargs.items() if key not in left_out and not key.startswith("__")}
     arguments["name"] = name
@@ -181,7 +181,7 @@ def _expected(repo: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differs(before: dict[str, Any], wanted: dict[str, Any], arguments: dict[str, Any]) -> bool:
-    """Whether something that was asked for is not so. The file of a source is where it happens to be."""
+    """Whether a wanted property differs. The file does not count: a source stays in the file that it is in."""
     if "comments" in arguments and _on_debian():
         comments = arguments["comments"]
         text = " ".join(comments) if isinstance(comments, list) else str(comments)
@@ -214,7 +214,7 @@ def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]
 
 
 def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
-    """Return the lines ``clean_file`` would remove."""
+    """Return the lines that ``clean_file`` would remove."""
     path = kwargs.get("file")
     if not kwargs.get("clean_file") or not path or path.endswith(".sources") or not filesystem.is_file(path):
         return []

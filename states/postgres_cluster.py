@@ -1,4 +1,4 @@
-"""The ``postgres_cluster`` states: PostgreSQL clusters as Debian keeps them, with Salt's arguments and rows."""
+"""The ``postgres_cluster`` states: PostgreSQL clusters of Debian, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def present(
     data_checksums: bool | None = None,
     wal_segsize: int | str | None = None,
 ) -> Row:
-    """Make sure that a cluster exists; it is not started. Of one that does, port and folder are compared.
+    """Make sure that a cluster exists; it is not started. Port and folder of an existing one are compared.
 
     Example::
 
@@ -70,7 +70,7 @@ def absent(version: Any, name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep the states of PostgreSQL in their order: a cluster is what the others need."""
+    """Keep the states of PostgreSQL in their order: the others need a cluster."""
     footprint = _postgres.footprint(low)
     if low.get("datadir"):
         footprint["writes"].append(f"path:{low['datadir']}/**")

@@ -29,9 +29,9 @@ def present(
     db_port: int | str | None = None,
     db_user: str | None = None,
 ) -> Row:
-    """Make sure that a database exists, with this owner and tablespace; the others can be chosen only for a new one.
+    """Make sure that a database exists, with this owner and tablespace; the other options apply only to a new one.
 
-    ``owner_recurse``: with the database, what is in it changes hands. ``encoding`` is written as the server writes it,
+    ``owner_recurse`` also changes the owner of the objects in it. ``encoding`` is written as the server writes it,
     ``UTF8``; one other than the server's default needs ``template: template0``.
 
     Example::
@@ -88,7 +88,7 @@ def absent(
     db_port: int | str | None = None,
     db_user: str | None = None,
 ) -> Row:
-    """Make sure that a database does not exist; sessions that use it are ended."""
+    """Make sure that a database does not exist; its sessions are ended."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
     return _postgres.absent(
         name,

@@ -11,7 +11,7 @@ from . import _postgres
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What the execution module says of an extension: (verb, participle) of what is to be done.
+# The execution module's codes for an extension, and verb and participle of what has to be done.
 _WORK = {
     "EXTENSION NOT INSTALLED": ("install", "installed"),
     "EXTENSION TO MOVE": ("upgrade", "upgraded"),
@@ -35,7 +35,7 @@ def present(
 ) -> Row:
     """Make sure that the database ``maintenance_db`` has an extension, whose files must be on the server.
 
-    One that can be moved is moved to ``schema``, one older than ``ext_version`` upgraded.
+    A relocatable extension is moved to ``schema``; one older than ``ext_version`` is upgraded.
 
     Example::
 
@@ -74,7 +74,7 @@ def absent(
     db_host: str | None = None,
     db_port: int | str | None = None,
 ) -> Row:
-    """Make sure that a database does not have an extension; what needs it goes too, unless ``cascade`` is False."""
+    """Make sure that a database does not have an extension; dependent objects go too, unless ``cascade`` is False."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
     how = {"if_exists": if_exists, "restrict": restrict, "cascade": cascade}
     return _postgres.absent(

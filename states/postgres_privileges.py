@@ -30,7 +30,7 @@ def present(
     """Make sure that the role ``name`` has privileges on an object, or is a member of a group.
 
     ``object_type`` is ``table`` (views too), ``sequence``, ``function``, ``schema``, ``database``, ``tablespace``,
-    ``language`` or ``group``. ``prepend`` is the schema of the first three, whose ``object_name`` may be ALL.
+    ``language`` or ``group``. The first three have a schema, ``prepend``, and their ``object_name`` may be ALL.
 
     Example::
 

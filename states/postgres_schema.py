@@ -22,7 +22,7 @@ def present(
     db_host: str | None = None,
     db_port: int | str | None = None,
 ) -> Row:
-    """Make sure that a database has a schema; ``owner`` is for a new one.
+    """Make sure that a database has a schema; ``owner`` applies only to a new one.
 
     Example::
 
@@ -44,7 +44,7 @@ def absent(
     db_host: str | None = None,
     db_port: int | str | None = None,
 ) -> Row:
-    """Make sure that a database does not have a schema. One that is not empty is left, and the state fails."""
+    """Make sure that a database does not have a schema. The state fails for one that is not empty."""
     connection = _connection(user, db_user, db_password, db_host, db_port)
     return _absent(name, dbname, connection) | {"dbname": dbname}
 

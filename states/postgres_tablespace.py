@@ -27,7 +27,7 @@ def present(
     db_port: int | str | None = None,
     db_user: str | None = None,
 ) -> Row:
-    """Make sure that a tablespace exists in a folder, which must belong to the server's account, with these options.
+    """Make sure that a tablespace with these options exists in a folder, which must belong to the server's account.
 
     Example::
 
@@ -61,7 +61,7 @@ def absent(
     db_host: str | None = None,
     db_port: int | str | None = None,
 ) -> Row:
-    """Make sure that a tablespace does not exist. One that is not empty is left, and the state fails."""
+    """Make sure that a tablespace does not exist. The state fails for one that is not empty."""
     connection = _postgres.connection(user, db_user, db_password, db_host, db_port, maintenance_db)
     return _postgres.absent(
         name,
@@ -72,7 +72,7 @@ def absent(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep the states of PostgreSQL in their order; the folder must be there before."""
+    """Keep the states of PostgreSQL in their order, after the state that makes the folder."""
     footprint = _postgres.footprint(low)
     if low.get("directory"):
         footprint["reads"].append(f"path:{os.path.normpath(str(low['directory']))}")
@@ -87,7 +87,7 @@ def _aligned(
     owner: str | None,
     connection: dict[str, Any],
 ) -> Row:
-    """Give a tablespace that exists its options and its owner, and return the row."""
+    """Set the options and the owner of an existing tablespace, and return the row."""
     if found["Location"] != directory:
         return failed(
             name,

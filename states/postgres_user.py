@@ -33,13 +33,13 @@ def present(
     db_port: int | str | None = None,
     db_user: str | None = None,
 ) -> Row:
-    """Make sure that a role exists, with these attributes; those not given are left as they are.
+    """Make sure that a role exists, with these attributes; those not given stay as they are.
 
     ``password`` may be plain or a verifier; ``encrypted`` says how it is stored: ``md5`` (the default, also True),
-    ``scram-sha-256``, or False for the server's own way. ``default_password`` counts only for a new role. With
-    ``refresh_password`` the password is set without a look at the stored one, which only a superuser may read.
-    ``groups`` is a list, or a text with commas; groups are only ever added. ``user`` is the system account psql is run
-    by; ``db_user``, ``db_password``, ``db_host`` and ``db_port`` are for the server.
+    ``scram-sha-256``, or False for the server's default. ``default_password`` applies only to a new role. With
+    ``refresh_password`` the password is set without reading the stored one, which only a superuser may do.
+    ``groups`` is a list, or a text with commas; groups are added, never removed. ``user`` is the system account that
+    runs psql; ``db_user``, ``db_password``, ``db_host`` and ``db_port`` are for the server.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""The ``ssh_auth`` states: the keys that a user lets in, with Salt's arguments and rows."""
+"""The ``ssh_auth`` states: the authorized SSH keys of a user, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REASONS["Invalid public key"] = _REASONS["invalid"]
 
 
 class _Wanted(NamedTuple):
-    """One key as the arguments, or the line given as a name, describe it."""
+    """One key, as described by the arguments or by the line given as ``name``."""
 
     name: str
     enc: str
@@ -41,11 +41,11 @@ def present(
     fingerprint_hash_type: str | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that ``user`` lets in a key: ``name``, or every one in the file ``source`` of the tree.
+    """Make sure that a key is authorized for ``user``: ``name``, or every key in the file ``source`` of the tree.
 
     ``name`` is a whole line, with options, type and comment, or the key alone. ``options`` is a list, such as
-    ``[no-pty]``, and replaces those in a source. ``config`` is relative to the home directory; ``%h`` and ``%u`` stand
-    for it and the user's name. ::
+    ``[no-pty]``, and replaces those in a source. ``config`` is relative to the home directory; ``%h`` is that
+    directory and ``%u`` the user's name. ::
 
         ssh-ed25519 AAAAC3Nz… admin@example:
           ssh_auth.present:
@@ -77,7 +77,7 @@ def absent(
     config: str = ".ssh/authorized_keys",
     fingerprint_hash_type: str | None = None,
 ) -> Row:
-    """Make sure that ``user`` does not let in the key ``name``, or any of the keys in the file ``source`` of the tree.
+    """Make sure that the key ``name``, or every key in the file ``source`` of the tree, is not authorized for ``user``.
 
     ::
 
@@ -110,7 +110,7 @@ def manage(
     fingerprint_hash_type: str | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that ``user`` lets in the keys ``ssh_keys``, lines as for `present`, and no others.
+    """Make sure that the keys ``ssh_keys``, lines as for `present`, and no others are authorized for ``user``.
 
     ::
 
@@ -146,7 +146,7 @@ def manage(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
+    """Return the user's file, at its most likely path: the home directory is not known before the user exists."""
     user = str(low.get("user", ""))
     home = _homes.likely_home(user)
     config = str(low.get("config") or ".ssh/authorized_keys").replace("%h", home).replace("%u", user)
@@ -158,7 +158,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:
-    """Take a line apart: ``[options] type key [comment]``, or ``key [comment]``."""
+    """Parse a line: ``[options] type key [comment]``, or ``key [comment]``."""
     full = _FULL_KEY.search(name)
     if full:
         enc, key, *rest = full[2].split(None, 2)

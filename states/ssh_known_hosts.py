@@ -1,4 +1,4 @@
-"""The ``ssh_known_hosts`` states: the machines that a user, or everybody, knows, with Salt's arguments and rows."""
+"""The ``ssh_known_hosts`` states: the known SSH hosts of a user or of all users, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def present(
     timeout: Any = 5,
     fingerprint_hash_type: str | None = None,
 ) -> Row:
-    """Make sure that the machine ``name`` is known to ``user``, or to all if none is given.
+    """Make sure that the host ``name`` is known to ``user``, or to all users if none is given.
 
-    With ``key`` and its type ``enc`` no network is needed. Without, the machine is asked for its keys, and with
-    ``fingerprint`` (``xx:xx:…``, by default of SHA-256) refused if none of them has it. ::
+    With ``key`` and its type ``enc`` no network is needed. Without them, the host is queried for its keys; with
+    ``fingerprint`` (``xx:xx:…``, by default of SHA-256) the state fails if none of the keys has it. ::
 
         github.com:
           ssh_known_hosts.present:
@@ -45,7 +45,7 @@ def present(
     about["fingerprint_hash_type"] = fingerprint_hash_type
     if is_dry_run():
         return _dry_run(name, user, enc, about)
-    if key and not enc:  # Salt writes a line nobody can use, and one more in every run
+    if key and not enc:  # Salt writes a useless line, and another one in every run
         return failed(name, _NO_TYPE)
     done = __salt__["ssh.set_known_host"](
         user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
@@ -67,7 +67,7 @@ def present(
 
 
 def absent(name: str, user: str | None = None, config: str | None = None) -> Row:
-    """Make sure that the machine ``name`` is not known to ``user``, or to all if none is given.
+    """Make sure that the host ``name`` is not known to ``user``, or to all users if none is given.
 
     ::
 
@@ -90,7 +90,7 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say whose file this is about, and where it most likely is: the home directory is not known before the user is."""
+    """Return the user's file, at its most likely path: the home directory is not known before the user exists."""
     user = str(low.get("user") or "")
     home = _homes.likely_home(user)
     path = os.path.normpath(os.path.join(home, str(low.get("config") or _default(user))))

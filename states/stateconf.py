@@ -1,4 +1,4 @@
-"""The ``stateconf`` states: no state at all, but where the renderer ``stateconf`` keeps the parameters of an SLS."""
+"""The ``stateconf`` states: they do nothing; the renderer ``stateconf`` keeps the parameters of an SLS in them."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ async def context(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Touch nothing."""
+    """Return an empty footprint: the state reads and writes nothing."""
     return {"reads": [], "writes": []}

@@ -1,4 +1,4 @@
-"""The ``sysctl`` states: settings of the kernel, with Salt's arguments and rows."""
+"""The ``sysctl`` states: kernel settings, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT_FILES = ("/etc/sysctl.conf", "/etc/sysctl.d/99-salt.conf")
 
 
 def present(name: str, value: Any, config: str | None = None) -> Row:
-    """Make sure that a kernel setting has this value, now and, by the file ``config``, after the next start."""
+    """Make sure that a kernel setting has this value, now and, by the file ``config``, after the next boot."""
     if is_dry_run():
         return _dry_run(name, value, config or __salt__["sysctl.default_config"]())
     try:
@@ -29,9 +29,9 @@ def present(name: str, value: Any, config: str | None = None) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which setting and which file this is about; the file's folder must be there.
+    """Return what a sysctl state reads and writes: the setting, the file, the file's folder.
 
-    Which of the default files it is depends on the machine.
+    Without ``config``, the machine decides which default file is used.
     """
     config = str(low.get("config") or "")
     files = [os.path.normpath(config)] if config else _DEFAULT_FILES
@@ -40,7 +40,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _dry_run(name: str, value: Any, config: str) -> Row:
-    """Compare the setting with the running kernel and with the file, and say what of the two would change."""
+    """Return the row of a dry run: whether the running kernel or the file would change."""
     filesystem.require_readable(config)
     configured = __salt__["sysctl.show"](config_file=config)
     if configured is None:

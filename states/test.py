@@ -1,7 +1,7 @@
 """The ``test`` states: rows with a chosen result, for trying out requisites and for failing a tree on purpose.
 
-Nothing here blocks, so all but ``check_pillar`` (which asks an execution module) are coroutine functions and run on the
-event loop itself. Rows, comments and dry-run results are those of Salt 3008.
+Nothing here blocks, so all but ``check_pillar`` (which calls an execution module) are coroutine functions and run on
+the event loop itself. Rows, comments and dry-run results are those of Salt 3008.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asyncstate.errors import InvocationError
 
 
 async def nop(name: str, **kwargs: Any) -> Row:
-    """Succeed without changes, whatever else is given (a ``comment`` too is ignored, as in Salt)."""
+    """Succeed without changes; all other arguments are ignored (``comment`` too, as in Salt)."""
     return _row(name, result=True, comment="Success!")
 
 
@@ -31,7 +31,7 @@ async def fail_without_changes(name: str, **kwargs: Any) -> Row:
 
 
 async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
-    """Succeed with changes that are made up."""
+    """Succeed with invented changes."""
     if is_dry_run():
         comment = "If we weren't testing, this would be successful with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
@@ -39,7 +39,7 @@ async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
 
 
 async def fail_with_changes(name: str, **kwargs: Any) -> Row:
-    """Fail with changes that are made up; in a dry run the result is None, as in Salt."""
+    """Fail with invented changes; in a dry run the result is None, as in Salt."""
     if is_dry_run():
         comment = "If we weren't testing, this would be failed with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
@@ -54,10 +54,10 @@ async def configurable_test_state(
     warnings: str | list[str] | None = None,
     allow_test_mode_failure: bool = False,
 ) -> Row:
-    """Return the row that is asked for.
+    """Return the row that the arguments describe.
 
-    ``changes`` and ``result`` are True, False or ``"Random"``. In a dry run the result is True when ``changes`` is
-    False and None otherwise, unless ``allow_test_mode_failure`` lets ``result: False`` stand.
+    ``changes`` and ``result`` are True, False or ``"Random"``. In a dry run the result is True if ``changes`` is
+    False and None otherwise, unless ``allow_test_mode_failure`` keeps ``result: False``.
     """
     row = _row(name, result=False, comment=comment)
     if _choose("changes", changes):
@@ -88,7 +88,7 @@ async def show_notification(name: str, text: str | None = None, **kwargs: Any) -
 
 
 async def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
-    """Answer a watch: the changes list the watched states that changed, unless ``changes`` says something else."""
+    """Return a row whose changes list the watched states that changed, unless ``changes`` is given."""
     watched = (kwargs.get("__reqs__") or __low__.get("__reqs__", {})).get("watch", [])
     changed = [f"{chunk['state']}: {chunk['__id__']}" for chunk in watched if __running__[_tag(chunk)]["changes"]]
     return _row(
@@ -100,7 +100,7 @@ async def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Touch nothing."""
+    """Return an empty footprint: the state reads and writes nothing."""
     return {"reads": [], "writes": []}
 
 

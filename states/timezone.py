@@ -48,7 +48,7 @@ def system(name: str, utc: bool = True) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say that there is one time zone; its file and that of its name may be of a package."""
+    """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install."""
     return {"reads": ["path:/usr/share/zoneinfo"], "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 

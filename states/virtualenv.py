@@ -1,4 +1,4 @@
-"""The ``virtualenv`` state: a virtual environment of Python and the packages in it."""
+"""The ``virtualenv`` state: a Python virtual environment and the packages in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancell
 
 
 class _Failed(Exception):
-    """Ends the state; its text is the comment."""
+    """Ends the state; the message is the comment."""
 
 
 def managed(
@@ -50,9 +50,8 @@ def managed(
 ) -> Row:
     """Make sure that there is a virtual environment at ``name``, with ``pip_pkgs`` and ``requirements`` in it.
 
-    ``venv_bin`` and ``python`` say what makes it, ``clear`` makes it anew every time. ``requirements`` is a file, also
-    a ``salt://`` one. Arguments of ``pip.install`` that are not named here (``find_links``, ``no_index`` …) may be
-    given, too.
+    ``venv_bin`` and ``python`` are the programs that make it; ``clear`` makes it anew every time. ``requirements`` is a
+    path or a ``salt://`` URL. Other arguments of ``pip.install`` (``find_links``, ``no_index`` …) may be given too.
 
     Example::
 
@@ -113,7 +112,7 @@ def managed(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what an environment reads and writes: its whole tree."""
+    """Return what the state writes: the whole tree of the environment."""
     path = os.path.normpath(str(low.get("name", "")))
     reads = [f"user:{low['user']}"] if isinstance(low.get("user"), str) else []
     files = low.get("requirements")
@@ -133,9 +132,9 @@ def _python(name: str) -> str:
 
 
 def _version(name: str, user: str | None) -> str:
-    """Return what the Python of an environment says of itself, asked as the user whose program it is.
+    """Return the version that the Python of an environment prints; it runs as the user that owns it.
 
-    Where it writes that to has changed; Salt's row shows what is on stderr.
+    Old versions of Python print it on stderr, and Salt's row shows only that.
     """
     return str(__salt__["cmd.run_stderr"]([_python(name), "-V"], runas=user, python_shell=False)).strip("\n")
 

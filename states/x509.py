@@ -1,6 +1,6 @@
 """The ``x509`` states: private keys, certificates, requests and revocation lists, with Salt's arguments and rows.
 
-The files themselves are put in place by ``file.managed``, whose row is part of the report; their content is not shown.
+``file.managed`` writes the files, and its row is part of the report; their content is not shown.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _FILE_ARGUMENTS = (
     " file_encoding encoding_errors"
 ).split()
 _REMOVED_ARGUMENTS = {"cipher", "verbose", "text"}
-# Where these are all there is to change, the same thing is only written down in another way.
+# If only these differ, the certificate or key is the same in another form.
 _FORM = {"encoding", "additional_certs", "passphrase"}
 _SOURCES = "signing_private_key signing_cert private_key public_key csr".split()
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the execution module does."""
+    """Load if the execution module is available."""
     if "x509.create_certificate" in __salt__:
         return True
     return False, "Could not load cryptography: pip install 'asyncstate[x509]'"
@@ -57,8 +57,8 @@ def private_key_managed(
 ) -> Row:
     """Make sure that a file holds a private key of this kind and size (``bits`` is its old name).
 
-    ``new`` makes another one each time, best with ``prereq``. A file that holds no key, or one of another passphrase,
-    is left alone unless ``overwrite``. The key is readable for its owner alone unless ``mode`` says otherwise.
+    ``new`` makes another one each time, best with ``prereq``. A file without a key, or with one of another passphrase,
+    is left alone unless ``overwrite``. Only the owner can read the key unless ``mode`` says otherwise.
 
     Example::
 
@@ -109,12 +109,12 @@ def certificate_managed(
     days_valid: int | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that a file holds a certificate as described, valid for ``days_remaining`` (90) days more.
+    """Make sure that a file holds a certificate as described, valid for ``days_remaining`` (90) more days.
 
     It is signed by ``signing_private_key``: its own, or that of ``signing_cert`` for the key of ``private_key``,
     ``public_key`` or ``csr``. The subject is given as ``CN``, ``O`` … or ``subject``, extensions as ``subjectAltName``,
-    ``basicConstraints``, ``keyUsage``, ``extendedKeyUsage``, …. A ``signing_policy`` lays its arguments over these.
-    It lasts ``days_valid`` (365) days. ``append_certs`` follow it in the file.
+    ``basicConstraints``, ``keyUsage``, ``extendedKeyUsage``, …. The arguments of a ``signing_policy`` override these.
+    A new one is valid for ``days_valid`` (365) days. ``append_certs`` follow it in the file.
 
     Example::
 
@@ -222,9 +222,9 @@ def crl_managed(
 ) -> Row:
     """Make sure that a file holds a revocation list of these certificates, up to date for ``days_remaining`` (30) days.
 
-    ``revoked`` is a list of dicts with ``certificate`` or ``serial_number``, and if need be ``revocation_date``,
-    ``not_after`` and ``extensions``. ``cRLNumber: auto`` among the list's own ``extensions`` counts its editions. It
-    lasts ``days_valid`` (100) days.
+    ``revoked`` is a list of dicts with ``certificate`` or ``serial_number``, and optionally ``revocation_date``,
+    ``not_after`` and ``extensions``. ``cRLNumber: auto`` among the list's own ``extensions`` counts its editions. A new
+    list is valid for ``days_valid`` (100) days.
 
     Example::
 
@@ -264,7 +264,7 @@ def crl_managed(
 
 
 def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
-    """Make sure that a file holds this PEM entry, with its lines as they should be.
+    """Make sure that a file holds this PEM entry, with its lines normalised.
 
     Example::
 
@@ -283,7 +283,7 @@ def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which file is written, and which keys and certificates are read for it."""
+    """Return what an x509 state reads and writes: its file, and the keys and certificates it is made from."""
     name = os.path.normpath(str(low.get("name", "")))
     reads = [f"path:{os.path.dirname(name)}"]
     policy = _policy(low.get("signing_policy"))
@@ -301,7 +301,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _policy(name: Any) -> Mapping[str, Any]:
-    """Return a signing policy for what its footprint is; whether it exists is found out when it is used."""
+    """Return a signing policy, for its footprint; an unknown policy is an error only when it is used."""
     policies = __pillar__.get("x509_signing_policies") or __opts__.get("x509_signing_policies") or {}
     policy = policies.get(name) if isinstance(policies, dict) and isinstance(name, str) else None
     if isinstance(policy, list):
@@ -310,7 +310,7 @@ def _policy(name: Any) -> Mapping[str, Any]:
 
 
 def _require_readable(*sources: Any) -> None:
-    """Refuse in a dry run the paths that a run would refuse to read."""
+    """In a dry run, refuse the paths that a run would refuse to read."""
     for source in sources:
         if is_dry_run() and isinstance(source, str) and os.path.isabs(source):
             filesystem.require_readable(source)
@@ -329,7 +329,8 @@ def _managed(
 ) -> Row:
     """Return the row of a file whose content ``check`` compares and ``make`` makes anew.
 
-    A file that held something else is *created*, not *recreated*; not so a key, for whatever was there is gone then.
+    A file that held something else is *created*, not *recreated*. A key is always *recreated* over an existing file,
+    whose content is lost.
     """
     right = f"The {what} is in the correct state"
     try:
@@ -366,12 +367,12 @@ def _content(text: str, encoding: str) -> str | bytes:
 
 
 def _named(changes: dict[str, Any], path: str, name: str) -> dict[str, Any]:
-    """Return changes as they are about ``name``, which may be a link to ``path``."""
+    """Return the changes of ``path`` as changes of ``name``, which may be a link to it."""
     return {key: name if key in {"created", "replaced"} and value == path else value for key, value in changes.items()}
 
 
 def _file(name: str, *, dry_run: bool = False, **arguments: Any) -> Row:
-    """Return the row of ``file.managed``, of a dry run with ``dry_run``, fit to be a part of this state's."""
+    """Return the row of ``file.managed`` as a part of this state's row; ``dry_run`` makes it that of a dry run."""
     before = is_dry_run()
     __opts__["test"] = dry_run or before
     try:
@@ -384,7 +385,7 @@ def _file(name: str, *, dry_run: bool = False, **arguments: Any) -> Row:
 
 
 def _split(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments for ``file.managed``, and the others."""
+    """Return the arguments for ``file.managed`` and the other arguments."""
     files = {key: value for key, value in arguments.items() if key in _FILE_ARGUMENTS}
     if "file_encoding" in files:
         files["encoding"] = files.pop("file_encoding")

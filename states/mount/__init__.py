@@ -1,4 +1,4 @@
-"""The ``mount`` states: what is mounted and what shall be (fstab), and swap space, with Salt's arguments and rows."""
+"""The ``mount`` states: active mounts, entries of fstab, and swap space, with Salt's arguments and rows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def unmounted(
     user: str | None = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that nothing is mounted at ``name``, and with ``persist`` that nothing shall be by fstab.
+    """Make sure that nothing is mounted at ``name``, and with ``persist`` that fstab has no entry for it.
 
-    ``device`` says which, where several are mounted there. ::
+    ``device`` names one of several devices that are mounted there. ::
 
         /mnt/old:
           mount.unmounted:
@@ -54,7 +54,7 @@ def unmounted(
 
 
 def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
-    """Make sure that the device or file ``name`` is active swap space, and with ``persist`` is at the start too.
+    """Make sure that the device or file ``name`` is active swap space, and with ``persist`` also at boot.
 
     ::
 
@@ -81,7 +81,7 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
 
 
 def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
-    """Mount once more when something that is watched has changed."""
+    """Mount again when something the state watches has changed."""
     if kwargs["sfun"] != "mounted":
         return unchanged(name, f"Watch not supported in {kwargs['sfun']} at this time")
     if is_dry_run():  # Salt mounts even in a dry run
@@ -94,7 +94,7 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Say which tree changes with a mount, and that fstab does; the device and the folder above must be there."""
+    """Return what a mount reads and writes: the tree below it and fstab; the device and the folder above."""
     fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
     config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
     if fun in {"fstab_present", "fstab_absent"}:
@@ -111,7 +111,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
-    """Remove what was unmounted from fstab, and add to its row what became of that."""
+    """Remove an unmounted entry from fstab, and add the result to the row."""
     entry = __salt__["mount.fstab"](config).get(name.replace(" ", "\\040"))
     if entry is None:
         return row | {"comment": f"{row['comment']}. fstab entry not found"}
@@ -126,7 +126,7 @@ def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
 
 
 def _swap_device(name: str) -> str:
-    """Return what the kernel calls a swap device: where a link, such as those of device-mapper, leads."""
+    """Return the kernel's name of a swap device: the target of a link, such as those of device-mapper."""
     if not os.path.islink(name):
         return name
     target = os.readlink(name)

@@ -1,4 +1,4 @@
-"""The mount states that are about fstab alone."""
+"""The mount states that only edit fstab."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def fstab_present(
     not_change: bool = False,
     fs_mount: bool = True,
 ) -> Row:
-    """Make sure that fstab has the device ``name`` at ``fs_file``; what is new there is mounted with ``mount``.
+    """Make sure that fstab has the device ``name`` at ``fs_file``; ``mount`` mounts a new entry.
 
-    ``mount_by`` (``device``, ``label``, ``uuid``, ``partlabel``, ``partuuid``) writes the device by that name of it.
-    With ``not_change`` an entry that is there stays as it is. ::
+    ``mount_by`` (``device``, ``label``, ``uuid``, ``partlabel``, ``partuuid``) is the kind of name written for the
+    device. With ``not_change`` an existing entry stays as it is. ::
 
         /dev/sdb1:
           mount.fstab_present:
@@ -65,7 +65,7 @@ def fstab_present(
 
 
 def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: str = "/etc/fstab") -> Row:
-    """Make sure that fstab does not have the device ``name`` at ``fs_file``. What is mounted stays mounted.
+    """Make sure that fstab does not have the device ``name`` at ``fs_file``. An active mount stays.
 
     ::
 
@@ -103,7 +103,7 @@ def _error(complaint: str) -> str:
 
 
 def _device_by(name: str, kind: str | None) -> str | None:
-    """Return the name of a kind that a device has: ``UUID=…`` for ``uuid``; None if blkid does not know it."""
+    """Return a device's name of a kind: ``UUID=…`` for ``uuid``; None if blkid does not know it."""
     if not kind or (kind == "device" and name.startswith("/")) or name.startswith(f"{kind.upper()}="):
         return name
     token = [name] if name.startswith("/") else ["-t", name]

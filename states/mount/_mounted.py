@@ -40,9 +40,9 @@ def mounted(
 ) -> Row:
     """Make sure that ``device`` is mounted at ``name`` with these options, now and, with ``persist``, by fstab.
 
-    ``mkmnt`` makes the folder; ``mount`` False cares for fstab alone. ``match_on`` says by which fields an entry of
-    fstab is known (``auto``: by the mount point for types such as nfs and tmpfs, else by the device). Options that the
-    kernel does not show, and that are no reason to mount again, go into ``hidden_opts`` or the ``extra_mount_…`` lists;
+    ``mkmnt`` makes the folder; ``mount`` False only edits fstab. ``match_on`` names the fields that identify an entry
+    of fstab (``auto``: the mount point for types such as nfs and tmpfs, else the device). Options that the kernel does
+    not show, and that are no reason to mount again, go into ``hidden_opts`` or the ``extra_mount_…`` lists;
     ``device_name_regex`` matches other names of the device. ::
 
         /srv/data:
@@ -85,7 +85,7 @@ def mounted(
 
 
 class _Mount:
-    """A mount as it is wanted, beside what is active at its place."""
+    """The wanted mount, and the active one at its mount point."""
 
     def __init__(
         self, name: str, device: str, fstype: str, options: list[str], *, mkmnt: bool, user: str | None
@@ -105,7 +105,7 @@ class _Mount:
         return self._key in self._active
 
     def find_device(self, *, copy_options: bool) -> str:
-        """Find out what the kernel calls the device; returns what is wrong."""
+        """Find the kernel's name of the device; return what is wrong."""
         kind, _, value = self.device.partition("=")
         if self.device.startswith("/"):
             bound = "bind" in self.options and self.is_active
@@ -128,7 +128,7 @@ class _Mount:
         return ""
 
     def _bound_device(self, copy_options: bool) -> str:
-        """Return the device that a bind mount is part of; its options become those of the bind mount."""
+        """Return the device that a bind mount is part of; the bind mount takes over its options."""
         mine = self._active[self._key]
         source = self.device.replace(" ", "\\040")
         if mine["device"].startswith("/"):
@@ -142,7 +142,7 @@ class _Mount:
         return str(origin["device"] if origin is not None and mine["device"].startswith("/") else mine["device"])
 
     def adjust(self, row: Row, tolerance: Tolerance, same_devices: list[str]) -> bool:
-        """Mount again what has other options, unmount another device; returns whether the row is final."""
+        """Mount again if options differ, unmount another device; return whether the row is final."""
         mine = self._active[self._key]
         if self.options and self._adjust_options(row, mine, tolerance):
             return True
@@ -178,7 +178,7 @@ class _Mount:
         return self._mount_again(row, ",".join(sorted(new)) if new else self.options[-1])
 
     def _mount_again(self, row: Row, why: str) -> bool:
-        """Put the options in force; returns whether the row is final."""
+        """Apply the options; return whether the row is final."""
         arguments = {"mkmnt": self._mkmnt, "fstype": self.fstype, "opts": list(self.options)}
         if self.fstype not in _MUST_BE_UNMOUNTED and not self.fstype.startswith("fuse"):
             row["changes"]["umount"] = f"Forced remount because options ({why}) changed"
@@ -212,7 +212,7 @@ class _Mount:
         return self.is_active
 
     def mount(self, row: Row) -> bool:
-        """Mount what is not mounted; returns whether the row is final."""
+        """Mount the device; return whether the row is final."""
         exists = os.path.exists(self.name)
         if is_dry_run():
             missing = "would be created and mounted" if self._mkmnt else "does not exist and would not be created"
@@ -235,7 +235,7 @@ class _Mount:
         return False
 
     def leave(self, row: Row) -> bool:
-        """Say that nothing is mounted, and make the folder if that is wanted; the row is never final."""
+        """Report that nothing is mounted, and make the folder if that is wanted; the row is never final."""
         if os.path.exists(self.name):
             row["comment"] = f"{self.name} {'would not be mounted' if is_dry_run() else 'not mounted'}"
         elif is_dry_run():
@@ -250,7 +250,7 @@ class _Mount:
         return False
 
     def remember(self) -> None:
-        """Note the options, for the next run to see which of them have gone."""
+        """Store the options, so that the next run sees which of them were removed."""
         if self._to_remember:
             __salt__["mount.write_mount_cache"](
                 self._path, self.device, mkmnt=self._mkmnt, fstype=self.fstype, mount_opts=list(self.options)

@@ -1,4 +1,4 @@
-"""Which options of a mount are not in force: those for which it has to be mounted once more."""
+"""Which options of a mount are not active, so that it must be mounted again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INVISIBLE = (
     "nobootwait", "nofail", "password", "reconnect", "retry", "soft", "auto", "users", "bind", "nonempty",
     "transform_symlinks", "port", "backup-volfile-servers",
 )  # fmt: skip
-"""What /proc/self/mountinfo does not show."""
+"""Options that /proc/self/mountinfo does not show."""
 
 _INVISIBLE_KEYS = (
     "actimeo", "comment", "credentials", "direct-io-mode", "password", "port", "retry", "secretfile",
@@ -24,7 +24,7 @@ _KIB = {"k": 1, "m": 1024, "g": 1024**2}
 
 
 class Tolerance(NamedTuple):
-    """What a tree adds to the lists above, by its ``extra_mount_…`` and ``hidden_opts`` arguments."""
+    """Additions to the lists above from the arguments ``extra_mount_…`` and ``hidden_opts``."""
 
     options: Any = None
     keys: Any = None
@@ -34,10 +34,10 @@ class Tolerance(NamedTuple):
 
 
 def outdated(opts: list[str], active: dict[str, Any], fstype: str, extra: Tolerance) -> list[str]:
-    """Return the options, as they would show, that a mount has not."""
+    """Return the options that an active mount lacks, as the kernel would show them."""
     superopts = active.get("superopts", [])
     if any(_SIZE.match(each) for each in superopts):
-        return []  # as in Salt, where a size in force hides every difference; a change shows in the mount cache
+        return []  # as in Salt, where an active size hides every difference; the mount cache shows a change
     keys = {*_INVISIBLE_KEYS, *(extra.keys or ())}
     ignored = {**_IGNORED, **(extra.ignored_by_type or {})}.get(fstype, [])
     tolerated = {*_INVISIBLE, *(extra.options or ()), *(extra.hidden or ()), *keys, *ignored}

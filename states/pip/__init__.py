@@ -64,9 +64,9 @@ def installed(
 ) -> Row:
     """Make sure that the package ``name`` (``name >= 1.2``), or those in ``pkgs``, is installed.
 
-    ``bin_env`` is a virtual environment, or a pip; without it, it is the Python this runs in. ``requirements`` (files,
-    also ``salt://``) and ``editable`` (source folders) are handed to pip every time. ``upgrade`` takes the newest
-    version that is allowed. The other arguments are options of pip's.
+    ``bin_env`` is a virtual environment or the path of a pip; the default is the Python that runs asyncstate.
+    ``requirements`` (files, also ``salt://``) and ``editable`` (source folders) are passed to pip every time.
+    ``upgrade`` installs the newest allowed version. The other arguments are options of pip.
 
     Example::
 
@@ -168,7 +168,7 @@ def removed(
 def uptodate(
     name: str, bin_env: str | None = None, user: str | None = None, cwd: str | None = None, use_vt: bool = False
 ) -> Row:
-    """Make sure that every package of the environment ``bin_env`` has its newest version. ``name`` means nothing."""
+    """Make sure that every package of the environment ``bin_env`` has its newest version. ``name`` has no effect."""
     where = {"bin_env": bin_env, "user": user, "cwd": cwd}
     try:
         if not __salt__["pip.list_upgrades"](**where):
@@ -200,7 +200,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _tree(path: str) -> str:
-    """Return the environment a path means: the directory itself, or that of the program in its ``bin``."""
+    """Return the environment that a path means: the directory itself, or that of the program in its ``bin``."""
     path = os.path.normpath(path)
     folder, program = os.path.split(path)
     return os.path.dirname(folder) if program.startswith(("pip", "python")) else path

@@ -1,4 +1,4 @@
-"""What ``pip.installed`` finds, does and says."""
+"""The work of ``pip.installed``: what is installed, what to install, and the row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: 
 
 
 class Wanted(NamedTuple):
-    """One package: its normalized name ("" if only pip knows), how it was asked for, what versions are allowed."""
+    """One package: its normalized name ("" if only pip knows it), the text that names it, the allowed versions."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Installation:
-    """One ``pip.installed``. ``where`` says whose pip runs; ``options`` are those of ``pip.install``."""
+    """One call of ``pip.installed``. ``where`` says which pip runs; ``options`` are those of ``pip.install``."""
 
     name: str
     texts: list[str]
@@ -33,7 +33,7 @@ class Installation:
     where: dict[str, Any]
     options: dict[str, Any]
     already: list[str] = field(default_factory=list)
-    """Comments on packages that are there."""
+    """Comments about packages that are installed already."""
 
     def run(self, name: str) -> Row:
         """Do the work and return the row. Raises what the execution module raises."""
@@ -61,7 +61,7 @@ class Installation:
         return bool(self.requirements or self.editable)
 
     def _parsed(self) -> list[Wanted]:
-        """Return the packages asked for. InvocationError names all that pip would not understand."""
+        """Return the wanted packages. Raises InvocationError, which names all that pip would not understand."""
         found, complaints = [], []
         for text in self.texts:
             try:
@@ -134,7 +134,7 @@ class Installation:
         return self._report(missing, there, done["stdout"])
 
     def _is_fine(self, package: Wanted, there: dict[str, str]) -> bool:
-        """Return whether nothing is to be done for a package, and note what to say of it."""
+        """Return whether a package needs nothing, and record the comment about it."""
         options = self.options
         if options["ignore_installed"] or options["force_reinstall"] or package.name not in there:
             return False
@@ -157,7 +157,7 @@ class Installation:
         return False
 
     def _best(self, package: Wanted) -> str | None:
-        """Return the newest version that can be had and is allowed."""
+        """Return the newest version that is available and allowed."""
         asked = "".join(version for _, version in package.specs)
         versions = __salt__["pip.list_all_versions"](
             package.name,
@@ -183,7 +183,7 @@ class Installation:
         return done
 
     def _report(self, asked: list[Wanted], before: dict[str, str], output: str) -> Row:
-        # pip also calls a package "already satisfied" that it then replaces by a newer version.
+        # pip prints "already satisfied" also for a package that it then replaces by a newer version.
         lines = [line for line in output.split("\n") if line.startswith(_ALREADY)]
         kept = {
             __salt__["pip.normalize"](re.split(r"[=!<>~@\[]", line.partition(":")[2].split()[0])[0]) for line in lines

@@ -154,7 +154,7 @@ def test_absent(harness, etc):
         ({"key_text": "x", "keyserver": "1"}, 'You may not use both "keyid"/"keyserver" and "key_text" argument.'),
         ({"key_text": "x", "key_url": "1"}, 'You may not use both "key_url" and "key_text" argument.'),
         ({"enabled": True, "disabled": False}, "Only one of enabled/disabled is allowed"),
-        ({"clean_file": True}, "clean_file needs file: which file is to hold nothing else?"),
+        ({"clean_file": True}, "clean_file needs the argument file: the file that must hold nothing else"),
         (
             {"key_url": "http://x", "allow_insecure_key": False},
             "Cannot have 'key_url' using http with 'allow_insecure_key' set to True",
