@@ -1,6 +1,6 @@
-"""What an argument must be, by the annotation of its parameter, as far as its text tells; and what it is, in words.
+"""The type of an argument: which one its parameter's annotation demands, and which one a value has, in words.
 
-Values are not shown, for any of them may be a password.
+Values are not shown: any of them may be a password.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a numbe
 
 
 class Expected(NamedTuple):
-    """An annotation as far as it can be told from its text: alternatives, each with what its members are."""
+    """An annotation, as read from its text: the alternative types, each with the type of its members."""
 
     alternatives: dict[str, Any]
 
     @classmethod
     def of(cls, annotation: Any) -> Expected | None:
-        """Read an annotation; None if it allows anything, or says something only a type checker understands."""
+        """Read an annotation; None if it allows anything, or if only a type checker understands it."""
         text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
         try:
             return cls._read(ast.parse(text, mode="eval").body)
@@ -53,7 +53,7 @@ class Expected(NamedTuple):
         return cls({name: members}) if name in _KINDS else None
 
     def fits(self, value: Any) -> bool:
-        """Tell whether a value, with all in it, is one of the alternatives."""
+        """Return whether a value, including its members, is one of the alternatives."""
         for name, members in self.alternatives.items():
             if isinstance(value, _KINDS[name][1]) and not (isinstance(value, bool) and name in {"int", "float"}):
                 inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -62,7 +62,7 @@ class Expected(NamedTuple):
         return False
 
     def shapes(self) -> frozenset[type]:
-        """Return what a value may be as far as containers go: ``dict``, ``list``, and ``object`` for all else."""
+        """Return the containers that a value may be, ``dict`` and ``list``; ``object`` stands for all other types."""
         kinds = {kind for name in self.alternatives for kind in _KINDS[name][1]} - {type(None), tuple}
         return frozenset(kind if kind in {dict, list} else object for kind in kinds)
 
@@ -76,7 +76,7 @@ class Expected(NamedTuple):
 
 
 def described(value: Any) -> str:
-    """Say what kind of value this is."""
+    """Return the type of a value in words."""
     text = _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return f"{text} with {described(inner[0])} in it" if inner and not isinstance(inner[0], str) else text

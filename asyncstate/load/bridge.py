@@ -1,13 +1,13 @@
 """Calls between worker threads and the event loop, in both directions.
 
-What a call does depends on where it is made, never on the function that is called:
+The caller's place decides what a call does, never the called function:
 
 - In a worker thread, or in a program without a running loop, it blocks and returns the value.
-- On the event loop it returns an awaitable, for plain functions too (they run in a worker thread).
+- On the event loop it returns an awaitable, also for plain functions (they run in a worker thread).
 - While a plugin is being loaded it returns the value, whatever the thread.
 
-This uses asyncio in place of ``anyio.from_thread``, which knows only threads that anyio started: a call may come from
-any thread, those of a plugin or of a host program included.
+This uses asyncio instead of ``anyio.from_thread``, which knows only threads that anyio started: a call may come from
+any thread, also from one that a plugin or a host program started.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 class Bridge:
-    """The event loop and the worker threads of a runtime, between which calls cross.
+    """The event loop and the worker threads of one runtime.
 
-    ``fallback`` gives the context of calls that are made outside any call.
+    ``fallback`` returns the context for calls that are not made from within another call.
     """
 
     def __init__(self, workers: WorkerThreads, fallback: Callable[[], CallContext]) -> None:
@@ -49,11 +49,11 @@ class Bridge:
 
 
 _private_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("asyncstate_private_loop", default=None)
-"""The loop that was started for one blocking call: what that call leads to must not need the runtime's loop."""
+"""The loop that was started for one blocking call: nested calls run on it and never need the runtime's loop."""
 
 
 def wrap(func: Callable[..., Any], bridge: Bridge, label: str) -> Callable[..., Any]:
-    """Return a function, plain or async, as callers see it: a callable that obeys the rules of this module."""
+    """Return a callable that calls ``func``, plain or async, by the rules of this module."""
     awaited = is_async(func)
     blocking = functools.partial(_block_on, bridge, func) if awaited else func
     on_loop = call_and_await if awaited else functools.partial(_in_thread, bridge)
@@ -81,7 +81,7 @@ def wrap(func: Callable[..., Any], bridge: Bridge, label: str) -> Callable[..., 
 
 
 async def call_and_await(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call ``func`` in place and await what it gives, if it can be awaited. A sys.exit in it does not end the loop."""
+    """Call ``func`` in place and await its result if that is awaitable. A sys.exit in it does not end the loop."""
     try:
         result = func(*args, **kwargs)
         return await result if hasattr(type(result), "__await__") else result
@@ -112,7 +112,7 @@ async def _in_context(context: CallContext, start: Callable[..., Any], /, *args:
 def _blocking_outside(
     context: CallContext, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Make a call where no call is under way, as a program that uses the library may."""
+    """Make a call outside any other call, as a program that uses the library may."""
     token = current.set(context)
     try:
         return call(*args, **kwargs)
@@ -123,8 +123,8 @@ def _blocking_outside(
 def _block_on(bridge: Bridge, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run an async function from a thread, and wait for it.
 
-    On the runtime's loop, so that it may share connections and locks with others there; but on one of its own where
-    there is no loop, or where the loop's thread may itself be waiting for what is being loaded.
+    It runs on the runtime's loop, so that it can share connections and locks with other functions there. It runs on a
+    loop of its own if the runtime has none, or if the loop's thread may itself wait for the plugin being loaded.
     """
     coroutine = call_and_await(func, *args, **kwargs)
     loop = _private_loop.get() or bridge.loop

@@ -1,8 +1,8 @@
 """From low data to a call: which keys of a state declaration a function receives, and how.
 
 The rules are those of Salt's ``format_call``: parameters without a default are passed by position, the others by
-keyword if they were given, ``**kwargs`` receives what is left. Keys the runtime consumes reach a function only through
-a parameter of that name.
+keyword if they were given, ``**kwargs`` receives the rest. A key that the runtime consumes reaches a function only
+through a parameter of that name.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from asyncstate.load.signature import Signature
 
 OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", AGGREGATED, REQUISITE_LOWS})
-"""Runtime keywords that Salt hands to ``**kwargs`` and trips over where there is none; here such a function does
-not see them."""
+"""Runtime keywords that Salt passes to ``**kwargs``, and that make it fail where there is none; here such a function
+does not receive them."""
 
 
 class MissingParameters(ArgumentError):
-    """Required parameters that the low data lacks: ``missing``, in the order of the signature."""
+    """The low data lacks required parameters: ``missing``, in the order of the signature."""
 
     def __init__(self, function: str, missing: Sequence[str]) -> None:
         super().__init__("\n".join(f"Missing parameter {name} for state {function}" for name in missing))
@@ -36,7 +36,7 @@ class MissingParameters(ArgumentError):
 
 
 class UnknownKeywords(ArgumentError):
-    """Keys that the function has no parameter for: ``unknown``. ``hint`` names the nearest parameters, if any."""
+    """The function has no parameter for some keys: ``unknown``. ``hint`` names the nearest parameters, if any."""
 
     def __init__(self, function: str, unknown: Sequence[str], known: Sequence[str]) -> None:
         names = [f"'{name}'" for name in unknown]
@@ -50,7 +50,7 @@ class UnknownKeywords(ArgumentError):
 
 
 class UnnamedArguments(ArgumentError):
-    """Keys of a declaration that cannot be names of arguments, for they are no texts: ``unnamed``."""
+    """Some keys of a declaration cannot be names of arguments, for they are not strings: ``unnamed``."""
 
     def __init__(self, function: str, unnamed: Sequence[Any]) -> None:
         shown = ", ".join(f"{type(key).__name__} {str(plain(key))[:100]!r}" for key in unnamed)
@@ -62,7 +62,7 @@ class UnnamedArguments(ArgumentError):
 def bind(
     function: LoadedFunction, low: Mapping[str, Any], *, lenient: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out what it does not take.
+    """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out keys it has no parameter for.
 
     Raises MissingParameters or UnknownKeywords in Salt's words, or UnnamedArguments (all ArgumentError). Values are
     passed on as they are: ``low`` is the function's own copy.
@@ -103,7 +103,7 @@ def bind(
 def _bind_unusual(
     function: LoadedFunction, low: Mapping[str, Any], args: list[Any], kwargs: dict[str, Any], rest: list[str]
 ) -> None:
-    """Handle the parameter kinds Salt does not know: keyword-only without default, positional-only with one."""
+    """Bind the parameter kinds that Salt does not know: keyword-only without default, positional-only with one."""
     signature = function.signature
     missing = _missing(signature, low)
     if missing:

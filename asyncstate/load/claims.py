@@ -1,4 +1,4 @@
-"""Which names a plugin may turn out to have, read from its text or its code without asking it."""
+"""Which names a plugin may turn out to have, read from its text or its code without running it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PLAINLY_RETURNED = {b"", b"True", b"False", b"None"}
 
 
 class Claims(NamedTuple):
-    """What a plugin's text tells about its names before it is imported.
+    """The names that a plugin's text allows, read before it is imported.
 
     ``literals`` holds the ``__virtualname__``; without one, every quoted word of ``__virtual__``, or of the whole file
-    where that returns anything but a literal. ``expression`` is the right-hand side of a ``__virtualname__`` that is no
-    literal.
+    if ``__virtual__`` returns anything but a literal. ``expression`` is the right-hand side of a ``__virtualname__``
+    that is not a literal.
     """
 
     renames: bool
@@ -38,19 +38,19 @@ class Claims(NamedTuple):
     expression: str = ""
 
     def may_claim(self, name: str) -> bool:
-        """Tell whether the plugin may turn out to be called ``name``."""
+        """Return whether the plugin may turn out to be called ``name``."""
         if not self.renames:
             return False
         return name in self.literals or name.replace("_", "").lower() in self.expression
 
     @property
     def opaque(self) -> bool:
-        """Whether the name is computed, so that only importing the plugin tells."""
+        """Whether the name is computed, so that it is known only after an import."""
         return bool(self.expression)
 
 
 def claims_of(plugin: PluginFile) -> Claims:
-    """Read what ``plugin`` says about its names, without importing it."""
+    """Read the names that ``plugin`` may claim from its text, without importing it."""
     source = plugin.source
     try:
         status = os.stat(source)
@@ -77,7 +77,7 @@ def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
 
 
 def _naming_part(text: bytes) -> bytes:
-    """Return the part of a plugin's text that its names can stand in: a search must not import half of all plugins."""
+    """Return the part of a plugin's text that can hold its names: a search must not import half of all plugins."""
     virtual = _BODY.search(text)
     if virtual is None or b"__virtualname__" in text or b"__virtual_aliases__" in text:
         return text
@@ -98,7 +98,7 @@ def returned_names(module: ModuleType) -> list[str]:
 
 
 def _texts(node: ast.expr | None) -> Iterator[str]:
-    """Yield the texts that an expression may come to, through conditions in it."""
+    """Yield the strings that an expression may evaluate to, whatever the conditions in it give."""
     if isinstance(node, ast.IfExp):
         yield from _texts(node.body)
         yield from _texts(node.orelse)

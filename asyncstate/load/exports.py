@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def exported_functions(namespace: ModuleType, *, imported_too: bool = False) -> Mapping[str, Callable[..., Any]]:
-    """Return what a plugin offers, under the names it offers it by.
+    """Return the functions that a plugin offers, by the names callers use.
 
     As in Salt 3008: the functions listed in ``__load__`` or ``__all__``, else those defined in the plugin itself
-    (``imported_too``: all), without private names and what ``depends`` holds back, and renamed by ``__func_alias__``.
+    (``imported_too``: all of its namespace), renamed by ``__func_alias__``. Private names and functions that
+    ``depends`` refuses are left out.
     """
     listed = getattr(namespace, "__load__", None)
     if listed is None:

@@ -1,4 +1,4 @@
-"""Where plugins are looked for, and which files stand there."""
+"""The folders of plugins, and the plugin files in them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def folder_in_tree(kind: str) -> str:
 
 
 INTERFACES: Final = folder_in_tree("interfaces")
-"""The name under which the plugins of a tree import its interfaces, and that of their folder."""
+"""The name under which the plugins of a tree import its interfaces; their folder has the same name."""
 
 
 class PluginFolder(NamedTuple):
-    """A directory of plugins. ``package`` is the import name of that directory, if it is one.
+    """A directory of plugins. ``package`` is its import name if it is a package.
 
-    ``neighbours`` are the folders whose files the plugins in it may import by name, each with its kind; None stands for
-    the folder itself, and ``_utils`` and ``_interfaces`` beside it.
+    ``neighbours`` are the folders whose files its plugins may import by name, each with its kind; None stands for the
+    folder itself and ``_utils`` and ``_interfaces`` beside it.
     """
 
     path: str
@@ -51,9 +51,9 @@ class PluginFile(NamedTuple):
 
 
 def scan(folders: Iterable[PluginFolder], disabled: Iterable[str] = ()) -> dict[str, PluginFile]:
-    """List the plugins of ``folders`` by file name; the first folder that has a name keeps it.
+    """List the plugins of ``folders`` by file name; of files with one name, that of the first folder counts.
 
-    Nothing is opened. Folders that do not exist are passed over; names that begin with ``_`` are private.
+    No file is opened. Folders that do not exist are skipped, and so are names that begin with ``_``: they are private.
     """
     found: dict[str, PluginFile] = {}
     hidden = set(disabled)
@@ -78,7 +78,7 @@ def _plugin(folder: PluginFolder, entry: os.DirEntry[str]) -> PluginFile | None:
     if entry.name.startswith(("_", ".")):
         return None
     stem, suffix = os.path.splitext(entry.name)
-    if suffix == ".py" and entry.is_file():  # a pipe would hold up whoever imports it
+    if suffix == ".py" and entry.is_file():  # importing a named pipe would block
         return PluginFile(stem, entry.path, folder)
     if not suffix and entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
         return PluginFile(stem, entry.path, folder, is_package=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class FunctionMap(Mapping[str, Callable[..., Any]]):
     """Functions by ``module.function``; modules also as attributes (``salt.cmd.run``).
 
-    Asking for a name imports what it takes. Iteration and ``len`` load every plugin.
+    A lookup imports only the plugins it needs. Iteration and ``len`` load every plugin.
     """
 
     def __init__(self, loader: LazyLoader, bridge: Bridge, *, label: str = "__salt__") -> None:
@@ -68,7 +68,7 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
         return f"<functions of {self._label}>"
 
     def reset(self) -> None:
-        """Forget the wrappers, because the loader starts anew."""
+        """Forget the wrapped functions, after the loader was reset."""
         self._calls = {}
 
 

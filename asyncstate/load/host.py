@@ -29,10 +29,10 @@ class PluginHost:
     """Loads and calls plugins for one runtime.
 
     ``opts`` are the options as plugins see them; the host keeps ``opts["grains"]`` and ``opts["pillar"]`` up to date.
-    ``file_client`` tells the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
+    ``file_client`` gives the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
     directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
-    ``services`` are what the runtime does for plugins; without them a plugin that asks for one has LoaderError.
-    ``secrets`` are what plugins want hidden.
+    ``services`` are what the runtime does for plugins; without them a plugin that uses one gets LoaderError.
+    ``secrets`` are the values that plugins want hidden.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class PluginHost:
         return self._base.derive(**overrides)
 
     def set_grains(self, grains: dict[str, Any]) -> None:
-        """Use ``grains`` from now on. Plugins are asked again whether they load."""
+        """Use ``grains`` from now on. If they changed, ``__virtual__`` of every plugin runs again when it is needed."""
         with self._base_lock:
             changed = grains != self._base.grains
             self.opts["grains"] = grains
@@ -115,7 +115,7 @@ class PluginHost:
             self.reload()
 
     def set_pillar(self, pillar: dict[str, Any]) -> None:
-        """Use ``pillar`` from now on. Plugins are asked again whether they load."""
+        """Use ``pillar`` from now on. If it changed, ``__virtual__`` of every plugin runs again when it is needed."""
         with self._base_lock:
             changed = pillar != self._base.pillar
             self.opts["pillar"] = pillar
@@ -134,12 +134,12 @@ class PluginHost:
         return wrap(func, self._bridge, name)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Say which loop runs the async functions that plain functions call from their threads."""
+        """Use ``loop`` to run the async functions that plain functions call from their threads."""
         self._bridge.loop = loop
         self.workers.open()
 
     def detach(self) -> None:
-        """Forget the loop: an async function called from a thread is run on a loop of its own. Idle threads end."""
+        """Forget the loop: an async function called from a thread then runs on its own loop. Idle threads end."""
         self._bridge.loop = None
         self.workers.close()
 
@@ -162,8 +162,8 @@ class PluginHost:
     ) -> Any:
         """Call ``function`` in ``context`` and return its value.
 
-        An async function is awaited in place, without a task or a thread; a plain one runs in a worker thread. What it
-        raises is raised here, but sys.exit comes as LoaderError.
+        An async function is awaited in place, without a task or a thread; a plain one runs in a worker thread. Raises
+        what the function raises, but LoaderError for sys.exit.
         """
         context = context or self.context()
         kwargs = kwargs or {}
@@ -179,7 +179,7 @@ class PluginHost:
             current.reset(token)
 
     def reload(self) -> None:
-        """Ask every plugin again; those whose files changed are read again. Nothing is loaded before it is needed."""
+        """Forget every loaded plugin: each is loaded again when it is needed, and read again if its file changed."""
         for loader in self.loaders.values():
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):

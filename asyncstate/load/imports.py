@@ -41,18 +41,18 @@ _generations = itertools.count(1)
 
 
 class ImportRefused(LoaderError):
-    """A plugin file cannot be imported; the text is the reason."""
+    """A plugin file cannot be imported; the message is the reason."""
 
 
 def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
-    """Import ``plugin``, or return what was imported before if the file has not changed since.
+    """Import ``plugin``, or return the module imported before if the file has not changed since.
 
     Plugins of installed packages are imported under their own names, so that code importing them sees the same module.
     Others are imported as ``asyncstate.ext.<kind>.<name>_<version>``, with the dunders in their namespace, and can
-    import the files of their neighbouring folders (`neighbours`). Nothing is written beside them. Whatever goes wrong
-    becomes ImportRefused. The caller holds ``plugin_lock``.
+    import the files of their neighbouring folders (`neighbours`). Nothing is written beside them. Raises ImportRefused
+    for any failure. The caller holds ``plugin_lock``.
 
-    Both kinds can import ``salt``; what comes with this package cannot, and need not.
+    Both kinds can import ``salt``; the plugins of this package cannot, and need not.
     """
     try:
         if plugin.import_name is not None:
@@ -76,7 +76,7 @@ def _import_packaged(name: str) -> ModuleType:
 
 
 def import_external(plugin: PluginFile, kind: str) -> ModuleType:
-    """Import a file that is no part of an installed package. Raises what importing it raises."""
+    """Import a file that does not belong to an installed package. Raises what the import raises."""
     base = f"{EXTERNAL}{kind}.{plugin.name}_{version(plugin, kind)}"
     before = name = newest.get(base, base)
     module = sys.modules.get(name)
@@ -108,26 +108,26 @@ def import_external(plugin: PluginFile, kind: str) -> ModuleType:
 
 
 def serve_package(package: str) -> None:
-    """Let what is imported from an installed package of plugins, from now on, find ``salt``."""
+    """Let modules of an installed package of plugins import ``salt``, from now on."""
     give_builtins(package, PLUGIN_BUILTINS)
 
 
 _BUNDLED = ("asyncstate.states.", "asyncstate.modules.")
 _DEPTH = len(f"{EXTERNAL}kind.name".split("."))
-"""How many parts the name of a plugin's module has; the files of one that is a directory have more."""
+"""How many parts the name of a plugin's module has; a submodule of a plugin that is a directory has more."""
 
 
 class _PluginLoader(SourceFileLoader):
-    """Compiles from source every time: file roots get no ``__pycache__``, and no stale one is believed."""
+    """Compiles from source every time: it writes no ``__pycache__`` into file roots and reads no stale one."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
         return self.source_to_code(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file with the dunders in its namespace, builtins that know ``salt``, and a logger of its own name.
+        """Run the file with the dunders in its namespace, builtins that can import ``salt``, and a logger of its name.
 
-        The dunders are put there again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
+        The dunders are set again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
         """
         origin = origins.get(".".join(module.__name__.split(".")[:_DEPTH]))
         if origin is not None:
@@ -172,9 +172,9 @@ def _import(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:
-    """Import as Python does, but for ``salt``, and for what the plugin's neighbours offer.
+    """Import as Python does, but also ``salt`` and the files in the plugin's neighbouring folders.
 
-    Raises ModuleNotFoundError or ImportError that names a way out.
+    Raises ModuleNotFoundError or ImportError with a hint what to write instead.
     """
     if level:
         return _import_relative(name, globals, locals, fromlist, level)
@@ -199,7 +199,7 @@ def _import(
 
 
 def _interface_of_tree(name: str, globals: Mapping[str, object] | None, fromlist: Sequence[str] | None) -> Any:
-    """Return what ``from salt.interfaces.queue import …`` means where the tree has such an interface, else None."""
+    """Return the tree's own interface that ``from salt.interfaces.queue import …`` means, None if it has none."""
     if not fromlist or not name.startswith("salt.interfaces."):
         return None
     importing = neighbours.importer(globals)
@@ -212,7 +212,7 @@ def _interface_of_tree(name: str, globals: Mapping[str, object] | None, fromlist
 
 
 def _import_neighbour(statement: Statement) -> ModuleType | None:
-    """Do what the statement says, if a neighbour has that name; None if none has."""
+    """Execute the statement if a neighbour has that name; None if none has."""
     first, _, rest = statement.name.partition(".")
     if first == INTERFACES:
         return _import_interfaces(statement._replace(name=rest))
@@ -221,7 +221,7 @@ def _import_neighbour(statement: Statement) -> ModuleType | None:
 
 
 def _import_interfaces(statement: Statement) -> ModuleType:
-    """Import ``_interfaces.name``. The package itself has nothing but the files in its folders."""
+    """Import ``_interfaces.name``. The package itself contains only the files in its folders."""
     if statement.name and statement.names:
         return _imported(statement, *neighbours.required_interface(statement))
     package = ModuleType(INTERFACES)
@@ -233,7 +233,8 @@ def _import_interfaces(statement: Statement) -> ModuleType:
 
 def _imported(statement: Statement, plugin: PluginFile, kind: str) -> ModuleType:
     with plugin_lock(plugin.source):
-        # Without the lock this thread is importing that very file already: it gets what there is of it, as in Python.
+        # If the lock was refused, this thread is importing that very file already: it gets the unfinished module, as
+        # in Python.
         module = import_external(plugin, kind)
     statement.origin.needs[module.__name__] = None
     rest = statement.name.partition(".")[2]
@@ -263,4 +264,4 @@ def _import_relative(
 
 
 PLUGIN_BUILTINS: dict[str, Any] = builtins_with(_import)
-"""The builtins of a plugin: it can import ``salt``, and what its neighbours offer."""
+"""The builtins of a plugin, whose import statement finds ``salt`` and the files of its neighbours."""

@@ -1,4 +1,4 @@
-"""The lazy loader: from ``module.function`` to a function, importing no more than it must."""
+"""The lazy loader: from ``module.function`` to a function, with as few imports as possible."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ALIKE = 0.75
-"""How like a module's name another is that may have been meant: ``mysql_user`` is not ``postgres_user`` misspelt."""
+"""The least similarity of a module's name to be suggested: ``mysql_user`` is not a misspelt ``postgres_user``."""
 
 loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
-"""True while ``__virtual__`` or ``__init__`` of a plugin runs: such code must get values, whatever thread it is on."""
+"""True while ``__virtual__`` or ``__init__`` of a plugin runs: there a call returns its value, in any thread."""
 
 
 class _Refusal:
-    """A plugin that does not load here. ``names`` are those under which it would be asked for.
+    """A plugin that does not load here. ``names`` are the names under which callers would look for it.
 
-    ``namespace`` is what was imported of it before it refused, if anything.
+    ``namespace`` is its imported module; None if the import failed.
     """
 
     __slots__ = ("names", "namespace", "reason")
@@ -56,7 +56,7 @@ class _Refusal:
 
 
 class _Contents:
-    """Everything known since the last ``reset``. Replaced as a whole, so that readers need no lock."""
+    """The loader's state since the last ``reset``. It is replaced as a whole, so that readers need no lock."""
 
     def __init__(self) -> None:
         self.files: dict[str, PluginFile] | None = None
@@ -69,14 +69,14 @@ class _Contents:
 class LazyLoader:
     """The plugins of one kind, for one runtime.
 
-    ``folders`` come before entry points and bundled plugins; the first folder that has a file of some name hides all
-    later files of that name. A file is imported when a function of it, or of a name it may claim, is first asked for.
-    ``context`` gives the context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
+    ``folders`` come before entry points and bundled plugins; a file hides all files of the same name in later folders.
+    A file is imported when a function of it, or of a name it may claim, is first looked up. ``context`` returns the
+    context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
 
-    Several files may have one virtual name. One that follows an interface answers for every function of the interface,
-    those it lacks included; other files only add functions beyond it. Among files without an interface the first that
-    has a function gives it, as in Salt. ``providers`` says by virtual name which file alone provides it, whatever its
-    ``__virtual__`` thinks; if it follows no interface itself, it has to answer for that of the others.
+    Several files may have one virtual name. A file that follows an interface provides every function of the interface,
+    with stubs for those it lacks; other files only add functions beyond it. Among files without an interface the first
+    that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file that provides it;
+    its ``__virtual__`` is not called. If that file follows no interface, it is held to the interface of the others.
 
     All methods may be called from any thread.
     """
@@ -120,12 +120,12 @@ class LazyLoader:
         return function
 
     def has(self, name: object) -> bool:
-        """Tell whether ``module.function`` exists, as ``'m.f' in __salt__`` does."""
+        """Return whether ``module.function`` exists and is not hidden, as ``'m.f' in __salt__`` does."""
         function = self.find(name) if isinstance(name, str) else None
         return function is not None and not function.hidden
 
     def module(self, name: str) -> LoadedModule | None:
-        """Return the plugin that was chosen to be ``name``, else the first that is called so here."""
+        """Return the plugin that the options choose for ``name``, else the first of that name, else None."""
         chosen = self._chosen(self._contents, name)
         if chosen is not None:
             return chosen
@@ -136,7 +136,7 @@ class LazyLoader:
         return next((f.module for f in self._registered.values() if f.module.name == name), None)
 
     def reason(self, name: str) -> str:
-        """Say in Salt's words why there is no ``module.function``."""
+        """Return why there is no ``module.function``, in Salt's words."""
         module_name = name.partition(".")[0]
         refusals = self._refusals_of(module_name)
         if self.module(module_name) is not None or not refusals:
@@ -147,9 +147,9 @@ class LazyLoader:
         return f"'{module_name}' __virtual__ returned False: {'; '.join(reasons)}"
 
     def refused(self, module_name: str) -> LoadedModule | None:
-        """Return the plugin of that name that does not load here, as things are now; None if there is none.
+        """Return the plugin of that name that does not load here at present; None if there is none.
 
-        It has the functions that it would have, as far as that is known: none if it could not be imported.
+        It has the functions that it would offer if it loaded; none if it could not be imported.
         """
         refusals = self._refusals_of(module_name) if self.module(module_name) is None else []
         if not refusals:
@@ -180,7 +180,7 @@ class LazyLoader:
         return [m for plugin in self._files(contents).values() for m in self._modules_of(contents, plugin)]
 
     def refusals(self) -> dict[str, str]:
-        """Return why each plugin that was tried did not load, by file. An absent reason is an empty text."""
+        """Return, by file, why each plugin that was tried did not load. An unknown reason is an empty string."""
         contents = self._contents
         files = self._files(contents)
         return {
@@ -205,7 +205,7 @@ class LazyLoader:
         return function
 
     def reset(self) -> None:
-        """Forget what was found and refused: files are listed and asked again, and changed ones are read again."""
+        """Forget all plugins found and refused: files are listed and loaded again, and changed ones are read again."""
         self._contents = _Contents()
 
     def _search(self, contents: _Contents, name: str) -> LoadedFunction | None:
@@ -236,7 +236,7 @@ class LazyLoader:
         return function
 
     def _chosen(self, contents: _Contents, module_name: str) -> LoadedModule | None:
-        """Return the module that the options choose for a virtual name. LoaderError if it cannot be had."""
+        """Return the module that the options choose for a virtual name. Raises LoaderError if it does not load."""
         file = self._providers.get(module_name)
         if file is None:
             return None
@@ -256,8 +256,8 @@ class LazyLoader:
     def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
         """Yield the files that may provide ``module_name``, likeliest first.
 
-        That is Salt's order (the file of that name, names that contain it, the rest), but files that cannot claim the
-        name according to their text are left out.
+        The order is Salt's: the file of that name, file names that contain it, the rest. Files whose text rules the
+        name out are skipped.
         """
         files = self._files(contents)
         exact = files.get(module_name)
@@ -285,7 +285,7 @@ class LazyLoader:
         return contents.files
 
     def _modules_of(self, contents: _Contents, plugin: PluginFile) -> tuple[LoadedModule, ...]:
-        """Return what ``plugin`` provides, under each of its names; nothing if it refuses or is just being loaded."""
+        """Return ``plugin`` as one module per name; nothing if it does not load or is being loaded at present."""
         record = contents.loaded.get(plugin.name)
         if record is None:
             with plugin_lock(plugin.source) as mine:
@@ -297,9 +297,9 @@ class LazyLoader:
         return () if isinstance(record, _Refusal) else record
 
     def _load(self, plugin: PluginFile, *, as_name: str = "") -> tuple[LoadedModule, ...] | _Refusal:
-        """Import ``plugin`` if need be and ask it whether, and as what, it loads in this runtime.
+        """Import ``plugin`` if necessary, and call its ``__virtual__`` for whether and under which name it loads.
 
-        It is not asked if it was chosen to be ``as_name``.
+        With ``as_name``, the options chose it for that name: ``__virtual__`` is not called.
         """
         context_token = current.set(self._context())
         loading_token = loading.set(True)
@@ -345,7 +345,7 @@ class LazyLoader:
         return None
 
     def _initialised(self, namespace: ModuleType, plugin: PluginFile) -> bool:
-        """Call the plugin's ``__init__(opts)``, if any. As in Salt, one that takes other arguments is passed over."""
+        """Call the plugin's ``__init__(opts)``, if any. As in Salt, one that takes other arguments is skipped."""
         init = namespace.__dict__.get("__init__")
         if not inspect.isfunction(init):
             return True
@@ -365,7 +365,7 @@ class LazyLoader:
         return [record for record in records if isinstance(record, _Refusal) and module_name in record.names]
 
     def _suggestion(self, name: str) -> str:
-        """Return the nearest function name that can be known without importing anything more."""
+        """Return the nearest function name, importing no more than the modules of similar names."""
         from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
         module_name, _, function_name = name.partition(".")

@@ -1,4 +1,4 @@
-"""The lock of a plugin file: one thread at a time imports it and asks it for its names."""
+"""The lock of a plugin file: one thread at a time imports it and calls its ``__virtual__``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _Chain:
-    """A load under way: the thread that began it, and the threads its ``__virtual__`` calls are carried to."""
+    """A load under way: the thread that began it, and the threads that run calls of its ``__virtual__``."""
 
     __slots__ = ("awaits",)
 
@@ -20,7 +20,7 @@ class _Chain:
         self.awaits: list[str] = []
 
     def leads_to(self, other: _Chain) -> bool:
-        """Tell whether this chain waits, through whatever others, for a plugin that ``other`` is loading."""
+        """Return whether this chain waits, directly or through others, for a plugin that ``other`` is loading."""
         if self is other:
             return True
         return any((holder := _holders.get(key)) is not None and holder.leads_to(other) for key in self.awaits)
@@ -33,10 +33,10 @@ _chain: ContextVar[_Chain | None] = ContextVar("asyncstate_load_chain", default=
 
 @contextmanager
 def plugin_lock(key: str) -> Iterator[bool]:
-    """Hold the lock of one plugin file while it is imported and asked for its names.
+    """Hold the lock of one plugin file while it is imported and its ``__virtual__`` runs.
 
-    Yields False, without waiting, where waiting could never end: this load came here from that very plugin, or the
-    plugin is loaded by a thread that itself waits for one that this load holds.
+    Yields False at once if waiting would be a deadlock: this load is part of loading that very plugin, or the thread
+    that loads the plugin itself waits for one that this load holds.
     """
     me = _chain.get() or _Chain()
     with _condition:

@@ -1,9 +1,9 @@
-"""What plugins of a tree import from each other: ``import helper``, as in Salt, and ``from _interfaces.x import Y``.
+"""Imports between the plugins of a tree: ``import helper``, as in Salt, and ``from _interfaces.x import Y``.
 
 This finds the file that such a statement means; `imports` imports it. Salt puts the folders of a tree's plugins on
-``sys.path`` while it loads one. Here the importing file says which folders are meant, so that two trees in one process
-each see their own helper of some name: nothing is added to ``sys.path``, and a helper is in ``sys.modules`` under the
-private name of a plugin only. It has the dunders, as every plugin.
+``sys.path`` while it loads one. Here the importing file determines the folders, so that two trees in one process may
+each have a helper of the same name: nothing is added to ``sys.path``, and a helper is in ``sys.modules`` only under
+the private name of a plugin. It has the dunders, like every plugin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def importer(namespace: Mapping[str, object] | None) -> str | None:
-    """Return the name of the plugin that ``namespace``, or the package it is a part of, belongs to."""
+    """Return the name of the plugin that ``namespace``, or its package, belongs to; None if it is no plugin's."""
     name = str((namespace or {}).get("__name__") or "")
     while name and name not in origins:
         name = name.rpartition(".")[0]
@@ -67,7 +67,7 @@ def interface(statement: Statement) -> tuple[PluginFile, str] | None:
 
 
 def required_interface(statement: Statement) -> tuple[PluginFile, str]:
-    """Return what `interface` does. Raises ModuleNotFoundError that says where it was looked for."""
+    """Return what `interface` returns. Raises ModuleNotFoundError, naming the searched folders, if there is none."""
     found = interface(statement)
     if found is None:
         file = f"{statement.name.partition('.')[0]}.py"
@@ -77,7 +77,7 @@ def required_interface(statement: Statement) -> tuple[PluginFile, str]:
 
 
 def _file(statement: Statement, kind: str, folder: str) -> PluginFile | None:
-    """Return the file or package of a name in a folder of neighbours; private ones count, too."""
+    """Return the file or package of a name in a folder of neighbours, also if the name is private."""
     name = statement.name.partition(".")[0]
     kinds = dict.fromkeys((kind, "utils", "interfaces"))
     around = tuple(each for wanted in kinds for each in statement.folders if each[0] == wanted)
@@ -91,7 +91,7 @@ def _file(statement: Statement, kind: str, folder: str) -> PluginFile | None:
 
 
 def relative_import_advice(name: str) -> str:
-    """Say what to write in place of ``from .name import …`` in a file that is no package."""
+    """Return what to write instead of ``from .name import …`` in a file that is not part of a package."""
     this = name or "name"
     return (
         f"a plugin file of a tree is no package, so that 'from .{name} import …' finds nothing: write "

@@ -1,4 +1,4 @@
-"""Where imported plugins come from, and whether what was imported is still what stands there."""
+"""Where imported plugins come from, and whether their files have changed since."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from asyncstate.load.folders import PluginFile, PluginFolder
 
 EXTERNAL: Final = "asyncstate.ext."
-"""Prefix of the module names of plugins that are no part of an installed package; no such package exists."""
+"""Prefix of the module names of plugins outside installed packages; no package of this name exists."""
 
 
 class Origin(NamedTuple):
-    """Where an imported plugin comes from. ``needs`` are the neighbours it has imported, by module name."""
+    """Where an imported plugin comes from. ``needs`` holds the module names of the neighbours it imported."""
 
     plugin: PluginFile
     kind: str
@@ -25,13 +25,13 @@ class Origin(NamedTuple):
 
 
 origins: dict[str, Origin] = {}
-"""Every plugin imported from a file of its own, by the name of its module."""
+"""Every plugin imported from outside installed packages, by the name of its module."""
 newest: dict[str, str] = {}
 """The name of the module that was imported last for each version of a file (`Origin.base`)."""
 
 
 def is_current(name: str) -> bool:
-    """Tell whether nothing that a plugin imported from its neighbours has changed since."""
+    """Return whether all neighbours that a plugin imported are unchanged since."""
     seen = {name}
     waiting = [*origins[name].needs] if name in origins else []
     while waiting:
@@ -65,9 +65,9 @@ def neighbours_of(folder: PluginFolder, kind: str) -> tuple[tuple[str, str], ...
 
 
 def version(plugin: PluginFile, kind: str) -> str:
-    """Digest of the file's place, its neighbours' folders, and the time and size of everything it consists of.
+    """Return a digest of the file's path, its neighbours' folders, and the time and size of all its files.
 
-    So two runtimes share what they import from the same folders, and what they import from others they do not.
+    So two runtimes share the modules of folders that both use, and no others.
     """
     digest = hashlib.sha256(os.path.realpath(plugin.path).encode())
     for folder in neighbours_of(plugin.folder, kind):

@@ -1,4 +1,4 @@
-"""Installed packages of plugins: they are imported as any package, with the builtins of plugins."""
+"""Installed packages of plugins: they are imported like any package, but with the builtins of plugins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _PackageLoader:
 
 
 class _PackageFinder:
-    """Finds the modules of installed plugin packages as everybody else does, and gives them `_PackageLoader`."""
+    """Finds the modules of installed plugin packages through the other finders, and gives them `_PackageLoader`."""
 
     def __init__(self) -> None:
         self.packages: dict[str, Mapping[str, Any]] = {}
@@ -64,7 +64,7 @@ _finder = _PackageFinder()
 
 
 def give_builtins(package: str, namespace: Mapping[str, Any]) -> None:
-    """Let whatever is imported from an installed package from now on find ``namespace`` as its builtins."""
+    """Use ``namespace`` as the builtins of all modules imported from an installed package from now on."""
     _finder.packages[package] = namespace
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)

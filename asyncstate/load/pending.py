@@ -1,4 +1,4 @@
-"""What a call gives on the event loop: an awaitable that tells whoever forgot to await it."""
+"""The result of a call on the event loop: an awaitable that reports a forgotten ``await``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ForgottenAwait(AsyncStateError, TypeError):
 
 
 class PendingCall(Coroutine[Any, Any, Any]):
-    """What a call gives on the event loop: an awaitable, and nothing but that.
+    """The result of a call on the event loop: it can only be awaited.
 
-    Any use as a value raises ForgottenAwait, which names the file and line of the call. One that is never awaited did
-    nothing; Python's usual RuntimeWarning says so.
+    Any use as a value raises ForgottenAwait, which names the file and line of the call. A call that is never awaited
+    does nothing; Python's usual RuntimeWarning says so.
     """
 
     __slots__ = ("_args", "_coroutine", "_kwargs", "_label", "_place", "_start")
@@ -72,7 +72,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
         return self._forgotten()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "cr_", "gi_", "ag_", "_asyncio")):  # what asyncio asks of any coroutine
+        if name.startswith(("__", "cr_", "gi_", "ag_", "_asyncio")):  # asyncio looks these up on any coroutine
             raise AttributeError(name)
         return self._forgotten()
 

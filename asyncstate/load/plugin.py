@@ -1,4 +1,4 @@
-"""What the loader hands out: a loaded plugin, and one function of it."""
+"""The loader's results: a loaded plugin, and one function of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class LoadedModule:
     """One plugin under one of its names, as a runtime sees it.
 
-    ``adapted``: it was adapted to an interface, and has each function of it.
+    ``adapted``: it was adapted to an interface and has all functions of that.
     """
 
     __slots__ = ("adapted", "bundled", "file", "functions", "name", "namespace")
@@ -65,7 +65,7 @@ class LoadedFunction:
 
     @property
     def doc(self) -> str:
-        """The docstring, with its indentation taken off."""
+        """The docstring, without its indentation."""
         return inspect.getdoc(self.func) or ""
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class LoadedFunction:
 
 
 def is_async(func: Callable[..., Any]) -> bool:
-    """Tell whether calling ``func`` gives a coroutine: looks through decorators, partials and callable objects."""
+    """Return whether a call of ``func`` returns a coroutine, looking through decorators, partials, callable objects."""
     while isinstance(func, functools.partial):
         func = func.func
     func = inspect.unwrap(func)

@@ -1,4 +1,4 @@
-"""Why a plugin does not load, in words: what was raised, and where that is not obvious, in which file and line."""
+"""Why a plugin does not load, in words: the exception, and its file and line if they are not obvious."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class _Place(NamedTuple):
 
 
 def told(error: BaseException, source: str) -> str:
-    """Return what ``error``, which the plugin ``source`` raised while it was loaded, says.
+    """Return in words the ``error`` that the plugin ``source`` raised while it was loaded.
 
-    With file and line if it came from another file of the tree. A key that grains, pillar or options lack is named with
-    the nearest one that is there.
+    The text has file and line if the error came from another file of the tree. For a key that grains, pillar or options
+    lack, it names the nearest key that exists.
     """
     if isinstance(error, SystemExit):
         return f"the module called sys.exit({plain(error.code)!r})"
@@ -56,7 +56,7 @@ def _innermost(error: BaseException, source: str) -> _Place | None:
 
 
 def _absent_key(error: KeyError, place: _Place) -> str:
-    """Say which of the dunders in the line lacks the key; nothing if none does."""
+    """Return which of the dunders in the line lacks the key; "" if none does."""
     key = error.args[0] if error.args else None
     for dunder in _DUNDER.findall(linecache.getline(place.file, place.line)):
         data = place.frame.f_globals.get(dunder)

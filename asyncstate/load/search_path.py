@@ -1,4 +1,4 @@
-"""Where plugins are looked for: the folders of the tree and of the options, and those of this package."""
+"""The search path of plugins: the folders of the tree, of the options, and of this package."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ FOLDER_OPTIONS: dict[PluginKind, str] = {
     "utils": "utils_dirs",
     "renderers": "render_dirs",
 }
-"""The option that names folders of plugins, by their kind."""
+"""For each kind of plugin, the option that names its folders."""
 
 
 def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[PluginFolder]:
-    """Return where plugins of ``kind`` are looked for, before installed and bundled ones.
+    """Return the folders to search for plugins of ``kind`` before installed and bundled ones.
 
-    The file roots of every environment (base first), then ``<module_dirs>/<kind>`` and ``<module_dirs>/_<kind>``,
-    ``<extension_modules>/<kind>``, and the directories of the kind's own option (``states_dirs``, ``module_dirs`` …).
-    Their plugins can import each other, what stands in the folders of ``utils``, and the interfaces of the tree.
+    They are the file roots of every environment (base first), then ``<module_dirs>/<kind>`` and
+    ``<module_dirs>/_<kind>``, ``<extension_modules>/<kind>``, and the directories of the kind's own option
+    (``states_dirs``, ``module_dirs`` …). Their plugins can import each other, the files in the folders of ``utils``,
+    and the interfaces of the tree.
     """
     kinds = dict.fromkeys((kind, "utils", "interfaces"))
     neighbours = tuple((each, path) for each in kinds for path in _folder_paths(each, opts, file_client))

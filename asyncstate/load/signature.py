@@ -1,4 +1,4 @@
-"""The parameters of a plugin function, as far as a call of it must know them."""
+"""The parameters of a plugin function, as far as its callers need them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Signature:
-    """What a function takes.
+    """The parameters of a function, by the way they are passed.
 
     ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
     keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
@@ -45,7 +45,7 @@ class Signature:
 
     @classmethod
     def of(cls, func: Callable[..., Any]) -> Signature:
-        """Summarise ``func``; of a decorated function, the one that was decorated.
+        """Summarise ``func``; for a decorated function, the original one.
 
         A callable without a signature (some built-ins) counts as ``(*args, **kwargs)``.
         """
@@ -72,7 +72,7 @@ class Signature:
         return (*self.required, *(name for name, _ in self.positional_defaults), *sorted(self.keywords))
 
     def accepts(self, name: str) -> bool:
-        """Tell whether the function has a parameter of that name (``**kwargs`` does not count)."""
+        """Return whether the function has a parameter of that name (``**kwargs`` does not count)."""
         return name in self.keywords or name in self.names
 
 

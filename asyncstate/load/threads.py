@@ -1,10 +1,10 @@
 """Worker threads for plain functions: as many as are needed, reused, and cheap to hand work to.
 
-The number is not limited here: concurrency is counted in chunks by the scheduler. A limit on threads would hang as
-soon as functions that wait for other functions hold all of them.
+The number of threads is not limited here: the scheduler limits the number of chunks. A limit on threads would be a
+deadlock as soon as functions that wait for other functions hold all of them.
 
-This uses asyncio in place of ``anyio.to_thread``: a call that was given up must still tell when its thread has returned
-(`CancelToken.overdue`), its children must end, and the loop is woken once for all results that are ready.
+This uses asyncio instead of ``anyio.to_thread``: an abandoned call must still report when its thread has returned
+(`CancelToken.overdue`), its child processes must end, and the loop is woken once for all results that are ready.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ IDLE_SECONDS = 10.0
 class WorkerThreads:
     """Runs plain functions in daemon threads for coroutines of any event loop.
 
-    The thread that became idle last is used first, so a sequence of calls stays in one warm thread; a thread that had
-    nothing to do for ``idle_seconds`` ends. Threads are daemons: a function that never returns does not keep the
-    process alive.
+    The thread that became idle last is used first, so a sequence of calls stays in one warm thread; a thread ends after
+    ``idle_seconds`` without a call. Threads are daemons: a function that never returns does not keep the process alive.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, name: str = "asyncstate") -> None:
@@ -58,15 +57,15 @@ class WorkerThreads:
         """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
 
         When the awaiting task is cancelled, so is the cancel token that the call sees: its subprocesses are killed and
-        its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that; whoever must know when
-        the thread has returned finds it in the token's ``overdue``. Raises LoaderError if no thread can be started.
+        its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that; the token's ``overdue``
+        holds a future that is done when the thread has returned. Raises LoaderError if no thread can be started.
         """
         return await self.run_in(current.get(None), func, *args)
 
     async def run_in(self, call: CallContext | None, func: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Like ``run``, with ``call`` as the call context and with keyword arguments.
 
-        Exceptions arrive as they are, but for those that would end a process or look like a cancellation of the
+        Raises what ``func`` raises, except for exceptions that would end the process or look like a cancellation of the
         awaiting task: SystemExit becomes LoaderError, the others RunCancelled.
         """
         loop = asyncio.get_running_loop()
@@ -75,7 +74,7 @@ class WorkerThreads:
         if call is None:
             self._submit(_Job(self._outlet(loop), future, context, partial(func, *args, **kwargs)))
             return await future
-        # A token of its own: giving up on this call must not cancel the rest of the chunk.
+        # The call has its own token: cancelling this call must not cancel the rest of the chunk.
         parent = call.cancel
         token = CancelToken(parent)
         context.run(current.set, call.cancelled_by(token))
@@ -98,13 +97,13 @@ class WorkerThreads:
                 release()
 
     def open(self) -> None:
-        """Keep threads that have nothing to do, for a while, from now on."""
+        """Keep idle threads for ``idle_seconds`` from now on."""
         self.idle_seconds = self._patience
 
     def close(self) -> None:
-        """End the threads that have nothing to do; each of the others ends with its call."""
+        """End the idle threads; each of the others ends after its call."""
         self.idle_seconds = 0.0
-        with suppress(IndexError):  # until there is none; any may end by itself meanwhile
+        with suppress(IndexError):  # until the list is empty; a thread may remove itself meanwhile
             while True:
                 self.idle.pop().ready.release()
 
@@ -119,7 +118,7 @@ class WorkerThreads:
         except IndexError:
             try:
                 worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
-                Context().run(worker.start)  # the thread outlives the state that needs it now
+                Context().run(worker.start)  # an empty context: the thread outlives the state that starts it
             except (RuntimeError, MemoryError) as error:
                 what = "no further thread can be started; run fewer states at once or raise the limits of this process"
                 raise LoaderError(f"{what} ({error})") from error
@@ -138,7 +137,7 @@ class WorkerThreads:
 
 
 class _Job:
-    """One call of a function. ``future`` waits for what comes of it, ``expected`` only for the thread to return."""
+    """One call of a function. ``future`` gets its result, ``expected`` is done when an abandoned call has returned."""
 
     __slots__ = ("call", "context", "expected", "future", "outlet", "returned")
 
@@ -149,11 +148,11 @@ class _Job:
         self.call = call
         self.expected: asyncio.Future[None] | None = None
         self.returned = False
-        """Whether the loop has learnt that the thread has returned."""
+        """Whether the loop knows that the thread has returned."""
 
 
 class _Worker(threading.Thread):
-    """One thread. While it is in the list of idle ones, whoever takes it out of there owns its ``job`` slot."""
+    """One thread. A caller that removes it from the list of idle threads may set its ``job``."""
 
     def __init__(self, pool: WorkerThreads, name: str, job: _Job) -> None:
         super().__init__(name=name, daemon=True)
@@ -170,11 +169,11 @@ class _Worker(threading.Thread):
             if not self.ready.acquire(timeout=self._pool.idle_seconds):
                 try:
                     self._pool.idle.remove(self)
-                except ValueError:  # taken out at this very moment
+                except ValueError:  # removed at this very moment
                     self.ready.acquire()
                 else:
                     return
-            if self.job is None:  # taken out to end
+            if self.job is None:  # removed by `close`
                 return
 
     def _work(self) -> None:
@@ -186,7 +185,7 @@ class _Worker(threading.Thread):
         error: BaseException | None = None
         try:
             result = job.context.run(job.call)
-        except BaseException as raised:  # noqa: BLE001 - delivered to whoever awaits the call
+        except BaseException as raised:  # noqa: BLE001 - raised again where the call is awaited
             error = transferable(raised)
         self.current = None
         self._pool.idle.append(self)
@@ -194,7 +193,7 @@ class _Worker(threading.Thread):
 
 
 class _Outlet:
-    """Brings results to one event loop, waking it once for all that are ready."""
+    """Delivers results to one event loop, waking it once for all that are ready."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -202,7 +201,7 @@ class _Outlet:
         self._awake = False
 
     def deliver(self, job: _Job, result: Any, error: BaseException | None) -> None:
-        """Hand over one result, from a worker thread. Dropped when the loop is closed: nobody waits any more."""
+        """Deliver one result from a worker thread. It is dropped if the loop is closed: then no task waits for it."""
         self._finished.append((job, result, error))
         if self._awake:
             return
@@ -222,8 +221,8 @@ class _Outlet:
                 if job.expected is not None and not job.expected.done():
                     job.expected.set_result(None)
                 if error is not None and not isinstance(error, RunCancelled):
-                    # In the context of its call, which knows what the log may show of it.
-                    job.context.run(log.debug, "a function that nobody waits for any more failed", exc_info=error)
+                    # In the context of its call, which knows the secrets that the log must hide.
+                    job.context.run(log.debug, "a function failed after its caller had stopped waiting", exc_info=error)
             elif error is not None:
                 job.future.set_exception(error)
             else:
@@ -235,7 +234,7 @@ def _shown(code: object) -> str:
 
 
 def transferable(error: BaseException) -> Exception:
-    """Return ``error``, or what stands for it where the original would end the loop or pass for a cancellation."""
+    """Return ``error``, or a replacement if it would end the loop or look like a cancellation there."""
     if isinstance(error, SystemExit):
         replacement: Exception = LoaderError(f"the function called sys.exit({_shown(error.code)})")
     elif isinstance(error, StopIteration):

@@ -1,4 +1,4 @@
-"""Whom root trusts to write plugins: itself."""
+"""Root runs only plugins that no other account can write."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Under which name a plugin wants to be known, if it wants to be loaded at all.
+"""Whether a plugin loads, and under which name.
 
 ``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
-function, and then the file's own name is no longer an address. The name an interface gives counts by itself.
+function, and then callers cannot use the file's own name. The name of an interface counts without ``__virtual__``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TAG = {"modules": "module", "renderers": "render"}
 
 
 class Verdict(NamedTuple):
-    """The answer of one plugin: ``name`` and ``aliases`` if ``accepted``, else perhaps a ``reason``."""
+    """Whether a plugin loads: ``name`` and ``aliases`` if ``accepted``, else a ``reason`` if it gave one."""
 
     accepted: bool
     name: str
@@ -37,9 +37,10 @@ class Verdict(NamedTuple):
 
 
 def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
-    """Ask ``module`` whether it loads here, and under which name.
+    """Return whether ``module`` loads here, and under which name.
 
-    Runs ``__virtual__`` in the caller's context. Whatever it raises is a refusal with Salt's sentence.
+    ``__virtual__`` runs in the caller's context. If it raises, the plugin does not load, and the reason is Salt's
+    sentence.
     """
     name = plugin.name
     aliases = tuple(str(alias) for alias in getattr(module, "__virtual_aliases__", ()))
