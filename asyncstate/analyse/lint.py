@@ -202,7 +202,7 @@ class _Writable:
 
 
 def _matters(chunk: LowChunk, other: LowChunk) -> bool:
-    """Tell whether anybody would write that one state comes behind another with which it shares something.
+    """Return whether anybody would write that one state comes behind another with which it shares something.
 
     Not of two entries of one list, such as two packages; and not of what a formula does behind the start of its daemon,
     without needing it.

@@ -224,7 +224,7 @@ def _end(lines: list[str], at: int, indent: int) -> int:
 
 
 def _is_item(lines: list[str], number: int, at: int) -> bool:
-    """Tell whether an argument of the state at ``at`` begins in a line."""
+    """Return whether an argument of the state at ``at`` begins in a line."""
     first = next((match for line in lines[at + 1 :] if (match := _ITEM.match(line))), None)
     item = _ITEM.match(lines[number])
     return item is not None and first is not None and item["indent"] == first["indent"]

@@ -102,12 +102,12 @@ def sequence(data: Any) -> Any:
 
 
 def is_list(value: Any) -> bool:
-    """Tell whether the value is a list (also the ``list`` test)."""
+    """Return whether the value is a list (also the ``list`` test)."""
     return isinstance(value, list)
 
 
 def is_iter(thing: Any, ignore: type | tuple[type, ...] = (str,)) -> bool:
-    """Tell whether one can walk over the value; text does not count."""
+    """Return whether one can walk over the value; text does not count."""
     if ignore and isinstance(thing, ignore):
         return False
     try:
@@ -140,7 +140,7 @@ def flatten(data: Any, levels: int | None = None, preserve_nulls: bool = False) 
 
 
 def substring_in_list(string_to_search_for: str, list_to_search: Iterable[str]) -> bool:
-    """Tell whether the text is part of any of the texts."""
+    """Return whether the text is part of any of the texts."""
     return any(string_to_search_for in text for text in list_to_search)
 
 
@@ -150,12 +150,12 @@ def sorted_ignorecase(to_sort: Iterable[str]) -> list[str]:
 
 
 def exactly_n_true(iterable: Iterable[Any], amount: int = 1) -> bool:
-    """Tell whether exactly so many items are true."""
+    """Return whether exactly so many items are true."""
     return sum(1 for item in iterable if item) == amount
 
 
 def exactly_one_true(iterable: Iterable[Any]) -> bool:
-    """Tell whether exactly one item is true."""
+    """Return whether exactly one item is true."""
     return exactly_n_true(iterable)
 
 

@@ -66,7 +66,7 @@ def hmac_compute(string: str | bytes, shared_secret: str | bytes) -> str:
 
 
 def hmac_verify(string: str | bytes, shared_secret: str | bytes, challenge_hmac: str | bytes) -> bool:
-    """Tell whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a text (the ``hmac`` filter)."""
+    """Return whether ``challenge_hmac`` is the base64 HMAC-SHA256 of a text (the ``hmac`` filter)."""
     digest = hmac.new(to_bytes(shared_secret), to_bytes(string), hashlib.sha256).digest()
     return hmac.compare_digest(base64.b64encode(digest), to_bytes(challenge_hmac))
 

@@ -43,7 +43,7 @@ def _is_program(path: str) -> bool:
 
 
 def is_empty(filename: str) -> bool:
-    """Tell whether there is such a file, and it is empty."""
+    """Return whether there is such a file, and it is empty."""
     try:
         return Path(filename).stat().st_size == 0
     except OSError:
@@ -67,7 +67,7 @@ def _looks_binary(data: bytes) -> bool:
 
 
 def is_text_file(fp_: Any, blocksize: int = 512) -> bool:
-    """Tell whether a file, given by path or open, begins like text."""
+    """Return whether a file, given by path or open, begins like text."""
     try:
         if hasattr(fp_, "read"):
             block = fp_.read(blocksize)
@@ -80,7 +80,7 @@ def is_text_file(fp_: Any, blocksize: int = 512) -> bool:
 
 
 def is_bin_file(path: str) -> bool:
-    """Tell whether there is such a file, and it begins like no text."""
+    """Return whether there is such a file, and it begins like no text."""
     if not Path(path).is_file():
         return False
     try:

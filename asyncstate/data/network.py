@@ -82,17 +82,17 @@ def ipaddr(value: Any, options: str | None = None) -> Any:
 
 
 def is_ipv4(ip_addr: Any, options: str | None = None) -> bool:
-    """Tell whether the value is an IPv4 address."""
+    """Return whether the value is an IPv4 address."""
     return _address(ip_addr, 4, options) is not None
 
 
 def is_ipv6(ip_addr: Any, options: str | None = None) -> bool:
-    """Tell whether the value is an IPv6 address."""
+    """Return whether the value is an IPv6 address."""
     return _address(ip_addr, 6, options) is not None
 
 
 def is_ip(ip_addr: Any, options: str | None = None) -> bool:
-    """Tell whether the value is an address."""
+    """Return whether the value is an address."""
     return is_ipv4(ip_addr, options) or is_ipv6(ip_addr, options)
 
 

@@ -150,7 +150,7 @@ Fits = Callable[[Any, str], bool]
 
 
 def glob_fits(value: Any, pattern: str) -> bool:
-    """Tell whether the text of a value fits a shell pattern, without regard to case."""
+    """Return whether the text of a value fits a shell pattern, without regard to case."""
     return fnmatch.fnmatch(str(value).lower(), pattern.lower())
 
 

@@ -47,7 +47,7 @@ def regex_escape(value: str) -> str:
 
 
 def matches(txt: str, rgx: str, ignorecase: bool = False, multiline: bool = False) -> bool:
-    """Tell whether the pattern matches at the start of the text (the ``match`` test)."""
+    """Return whether the pattern matches at the start of the text (the ``match`` test)."""
     return re.match(rgx, txt, _flags(ignorecase, multiline)) is not None
 
 
@@ -83,7 +83,7 @@ def to_num(text: Any) -> Any:
 
 
 def is_hex(value: Any) -> bool:
-    """Tell whether the text is a hexadecimal number."""
+    """Return whether the text is a hexadecimal number."""
     try:
         int(value, 16)
     except (TypeError, ValueError):
@@ -92,7 +92,7 @@ def is_hex(value: Any) -> bool:
 
 
 def contains_whitespace(text: str) -> bool:
-    """Tell whether any character is white space."""
+    """Return whether any character is white space."""
     return any(character.isspace() for character in text)
 
 
@@ -191,7 +191,7 @@ def _listed(value: Any, expressions: list[Any]) -> bool:
 
 
 def expr_match(line: Any, expr: Any) -> bool:
-    """Tell whether a name matches a shell pattern, or else a regular expression as a whole; only text can."""
+    """Return whether a name matches a shell pattern, or else a regular expression as a whole; only text can."""
     if not (isinstance(line, str) and isinstance(expr, str)):
         return False
     if fnmatch.fnmatch(line, expr):
@@ -213,7 +213,7 @@ def _as_list(value: Any, what: str) -> list[Any]:
 
 
 def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
-    """Tell whether the value is allowed: in the white list, if there is one, and not in the black one."""
+    """Return whether the value is allowed: in the white list, if there is one, and not in the black one."""
     refused = _as_list(blacklist, "blacklist")
     allowed = _as_list(whitelist, "whitelist")
     if refused and _listed(value, refused):

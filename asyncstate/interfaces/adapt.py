@@ -57,7 +57,7 @@ def adapt(interface: Interface, namespace: ModuleType, exports: Exports) -> Expo
 
 
 def is_hidden_stub(func: Function) -> bool:
-    """Tell whether a function is a stub that listings and ``in`` tests leave out."""
+    """Return whether a function is a stub that listings and ``in`` tests leave out."""
     return bool(getattr(func, _HIDDEN_STUB, False))
 
 

@@ -28,7 +28,7 @@ class Condition:
         }
 
     def matches(self, grains: Mapping[str, Any]) -> bool:
-        """Tell whether a machine with these grains is meant."""
+        """Return whether a machine with these grains is meant."""
         return any(
             fnmatchcase(_text(actual), _text(pattern))
             for name, patterns in self.wanted.items()
@@ -58,7 +58,7 @@ def grain(name: str, grains: Mapping[str, Any]) -> Any:
 
 
 def all_match(conditions: tuple[Condition, ...], grains: Mapping[str, Any]) -> bool:
-    """Tell whether every one of several stacked conditions holds. There must be one."""
+    """Return whether every one of several stacked conditions holds. There must be one."""
     return bool(conditions) and all(condition.matches(grains) for condition in conditions)
 
 

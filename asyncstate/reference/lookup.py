@@ -22,7 +22,7 @@ def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
 
 
 def _is_hook(name: str) -> bool:
-    """Tell whether the engine calls this one, and no tree."""
+    """Return whether the engine calls this one, and no tree."""
     return name.partition(".")[2].startswith("mod_")
 
 

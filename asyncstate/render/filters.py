@@ -113,7 +113,7 @@ CHANGING: Final[dict[str, Callable[..., Any]]] = {
 
 
 def equalto(value: Any, other: Any) -> bool:
-    """Tell whether two values are equal (the ``equalto`` test)."""
+    """Return whether two values are equal (the ``equalto`` test)."""
     return bool(value == other)
 
 

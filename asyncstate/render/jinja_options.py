@@ -43,7 +43,7 @@ class Options(NamedTuple):
     allow_undefined: bool = False
 
     def template_syntax_in(self, text: str) -> bool:
-        """Tell whether the text holds anything Jinja would change."""
+        """Return whether the text holds anything Jinja would change."""
         if not self.syntax:
             return "{{" in text or "{%" in text or "{#" in text
         options = dict(self.syntax)

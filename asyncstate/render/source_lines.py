@@ -65,7 +65,7 @@ class _Form(NamedTuple):
     numbers: list[int]
 
     def fits(self, text: str) -> bool:
-        """Tell whether a rendered line with these ends may come from such a line."""
+        """Return whether a rendered line with these ends may come from such a line."""
         return len(text) >= self.shortest if self.regex is None else self.regex.match(text) is not None
 
 

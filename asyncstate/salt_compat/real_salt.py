@@ -24,7 +24,7 @@ _PAIRS = (
 
 @lru_cache(maxsize=1)
 def real_salt_is_installed() -> bool:
-    """Tell whether Salt itself can be imported; then plugins get it. Looked up once a process, without importing it.
+    """Return whether Salt itself can be imported; then plugins get it. Looked up once a process, without importing it.
 
     A directory that happens to be called ``salt``, such as a file root below the working directory, does not count.
     """

@@ -77,7 +77,7 @@ def split_input(val: Any, mapper: Callable[[Any], Any] | None = None) -> list[An
 
 
 def test_mode(**kwargs: Any) -> bool:
-    """Tell whether arguments ask for a dry run: ``test=True`` in any case."""
+    """Return whether arguments ask for a dry run: ``test=True`` in any case."""
     return any(key.lower() == "test" and is_true(value) for key, value in kwargs.items())
 
 

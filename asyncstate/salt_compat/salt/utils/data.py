@@ -162,7 +162,7 @@ def traverse_dict(data: Any, key: str, default: Any = None, delimiter: str = ":"
 def subdict_match(
     data: Mapping[str, Any], expr: str, delimiter: str = ":", regex_match: bool = False, exact_match: bool = False
 ) -> bool:
-    """Tell whether ``a:b:pattern`` fits nested data, without regard to case."""
+    """Return whether ``a:b:pattern`` fits nested data, without regard to case."""
 
     def fits(value: Any, pattern: str) -> bool:
         text, wanted = str(value).lower(), str(pattern).lower()
@@ -193,7 +193,7 @@ def filter_by(  # noqa: PLR0917 - Salt's signature
 
 
 def is_dictlist(data: Any) -> bool:
-    """Tell whether this is a list of dicts of one key each; an empty one too."""
+    """Return whether this is a list of dicts of one key each; an empty one too."""
     return isinstance(data, list) and all(isinstance(item, dict) and len(item) == 1 for item in data)
 
 
@@ -245,7 +245,7 @@ def _not_a_dictlist(data: Any) -> str:
 
 
 def is_true(value: Any = None) -> bool:
-    """Tell whether a value means yes: a positive number, ``true`` in any case, or anything else that is not empty."""
+    """Return whether a value means yes: a positive number, ``true`` in any case, or anything else that is not empty."""
     for number in (int, float):
         try:
             value = number(value)

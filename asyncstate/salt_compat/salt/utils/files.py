@@ -267,7 +267,7 @@ def safe_filename_leaf(file_basename: str) -> str:
 
 
 def is_fcntl_available(check_sunos: bool = False) -> bool:  # noqa: ARG001 - for Salt's callers
-    """Tell whether files can be locked."""
+    """Return whether files can be locked."""
     return True
 
 

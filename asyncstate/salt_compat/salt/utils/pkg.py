@@ -40,7 +40,7 @@ def clear_rtag(opts: Mapping[str, Any]) -> None:  # noqa: ARG001 - Salt's signat
 
 
 def check_refresh(opts: Mapping[str, Any], refresh: Any = None) -> bool:  # noqa: ARG001 - Salt's signature
-    """Tell whether to refresh: as ``refresh`` says, or if that is not False, whether it is due in this run."""
+    """Return whether to refresh: as ``refresh`` says, or if that is not False, whether it is due in this run."""
     return is_true(refresh) or (refresh is not False and bool(__context__.get(_PENDING)))
 
 
@@ -71,7 +71,7 @@ def match_wildcard(current_pkgs: Mapping[str, Any], pkg_params: Mapping[str, Any
 
 
 def check_bundled() -> bool:
-    """Tell whether Salt's own bundle of Python and libraries is running: it is not."""
+    """Return whether Salt's own bundle of Python and libraries is running: it is not."""
     return False
 
 

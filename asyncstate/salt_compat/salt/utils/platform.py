@@ -14,67 +14,67 @@ def _answers(name: str) -> bool:
 
 
 def is_linux() -> bool:
-    """Tell whether this is Linux."""
+    """Return whether this is Linux."""
     return _answers("linux")
 
 
 def is_windows() -> bool:
-    """Tell whether this is Windows."""
+    """Return whether this is Windows."""
     return _answers("win")
 
 
 def is_darwin() -> bool:
-    """Tell whether this is macOS."""
+    """Return whether this is macOS."""
     return _answers("darwin")
 
 
 def is_freebsd() -> bool:
-    """Tell whether this is FreeBSD."""
+    """Return whether this is FreeBSD."""
     return _answers("freebsd")
 
 
 def is_netbsd() -> bool:
-    """Tell whether this is NetBSD."""
+    """Return whether this is NetBSD."""
     return _answers("netbsd")
 
 
 def is_openbsd() -> bool:
-    """Tell whether this is OpenBSD."""
+    """Return whether this is OpenBSD."""
     return _answers("openbsd")
 
 
 def is_sunos() -> bool:
-    """Tell whether this is Solaris."""
+    """Return whether this is Solaris."""
     return _answers("sunos")
 
 
 def is_smartos() -> bool:
-    """Tell whether this is SmartOS."""
+    """Return whether this is SmartOS."""
     return is_sunos() and platform.uname().version.startswith("joyent_")
 
 
 def is_aix() -> bool:
-    """Tell whether this is AIX."""
+    """Return whether this is AIX."""
     return _answers("aix")
 
 
 def is_aarch64() -> bool:
-    """Tell whether this is an ARM machine of 64 bits."""
+    """Return whether this is an ARM machine of 64 bits."""
     return platform.machine().startswith("aarch64")
 
 
 def is_proxy() -> bool:
-    """Tell whether this stands in for a device: it never does."""
+    """Return whether this stands in for a device: it never does."""
     return False
 
 
 def is_fedora() -> bool:
-    """Tell whether this is Fedora."""
+    """Return whether this is Fedora."""
     return _distribution() == "Fedora"
 
 
 def is_photonos() -> bool:
-    """Tell whether this is Photon OS."""
+    """Return whether this is Photon OS."""
     return _distribution() == "VMware Photon OS"
 
 

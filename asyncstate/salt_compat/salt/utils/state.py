@@ -39,7 +39,7 @@ def merge_subreturn(original_return: dict[str, Any], sub_return: dict[str, Any],
 
 
 def check_result(running: Any, recurse: bool = False, highstate: Any = None) -> bool:
-    """Tell whether no row of a run failed, nested runs included."""
+    """Return whether no row of a run failed, nested runs included."""
     if not isinstance(running, dict) or not running:
         return False
     return all(

@@ -78,7 +78,7 @@ def dequote(value: Any) -> Any:
 
 
 def is_binary(data: Any) -> bool:
-    """Tell whether text or bytes hold what no text has."""
+    """Return whether text or bytes hold what no text has."""
     if not data or not isinstance(data, (str, bytes)):
         return False
     content = to_bytes(data)
@@ -88,7 +88,7 @@ def is_binary(data: Any) -> bool:
 def check_include_exclude(
     path_str: str, include_pat: str | list[str] | None = None, exclude_pat: str | list[str] | None = None
 ) -> bool:
-    """Tell whether a path is included (by default it is) and not excluded, by shell patterns or ``E@`` expressions."""
+    """Return whether a path is included (the default) and not excluded, by shell patterns or ``E@`` expressions."""
     included = not include_pat or any(_path_matches(path_str, pattern) for pattern in _listed(include_pat))
     return included and not (exclude_pat and any(_path_matches(path_str, each) for each in _listed(exclude_pat)))
 

@@ -36,12 +36,12 @@ def _kept(context: _Context, name: str, find: Callable[[], Any]) -> Any:
 
 
 def booted(context: _Context = None) -> bool:
-    """Tell whether the system was booted with systemd."""
+    """Return whether the system was booted with systemd."""
     return bool(_kept(context, "booted", lambda: os.path.exists("/run/systemd/system")))
 
 
 def offline(context: _Context = None) -> bool:
-    """Tell whether there is systemd, but it does not run the system: a chroot, a container being built."""
+    """Return whether there is systemd, but it does not run the system: a chroot, a container being built."""
     return bool(_kept(context, "offline", lambda: not booted(context) and which("systemctl") is not None))
 
 
@@ -64,7 +64,7 @@ def _version() -> int | None:
 
 
 def status(context: _Context = None) -> bool:
-    """Tell whether systemd answers."""
+    """Return whether systemd answers."""
     return bool(_kept(context, "status", _answers))
 
 
@@ -77,7 +77,7 @@ def _answers() -> bool:
 
 
 def has_scope(context: _Context = None) -> bool:
-    """Tell whether ``systemd-run --scope`` works."""
+    """Return whether ``systemd-run --scope`` works."""
     release = version(context) if booted(context) else None
     return release is not None and release >= 205 and status(context)
 

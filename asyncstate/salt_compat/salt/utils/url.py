@@ -33,7 +33,7 @@ def create(path: str, saltenv: str | None = None) -> str:
 
 
 def is_escaped(url: str) -> bool:
-    """Tell whether the path begins with ``|``: it is to be taken as it is."""
+    """Return whether the path begins with ``|``: it is to be taken as it is."""
     scheme = urlsplit(url).scheme
     if scheme in {"", "salt"}:
         return parse(url)[0].startswith("|")
@@ -71,7 +71,7 @@ def split_env(url: str) -> tuple[str, str | None]:
 
 
 def validate(url: str, protos: Container[str]) -> bool:
-    """Tell whether the scheme is among those."""
+    """Return whether the scheme is among those."""
     return urlsplit(url).scheme in protos
 
 

@@ -84,7 +84,7 @@ def compare(
     cmp_func: Callable[..., Any] | None = None,
     ignore_epoch: bool = False,
 ) -> bool:
-    """Tell whether a comparison holds; ``cmp_func`` returns a number as `version_cmp` does, or None."""
+    """Return whether a comparison holds; ``cmp_func`` returns a number as `version_cmp` does, or None."""
     if oper not in _OPERATORS:
         log.error("Invalid operator '%s' for version comparison", oper)
         return False

@@ -13,27 +13,27 @@ _MAC = re.compile(r"[0-9a-f]{1,2}([-:.])(?:[0-9a-f]{1,2}\1){4}[0-9a-f]{1,2}\Z", 
 
 
 def mac(addr: str) -> bool:
-    """Tell whether this is a hardware address."""
+    """Return whether this is a hardware address."""
     return _MAC.match(addr.removesuffix("\n")) is not None
 
 
 def ipv4_addr(addr: Any) -> bool:
-    """Tell whether this is an IPv4 address, perhaps with a prefix length."""
+    """Return whether this is an IPv4 address, perhaps with a prefix length."""
     return _is_address(addr, socket.AF_INET, 32)
 
 
 def ipv6_addr(addr: Any) -> bool:
-    """Tell whether this is an IPv6 address, perhaps with a prefix length."""
+    """Return whether this is an IPv6 address, perhaps with a prefix length."""
     return _is_address(addr, socket.AF_INET6, 128)
 
 
 def ip_addr(addr: Any) -> bool:
-    """Tell whether this is an address, perhaps with a prefix length."""
+    """Return whether this is an address, perhaps with a prefix length."""
     return ipv4_addr(addr) or ipv6_addr(addr)
 
 
 def netmask(mask: Any) -> bool:
-    """Tell whether this is a netmask, in dots or as a length."""
+    """Return whether this is a netmask, in dots or as a length."""
     try:
         ipaddress.IPv4Network(f"0.0.0.0/{mask}" if isinstance(mask, str) else "")
     except ValueError:

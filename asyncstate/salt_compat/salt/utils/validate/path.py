@@ -8,19 +8,19 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def is_writeable(path: str, check_parent: bool = False) -> bool:
-    """Tell whether a file can be written; with ``check_parent`` also one that can be made."""
+    """Return whether a file can be written; with ``check_parent`` also one that can be made."""
     if os.path.exists(path) or not check_parent:
         return os.access(path, os.W_OK)
     return os.access(os.path.dirname(path), os.W_OK)
 
 
 def is_readable(path: str) -> bool:
-    """Tell whether a file can be read."""
+    """Return whether a file can be read."""
     return os.access(path, os.R_OK)
 
 
 def is_executable(path: str) -> bool:
-    """Tell whether a file can be run."""
+    """Return whether a file can be run."""
     return os.access(path, os.X_OK)
 
 
