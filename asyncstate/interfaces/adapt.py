@@ -1,7 +1,7 @@
 """Adapting a provider to its interface when it is loaded.
 
-A function that the provider lacks becomes a stub, which raises when it is called. A function beyond the interface
-keeps working, with a warning at the first call. The provider's own namespace stays as it is.
+A function that the provider lacks becomes a stub, which raises when it is called. A function that the interface does
+not have keeps working, with a warning at the first call. The provider's own namespace is not changed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _warned: set[tuple[str, str, str]] = set()
 
 
 def adapt(interface: Interface, namespace: ModuleType, exports: Exports) -> Exports:
-    """Return the functions that the loader offers for a provider, by name; ``exports`` are those that it has.
+    """Return the functions that the loader offers for a provider, by name; ``exports`` are the provider's own.
 
-    Grains and options are those of the call under way. Raises InterfaceError if the interface contradicts itself, or
-    under ``smi_strict`` if a signature does not fit.
+    Grains and options come from the current call. Raises InterfaceError if the interface contradicts itself, or under
+    ``smi_strict`` if a signature does not fit.
     """
     context = current.get(None)
     grains: Mapping[str, Any] = context.grains if context else {}
@@ -62,7 +62,7 @@ def is_hidden_stub(func: Function) -> bool:
 
 
 class _Provider:
-    """One provider on this machine, with what its functions' messages need."""
+    """One provider on this machine, with the data for the messages of its functions."""
 
     def __init__(
         self, interface: Interface, namespace: ModuleType, grains: Mapping[str, Any], opts: Mapping[str, Any]
@@ -77,7 +77,7 @@ class _Provider:
         self.validate = validation_mode(opts.get("smi_validate"))
 
     def offered(self, finding: Finding, func: Function | None) -> Function:
-        """Return what stands for one function."""
+        """Return the callable that the loader offers for one function."""
         declared = finding.declared
         if declared is None:
             assert func is not None  # noqa: S101 - only the provider can have it
@@ -187,4 +187,4 @@ def validation_mode(setting: Any) -> str:
 def _describe(func: Function, declared: Declared) -> None:
     func.__name__ = func.__qualname__ = declared.name
     func.__doc__ = declared.doc
-    func.__signature__ = declared.signature  # type: ignore[attr-defined]  # what inspect.signature looks at
+    func.__signature__ = declared.signature  # type: ignore[attr-defined]  # inspect.signature reads it

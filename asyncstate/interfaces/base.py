@@ -1,7 +1,7 @@
-"""Interfaces of virtual modules: which functions a module such as ``pkg`` has, whatever the platform.
+"""Interfaces of virtual modules: which functions a module such as ``pkg`` has on every platform.
 
-An interface is a class; its public methods are the functions, their signatures (without ``self``) are what callers may
-rely on, and what their bodies return is the least that a caller gets::
+An interface is a class. Its public methods are the functions, callers may rely on their signatures (without ``self``),
+and the values their bodies return declare the least that a caller gets::
 
     class PkgInterface(Interface):
         __modulename__ = "pkg"
@@ -15,7 +15,7 @@ rely on, and what their bodies return is the least that a caller gets::
             "Keep a package as it is."
             return {}
 
-and a provider says that it keeps to it: ``__virtualname__ = PkgInterface(__name__)()``.
+A provider declares that it follows the interface with ``__virtualname__ = PkgInterface(__name__)()``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Declared(NamedTuple):
         return inspect.getdoc(self.method) or ""
 
     def structure(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the method's body declares to return for these arguments, {} if it cannot tell."""
+        """Return the value that the method's body declares for these arguments, {} if the body fails."""
         try:
             return self.method(*args, **kwargs)
         except Exception:  # noqa: BLE001 - a body that fails declares nothing
@@ -59,7 +59,7 @@ class Declared(NamedTuple):
 class Interface:
     """The base of all interfaces. ``__modulename__`` is the virtual name, ``__func_alias__`` renames methods.
 
-    ``__deprecated__`` may tell, by the name of a function that left the interface, what to use instead.
+    ``__deprecated__`` may say, by the name of a function that left the interface, what to use instead.
     """
 
     __modulename__: ClassVar[str] = ""
@@ -106,7 +106,7 @@ class Interface:
     def supported(**grains: Any) -> Callable[[F], F]:
         """Expect a function only on machines with these grains; elsewhere it is *not supported*.
 
-        One grain with one of its values is enough. Stacked, all must match.
+        One grain with one of its values is enough. All of several stacked decorators must match.
         """
         return _mark(_SUPPORTED, grains)
 
@@ -117,7 +117,7 @@ class Interface:
 
 
 class VirtualName(str):
-    """The virtual name of a provider that follows an interface. For everybody but the loader it is a plain text."""
+    """The virtual name of a provider that follows an interface. Outside the loader it is a plain string."""
 
     __slots__ = ("interface",)
 
@@ -138,7 +138,7 @@ def interface_of(namespace: object) -> Interface | None:
 
 
 def functions_of(interface: Interface) -> Mapping[str, Declared]:
-    """Return the functions of an interface by the name callers use, in the order they are written."""
+    """Return the functions of an interface by the name callers use, in the order of their definition."""
     return interface._functions  # noqa: SLF001 - a method of that name would be a function of the interface
 
 

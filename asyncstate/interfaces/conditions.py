@@ -14,8 +14,9 @@ class Condition:
     """``grain=[value, …]`` pairs; one grain with one of its values is enough.
 
     Values are compared as text, without regard to case, and may be globs. A grain that is a list matches if one of its
-    elements does, one that holds others if one of their names does; a grain that this machine lacks does not match.
-    ``a:b`` is the entry ``b`` of the grain ``a``, unless a grain is called so. TypeError if a value is no plain value.
+    elements does, a mapping if one of its keys does; a grain that this machine lacks does not match. ``a:b`` is the
+    entry ``b`` of the grain ``a``, unless a grain has that name. Raises TypeError if a value is not text, a number or
+    a boolean.
     """
 
     __slots__ = ("wanted",)
@@ -28,7 +29,7 @@ class Condition:
         }
 
     def matches(self, grains: Mapping[str, Any]) -> bool:
-        """Return whether a machine with these grains is meant."""
+        """Return whether the condition holds on a machine with these grains."""
         return any(
             fnmatchcase(_text(actual), _text(pattern))
             for name, patterns in self.wanted.items()
@@ -44,7 +45,7 @@ class Condition:
 
 
 def grain(name: str, grains: Mapping[str, Any]) -> Any:
-    """Return a grain, or ``a:b`` an entry of one that holds others; None if this machine has none."""
+    """Return a grain, or with ``a:b`` an entry of one that is a mapping; None if this machine has none."""
     value: Any = grains
     if name in grains:
         return grains[name]
@@ -58,7 +59,7 @@ def grain(name: str, grains: Mapping[str, Any]) -> Any:
 
 
 def all_match(conditions: tuple[Condition, ...], grains: Mapping[str, Any]) -> bool:
-    """Return whether every one of several stacked conditions holds. There must be one."""
+    """Return whether all stacked conditions hold; False if there are none."""
     return bool(conditions) and all(condition.matches(grains) for condition in conditions)
 
 

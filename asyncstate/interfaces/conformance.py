@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a function of a provider stands to the interface."""
+    """How a function of a provider relates to the interface."""
 
     OK = "ok"
     MISSING = "missing"
     DECLINED = "not implemented"
-    """Missing on purpose: the provider says so, and why."""
+    """Missing on purpose: the provider gives the reason."""
     UNSUPPORTED = "unsupported"
     NOT_APPLICABLE = "not applicable"
     INCOMPATIBLE = "incompatible"
@@ -31,7 +31,7 @@ class Status(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One function: ``details`` say what is incompatible, ``notes`` what is merely worth a look."""
+    """One function: ``details`` are incompatibilities, ``notes`` are differences without harm that may be mistakes."""
 
     function: str
     status: Status
@@ -46,7 +46,7 @@ def check_conformance(
     grains: Mapping[str, Any],
     declined: Mapping[str, str] | None = None,
 ) -> list[Finding]:
-    """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then what is beyond it.
+    """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then all others.
 
     ``declined`` are the functions that the provider says it does not implement, each with the reason. Raises
     InterfaceError if a function is both expected and not applicable here.
@@ -61,9 +61,9 @@ def check_conformance(
 
 
 def declined_by(namespace: object) -> dict[str, str]:
-    """Return what a provider says in ``__smi_not_implemented__`` that it lacks on purpose, with its reasons.
+    """Return the functions that a provider lacks on purpose, with its reasons, from ``__smi_not_implemented__``.
 
-    A mapping of names to reasons, or a list of names.
+    That is a mapping of names to reasons, or a list of names.
     """
     declared = getattr(namespace, "__smi_not_implemented__", ())
     if isinstance(declared, Mapping):

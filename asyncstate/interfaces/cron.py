@@ -1,4 +1,4 @@
-"""The interface of ``cron``: what runs at which time for which user."""
+"""The interface of ``cron``: the users' scheduled jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from asyncstate.interfaces.base import Interface
 
 
 class CronInterface(Interface):
-    """Crontabs. Functions that change one return "new", "updated", "present", "removed", "absent" or a complaint."""
+    """Crontabs. Functions that change one return "new", "updated", "present", "removed", "absent" or an error text."""
 
     __modulename__ = "cron"
 
@@ -53,7 +53,7 @@ class CronInterface(Interface):
         comment: str | None = None,
         identifier: Any = None,
     ) -> str:
-        """Add or change a job that runs at such a time as ``@reboot`` or ``@daily``."""
+        """Add or change a job that runs at a special time such as ``@reboot`` or ``@daily``."""
         return ""
 
     def rm_job(
@@ -75,7 +75,7 @@ class CronInterface(Interface):
         return ""
 
     def rm_special(self, user: str, cmd: str, special: str | None = None, identifier: Any = None) -> str:
-        """Remove a job that runs at such a time."""
+        """Remove a job that runs at a special time."""
         return ""
 
     def set_env(self, user: str, name: str, value: Any = None) -> str:
@@ -91,5 +91,5 @@ class CronInterface(Interface):
         return True
 
     def write_cron_file_verbose(self, user: str, path: str) -> dict[str, Any]:
-        """Make the content of a file a user's crontab; returns how that went."""
+        """Make the content of a file a user's crontab; returns the result of the crontab program."""
         return {"retcode": 0, "stderr": ""}

@@ -1,4 +1,4 @@
-"""What calling a function of an interface can raise where a provider lacks it, and what a bad interface raises."""
+"""The errors of interfaces: calls to functions that a provider lacks, and interfaces that contradict themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class SMINotImplementedError(CommandExecutionError, NotImplementedError):
 
 
 class SMINotSupportedError(SMINotImplementedError):
-    """The function does not exist on this platform, and is not expected to."""
+    """The interface does not expect the function on this platform, and the provider lacks it."""
 
 
 class InterfaceError(LoaderError):
@@ -18,4 +18,4 @@ class InterfaceError(LoaderError):
 
 
 class StructureError(CommandExecutionError):
-    """Under ``smi_validate: raise``: a provider returned something else than its interface declares."""
+    """A provider returned a value that its interface does not allow; raised under ``smi_validate: raise``."""

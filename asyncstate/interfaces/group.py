@@ -8,7 +8,7 @@ from asyncstate.interfaces.base import Interface
 
 
 class GroupInterface(Interface):
-    """Groups. ``root`` is the root of another tree whose groups are meant."""
+    """Groups. ``root`` is the root directory of another system whose groups are used."""
 
     __modulename__ = "group"
 
@@ -33,7 +33,7 @@ class GroupInterface(Interface):
         return {}
 
     def getent(self, refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-        """Return what is known of every group."""
+        """Return what ``info`` returns, for every group."""
         return [{"name": "", "passwd": "", "gid": 0, "members": [""]}]
 
     def list_groups(self) -> list[str]:

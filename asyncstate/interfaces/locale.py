@@ -1,4 +1,4 @@
-"""The interface of ``locale``: languages the machine can speak, and the one it does."""
+"""The interface of ``locale``: the system's languages."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class LocaleInterface(Interface):
         return ""
 
     def set_locale(self, locale: str) -> bool:
-        """Make a locale that of the system."""
+        """Set the locale of the system."""
         return True
 
     def gen_locale(self, locale: str, **kwargs: Any) -> Any:
-        """Compile a locale: whether that worked; with ``verbose`` what the program said."""
+        """Compile a locale and return whether that worked; with ``verbose`` the output of the program."""
         return None

@@ -1,4 +1,4 @@
-"""The interface of ``lowpkg``: what a package database knows without any repository."""
+"""The interface of ``lowpkg``: the database of installed packages, without any repository."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LowpkgInterface(Interface):
         return {"errors": [], "packages": {}}
 
     def info(self, *packages: str, **kwargs: Any) -> dict[str, Any]:
-        """Return what the database says of packages."""
+        """Return the database's data on packages."""
         return {}
 
     @Interface.supported(os_family=["Debian"])
@@ -41,12 +41,12 @@ class LowpkgInterface(Interface):
 
     @Interface.supported(**_RPM)
     def owner(self, *paths: str, **kwargs: Any) -> Any:
-        """Return the package each path belongs to, ``""`` for none; of a single path the package itself."""
+        """Return the package of each path by path, ``""`` for none; for a single path only its package."""
         return "" if len(paths) == 1 else {}
 
     @Interface.supported(**_RPM)
     def modified(self, *packages: str, **flags: Any) -> dict[str, Any]:
-        """Return the files of packages that are not as they were installed, by package."""
+        """Return the files of packages that have changed since the installation, by package."""
         return {}
 
     @Interface.supported(**_RPM)

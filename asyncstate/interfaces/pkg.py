@@ -1,4 +1,4 @@
-"""What every package manager's module offers as ``pkg``."""
+"""The interface of ``pkg``: the package manager of the system."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _REPOSITORIES = {"os_family": ["Debian", "RedHat", "Suse"]}
 
 
 class PkgInterface(Interface):
-    """Packages of the system: installed, on offer, wanted, kept.
+    """Packages of the system: installed, available, selected, held.
 
-    A list of packages, ``pkgs``, holds names and ``{name: version}``. What changes packages returns
+    A list of packages, ``pkgs``, holds names and ``{name: version}``. A function that changes packages returns
     ``{name: {"old": version, "new": version}}``; ``""`` stands for not installed.
     """
 
@@ -51,7 +51,7 @@ class PkgInterface(Interface):
 
     @Interface.not_applicable(os_family=["Alpine"])
     def autoremove(self, list_only: bool = False, purge: bool = False) -> Any:
-        """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
+        """Remove packages that no other needs any more and return what changed; with ``list_only``, their names."""
         return [] if list_only else {}
 
     def refresh_db(self, **kwargs: Any) -> Any:
@@ -76,11 +76,11 @@ class PkgInterface(Interface):
         return {}
 
     def version(self, *names: str, **kwargs: Any) -> Any:
-        """Return the installed version of each package, ``""`` for none; of a single name the version itself."""
+        """Return the installed version of each package by name, ``""`` for none; for a single name only its version."""
         return "" if len(names) == 1 else {}
 
     def latest_version(self, *names: str, **kwargs: Any) -> Any:
-        """Return the version each package could be upgraded to, ``""`` for none; of a single name the version."""
+        """Return the version each package could be upgraded to, ``""`` for none; for a single name only its version."""
         return "" if len(names) == 1 else {}
 
     def available_version(self, *names: str, **kwargs: Any) -> Any:
@@ -106,7 +106,7 @@ class PkgInterface(Interface):
         return {}
 
     def owner(self, *paths: str, **kwargs: Any) -> Any:
-        """Return the package each path belongs to, ``""`` for none; of a single path the package itself."""
+        """Return the package of each path by path, ``""`` for none; for a single path only its package."""
         return "" if len(paths) == 1 else {}
 
     def file_list(self, *packages: str, **kwargs: Any) -> Any:
@@ -118,36 +118,36 @@ class PkgInterface(Interface):
         return {}
 
     def info_installed(self, *names: str, **kwargs: Any) -> dict[str, Any]:
-        """Return what is known of installed packages."""
+        """Return the package manager's data on installed packages."""
         return {}
 
     @Interface.supported(**_LOCKING)
     def hold(
         self, name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
     ) -> dict[str, dict[str, Any]]:
-        """Keep packages at their version; a row (name, result, changes, comment) for each."""
+        """Hold packages at their version and return a row (name, result, changes, comment) for each."""
         return {}
 
     @Interface.supported(**_LOCKING)
     def unhold(
         self, name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any
     ) -> dict[str, dict[str, Any]]:
-        """Let packages be upgraded again; a row (name, result, changes, comment) for each."""
+        """Let packages be upgraded again and return a row (name, result, changes, comment) for each."""
         return {}
 
     @Interface.supported(os_family=["RedHat", "Suse"])
     def list_holds(self, pattern: str | None = None, full: bool = True) -> list[str]:
-        """Return what is kept at its version: names, or with ``full`` names and versions."""
+        """Return the held packages: names, or with ``full`` names and versions."""
         return []
 
     @Interface.supported(os_family=["Suse"])
     def list_locks(self, root: str | None = None) -> dict[str, Any]:
-        """Return what is kept at its version, by package."""
+        """Return the packages locked at a version, by name."""
         return {}
 
     @Interface.supported(os_family=["Suse"])
     def resolve_capabilities(self, pkgs: Any, refresh: bool = False, **kwargs: Any) -> list[Any]:
-        """Return a ``pkgs`` list in which names that packages only provide are replaced by the package that does."""
+        """Return a ``pkgs`` list in which capabilities are replaced by the packages that provide them."""
         return []
 
     @Interface.supported(**_REPOSITORIES)
@@ -172,7 +172,7 @@ class PkgInterface(Interface):
 
     @Interface.supported(**_APT)
     def expand_repo_def(self, repo: str, **kwargs: Any) -> dict[str, Any]:
-        """Return a source as ``get_repo`` would once ``mod_repo`` was called with the same arguments."""
+        """Return what ``get_repo`` would return after ``mod_repo`` with the same arguments."""
         return {}
 
     @Interface.supported(**_APT)
@@ -202,10 +202,10 @@ class PkgInterface(Interface):
 
     @Interface.supported(**_APT)
     def get_selections(self, pattern: str | None = None, state: str | None = None) -> dict[str, list[str]]:
-        """Return the packages by what the package manager is told to do with them."""
+        """Return the packages by their selection state, such as ``install`` or ``hold``."""
         return {}
 
     @Interface.supported(**_APT)
     def show(self, *names: str, **kwargs: Any) -> dict[str, Any]:
-        """Return what the sources say of packages, by name and version."""
+        """Return the sources' data on packages, by name and version."""
         return {}

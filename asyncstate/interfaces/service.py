@@ -1,4 +1,4 @@
-"""What every init system's module offers as ``service``."""
+"""The interface of ``service``: the services of the init system."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ServiceInterface(Interface):
         return True
 
     def status(self, name: str, sig: str | None = None) -> Any:
-        """Return whether a service runs; of a glob, each service's answer. ``sig``: whether a command line matches."""
+        """Return whether a service runs; for a glob, by service. ``sig``: whether a process has this command line."""
         return False
 
     def enable(self, name: str, **kwargs: Any) -> bool:
@@ -125,12 +125,12 @@ class ServiceInterface(Interface):
 
     @Interface.supported(init=["runit", "upstart"])
     def full_restart(self, name: str) -> bool:
-        """Stop a service for good and start it, so that it also reads what it was started with anew."""
+        """Stop a service completely and start it, so that it also takes over changes of its start options."""
         return True
 
     @Interface.supported(init=["runit"])
     def remove(self, name: str) -> bool:
-        """Stop a service and let the init system know nothing of it."""
+        """Stop a service and remove it from the init system."""
         return True
 
     @Interface.supported(init=["openrc"])

@@ -14,7 +14,7 @@ _BY_NAME = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def signature_of(func: Callable[..., Any]) -> Signature | None:
-    """Return the signature of a provider's function; None for one that has none to look at."""
+    """Return the signature of a provider's function; None if it cannot be read."""
     try:
         return inspect.signature(func)
     except (TypeError, ValueError):
@@ -22,15 +22,15 @@ def signature_of(func: Callable[..., Any]) -> Signature | None:
 
 
 def conflicts(declared: Signature, actual: Signature | None) -> list[str]:
-    """Return why a call that ``declared`` allows would not do the same with ``actual``; [] if they are compatible.
+    """Return why a call that ``declared`` allows would fail or differ with ``actual``; [] if they are compatible.
 
-    Further optional parameters are no conflict, nor are ``*args`` or ``**kwargs`` in place of parameters.
+    Additional optional parameters are no conflict, nor are ``*args`` or ``**kwargs`` instead of parameters.
     """
     return [] if actual is None else list(_conflicts(declared, actual))
 
 
 def differing_defaults(declared: Signature, actual: Signature | None) -> list[str]:
-    """Return the parameters whose default values differ: worth a look, but no conflict."""
+    """Return the parameters whose default values differ: no conflict, but perhaps a mistake."""
     if actual is None:
         return []
     pairs = ((p, actual.parameters.get(name)) for name, p in declared.parameters.items())

@@ -1,7 +1,7 @@
 """Whether a returned value has the structure an interface declares.
 
-A declaration is a value of the wanted form: a dict lists required keys with values of the wanted type, a list holds one
-element that stands for all, a type stands for its instances. None, {} and [] leave open what they contain.
+A declaration is a value of the expected form: a dict lists required keys with values of the expected type, a list holds
+one element that stands for all, a type stands for its instances. None, {} and [] allow any content.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def mismatches(declared: Any, actual: Any) -> list[str]:
-    """Return where ``actual`` is not of the form of ``declared``, [] if it is. Neither is changed."""
+    """Return where ``actual`` does not have the form of ``declared``, [] if it does. Neither is changed."""
     return list(_mismatches(declared, actual, ""))
 
 

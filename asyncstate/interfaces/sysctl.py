@@ -8,26 +8,26 @@ from asyncstate.interfaces.base import Interface
 
 
 class SysctlInterface(Interface):
-    """Kernel settings, in force and in the file that is read at the start of the system."""
+    """Kernel settings: the current ones, and those in the file that is read at system start."""
 
     __modulename__ = "sysctl"
 
     def default_config(self) -> str:
-        """Return the file that is read at the start of the system."""
+        """Return the path of the file that is read at system start."""
         return ""
 
     def show(self, config_file: Any = False) -> Any:
-        """Return the settings in force, or those of a file; None for a file that cannot be read."""
+        """Return the current settings, or those of a file; None for a file that cannot be read."""
         return None
 
     def get(self, name: str) -> str:
-        """Return the value in force, "" for an unknown setting."""
+        """Return the current value, "" for an unknown setting."""
         return ""
 
     def assign(self, name: str, value: Any) -> dict[str, str]:
-        """Put a value in force."""
+        """Set the current value."""
         return {}
 
     def persist(self, name: str, value: Any, config: str | None = None) -> str:
-        """Put a value in force and into the file: "Updated" or "Already set"."""
+        """Set the current value and write it to the file; returns "Updated" or "Already set"."""
         return ""

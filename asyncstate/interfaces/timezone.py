@@ -1,4 +1,4 @@
-"""The interface of ``timezone``: where on earth the machine believes to be, and what its clock shows."""
+"""The interface of ``timezone``: the system's time zone and hardware clock."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class TimezoneInterface(Interface):
     __modulename__ = "timezone"
 
     def get_zone(self) -> str:
-        """Return the name of the time zone, such as ``Europe/Berlin``. CommandExecutionError if nothing tells."""
+        """Return the name of the time zone, such as ``Europe/Berlin``. Raises CommandExecutionError if unknown."""
         return ""
 
     def get_zonecode(self) -> str:
-        """Return the abbreviation now in force, such as ``CEST``."""
+        """Return the abbreviation that applies now, such as ``CEST``."""
         return ""
 
     def get_offset(self) -> str:
@@ -25,7 +25,7 @@ class TimezoneInterface(Interface):
         return ""
 
     def set_zone(self, timezone: str) -> Any:
-        """Set the time zone; True, or a sentence that says why that cannot be."""
+        """Set the time zone; returns True, or a sentence that says why that failed."""
         return None
 
     def zone_compare(self, timezone: str) -> bool:

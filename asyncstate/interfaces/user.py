@@ -8,7 +8,7 @@ from asyncstate.interfaces.base import Interface
 
 
 class UserInterface(Interface):
-    """Accounts. ``root`` is the root of another tree whose accounts are meant."""
+    """Accounts. ``root`` is the root directory of another system whose accounts are used."""
 
     __modulename__ = "user"
 
@@ -48,7 +48,7 @@ class UserInterface(Interface):
         return {}
 
     def getent(self, refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-        """Return what is known of every account."""
+        """Return what ``info`` returns, for every account."""
         return [{"name": "", "uid": 0, "gid": 0, "home": "", "shell": "", "groups": [""], "fullname": ""}]
 
     def list_users(self, root: str | None = None) -> list[str]:
@@ -88,7 +88,7 @@ class UserInterface(Interface):
         return True
 
     def chgroups(self, name: str, groups: Any, append: bool = False, root: str | None = None) -> bool:
-        """Put an account into these groups; out of all others unless ``append``."""
+        """Put an account into these groups; without ``append`` also remove it from all others."""
         return True
 
     def chfullname(self, name: str, fullname: Any, root: str | None = None) -> bool:
