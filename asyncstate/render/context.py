@@ -1,4 +1,4 @@
-"""What a rendering sees and knows: RenderContext, and the variables Salt gives to templates."""
+"""The input of a rendering: RenderContext, and the variables that Salt gives to templates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Files(Protocol):
-    """Where templates and their imports come from: the part of a FileClient that rendering needs."""
+    """The source of templates and their imports: the part of a FileClient that rendering needs."""
 
     def find(self, path: str, saltenv: str) -> str | None:
         """Return the real path of a path from the root of an environment, None if there is none."""
@@ -28,13 +28,13 @@ class Files(Protocol):
 
 @dataclass
 class RenderContext:
-    """All that a rendering depends on but the text itself.
+    """All that a rendering depends on except the text itself.
 
     ``extra`` are the caller's own variables (``context`` and ``defaults`` of a managed file, an include's defaults);
-    they win over ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values a decrypting
-    renderer found. ``ordered`` asks for mappings that keep their order when a template prints them as YAML, as pillar
-    data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None where
-    they are not known.
+    they override ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values that a
+    decrypting renderer found. With ``ordered``, mappings keep their order when a template prints them as YAML, as
+    pillar data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None
+    if they are not known.
     """
 
     salt: Mapping[str, Any]
@@ -58,7 +58,7 @@ class RenderContext:
 
     @property
     def path(self) -> str:
-        """The real path of the file under way, '' for text that comes from nowhere."""
+        """The real path of the file being rendered, '' for text without a file."""
         return self.file.path if self.file is not None else ""
 
 
@@ -74,12 +74,12 @@ class CallableMap(dict[str, Any]):
 
 
 def template_variables(context: RenderContext, *, sls: bool) -> dict[str, Any]:
-    """Return the variables of a template; of an SLS (``sls``) also those that say where it lies."""
+    """Return the variables of a template; for an SLS (``sls``) also those with its path."""
     salt = CallableMap(context.salt) if type(context.salt) is dict else context.salt
     variables: dict[str, Any] = {
         "salt": salt,
         "grains": context.grains,
-        "opts": dict(context.opts),  # a template may change its own, and only those
+        "opts": dict(context.opts),  # a copy: a template may change its own options only
         "pillar": context.pillar,
         "saltenv": context.saltenv,
         "ifelse": _ifelse(salt),
@@ -99,7 +99,7 @@ def template_variables(context: RenderContext, *, sls: bool) -> dict[str, Any]:
 
 
 def place_variables(context: RenderContext, sls: str) -> dict[str, str]:
-    """Return ``slspath``, ``tpldir`` and the others that are made from the place of an SLS below its root."""
+    """Return ``slspath``, ``tpldir`` and the others that derive from the path of an SLS below its root."""
     if context.file is None:
         path = sls.replace(".", "/").rstrip("/")
         return _path_variants(path)
@@ -124,7 +124,7 @@ def _path_variants(path: str) -> dict[str, str]:
 
 
 def _ifelse(salt: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return the ``ifelse`` of templates, which asks the ``match`` module."""
+    """Return the ``ifelse`` of templates, which evaluates targets with the ``match`` module."""
 
     def ifelse(
         *args: Any,

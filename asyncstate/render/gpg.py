@@ -23,11 +23,11 @@ _PATIENCE: Final = 120
 
 
 def render(data: Any, context: RenderContext) -> Any:
-    """Return ``data`` with every PGP message in its text replaced by what it says.
+    """Return ``data`` with every PGP message in its text decrypted.
 
     Containers are changed in place. Each decrypted text goes into ``context.secrets``. Keys come from the option
     ``gpg_keydir``, else from ``gpgkeys`` beside the configuration. A message that cannot be decrypted raises
-    RenderError, unless the option ``gpg_decrypt_must_succeed`` is off: then it stays, with a warning.
+    RenderError; if the option ``gpg_decrypt_must_succeed`` is off, it stays as it is, with a warning.
     """
     program = shutil.which("gpg")
     if program is None:
@@ -36,7 +36,7 @@ def render(data: Any, context: RenderContext) -> Any:
 
 
 class _Decrypter:
-    """Decrypts for one rendering, every distinct message once."""
+    """Decrypts each distinct message of one rendering once."""
 
     def __init__(self, program: str, context: RenderContext) -> None:
         self._context = context
@@ -44,7 +44,7 @@ class _Decrypter:
         self._plain: dict[str, str] = {}
 
     def walk(self, data: Any) -> Any:
-        """Decrypt in ``data``, to any depth."""
+        """Return ``data`` with its messages decrypted at any depth."""
         if isinstance(data, (str, bytes)):
             return self._text(data)
         waiting = [data]

@@ -1,7 +1,7 @@
-"""The ``jinja`` renderer: a template to text.
+"""The ``jinja`` renderer: from a template to text.
 
-Jinja itself is imported only for text that holds template syntax; other text passes through unchanged, but for the line
-breaks Jinja would normalise.
+Jinja itself is imported only for text that holds template syntax; other text passes through unchanged, except for the
+line breaks that Jinja would normalise.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def render(text: str, context: RenderContext, argline: str = "", *, template_env: str = "jinja_sls_env") -> str:
-    """Render a template. ``template_env`` names the option with the settings of its kind of template.
+    """Render a template. ``template_env`` names the option with Jinja's settings for this kind of template.
 
-    Raises RenderError with Salt's wording, the file (an imported template's, if the error is there) and the line.
+    Raises RenderError with Salt's wording, the file (that of an imported template if the error is there) and the line.
     """
     if argline and argline != "-s":
         raise RenderError(f"Unknown renderer option: {argline}", file=context.path, line=1)

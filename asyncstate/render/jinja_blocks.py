@@ -1,4 +1,4 @@
-"""Which lines of a template stand inside a statement with an end: a loop, a macro, a condition."""
+"""Which lines of a template are inside a block statement: a loop, a macro, a condition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _OPENING = frozenset({"for", "if", "macro", "call", "filter", "block", "with", "
 
 
 def lines_in_blocks(text: str) -> frozenset[int]:
-    """Return the lines (from 1) of ``text`` inside such statements, their own included; all where it does not parse."""
+    """Return the lines (from 1) of ``text`` inside block statements, including their own; all lines if unparsable."""
     count = text.count("\n") + 1
     if "{" not in text:
         return frozenset()
@@ -38,7 +38,7 @@ def lines_in_blocks(text: str) -> frozenset[int]:
 
 
 def _take(statement: list[tuple[str, str]], line: int, begun: list[int], inside: set[int]) -> None:
-    """Take note of the beginning or the end of a block; ``begun`` are the lines of those still open."""
+    """Record the begin or the end of a block; ``begun`` are the first lines of the open blocks."""
     name = statement[0][1] if statement else ""
     if name.startswith("end"):
         if begun:

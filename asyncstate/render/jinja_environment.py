@@ -1,7 +1,7 @@
 """Salt's Jinja environment: sandboxed, strict about undefined names, with Salt's filters, tests and globals.
 
-One base environment is made per set of options; a rendering works on an overlay of it with globals of its own. Compiled
-templates are kept for the life of the process, by their text, path and options.
+There is one base environment per set of options; each rendering uses an overlay of it with its own globals. Compiled
+templates are cached for the life of the process, by text, path and options.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class TemplateEnvironment(SandboxedEnvironment):
     concat: staticmethod[[Iterable[str]], str] = staticmethod(joined)
 
     def call_binop(self, _context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Calculate, unless a small template makes a large value of it. Raises SecurityError."""
+        """Evaluate an operator. Raises SecurityError if the result would be too large."""
         if type(left) is not int or operator != "+":
             self.budget.check_operator(operator, left, right)
         return self.binop_table[operator](left, right)
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Call, unless a method of a text or list makes too large a value. Raises SecurityError."""
+        """Call a function. Raises SecurityError if a method of a string or list would return too large a value."""
         if type(function) in METHODS and function.__name__ in METHOD_SIZES:
             args = self.budget.check_call(function, args, kwargs)
         return super().call(context, function, *args, **kwargs)
@@ -74,7 +74,7 @@ class TemplateEnvironment(SandboxedEnvironment):
 
 
 class _Told:
-    """Undefined values of objects that know why they lack a name: the functions of modules."""
+    """An undefined value of an object that knows why it lacks a name, such as a module without the function."""
 
     _undefined_obj: Any
     _undefined_name: Any
@@ -127,7 +127,7 @@ def environment_for(options: Options, loader: BaseLoader | None, variables: Mapp
 
 @lru_cache(maxsize=512)
 def compiled(options: Options, text: str, name: str | None, path: str) -> CodeType:
-    """Return a template's code. ``name`` is its path from the root, ``path`` what tracebacks call it."""
+    """Return a template's code. ``name`` is its path from the root, ``path`` the file name in tracebacks."""
     return base_environment(options).compile(text, name, path)
 
 
@@ -147,5 +147,5 @@ def _raise(msg: Any) -> None:
 
 @pass_context
 def show_full_context(context: Context) -> dict[Any, Any]:
-    """Return every variable the template sees; what is no plain data by its ``repr``."""
+    """Return every variable that the template sees; values that are not plain data as their ``repr``."""
     return dict(simple_types_filter(context.get_all()))

@@ -24,7 +24,7 @@ def translated(
 ) -> RenderError:
     """Return the RenderError for an exception that left a template.
 
-    ``path`` is what the template itself is called in the traceback; any other template is an imported one.
+    ``path`` is the template's file name in the traceback; any other template is an imported one.
     """
     file, line = _place(error)
     message = f"{_kind(error)} {error if str(error) else type(error).__name__}"

@@ -1,7 +1,7 @@
-"""What a template may calculate: a few characters of it must not fill the memory.
+"""Limits on a template's calculations: a few characters of it must not fill the memory.
 
-Operators, methods of texts and lists, and filters say beforehand how much they would make. One value has a limit, and
-so has all that one rendering makes of large values.
+The size of a result is estimated before an operator, a method of a string or list, or a filter runs. There is a limit
+for one value, and one for the sum of all large values of a rendering.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
 _LONGEST: Final = 10_000_000
-"""Characters of a text, or members of a list, that one step may make."""
+"""The most characters of a string, or members of a list, that one step may make."""
 _MOST: Final = 500_000_000
-"""The same, of all steps of a rendering that make more than `_LARGE`."""
+"""The same for the sum of all steps of a rendering that make more than `_LARGE`."""
 _LARGE: Final = 100_000
 _MOST_LISTED: Final = 1_000_000
-"""Members of a list of what a filter gives one by one."""
+"""The most members of a list made from a generator."""
 _LONGEST_OUTPUT: Final = 100_000_000
-"""Characters that a template, or a block of one, may print."""
+"""The most characters that a template, or a block of one, may print."""
 _MOST_BITS: Final = 1_000_000
 _SIZED: Final = (str, bytes, bytearray, list, tuple)
 METHODS: Final = frozenset({BuiltinMethodType, MethodType, FunctionType})
-"""What a method of a text, list or number may be; the sandbox hides ``str.format`` in a function."""
+"""The types of methods of strings, lists and numbers; the sandbox wraps ``str.format`` in a function."""
 _OF_JINJA: Final = frozenset({"_block_vars", "_loop_vars"})
-"""What Jinja adds to the arguments of calls in loops and blocks, and takes out later."""
+"""Arguments that Jinja adds to calls in loops and blocks, and removes later."""
 _WIDTH: Final = re.compile(r"\d{7,}")
 _WIDTH_GIVEN: Final = re.compile(r":[^{}]*\{")
 _TOGETHER: Final = 4096
 
 
 class Budget:
-    """How much one rendering has made so far."""
+    """The sizes of the values that one rendering has made so far."""
 
     def __init__(self) -> None:
         self._made = 0
 
     def spend(self, size: int, what: str) -> None:
-        """Take note that ``what`` makes ``size`` characters or members. Raises SecurityError if that is too much."""
+        """Count ``size`` characters or members that ``what`` makes. Raises SecurityError beyond a limit."""
         if size > _LONGEST:
             raise SecurityError(f"{what} is larger than {_LONGEST:,}")
         if size > _LARGE:
@@ -61,7 +61,7 @@ class Budget:
                 raise SecurityError(f"all that the template makes is larger than {_MOST:,}")
 
     def check_operator(self, operator: str, left: Any, right: Any) -> None:
-        """Look at ``left operator right``."""
+        """Count the result of ``left operator right``. Raises SecurityError if it is too large."""
         if operator == "+":
             if isinstance(left, _SIZED) and isinstance(right, _SIZED):
                 self.spend(len(left) + len(right), f"{type(left).__name__} + {type(right).__name__}")
@@ -81,7 +81,7 @@ class Budget:
                     self.spend(len(value) * times, f"{type(value).__name__} * {_short(times)}")
 
     def check_call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Look at a call of what is named in `METHOD_SIZES`; return its arguments."""
+        """Count the result of a method in `METHOD_SIZES` and return its arguments. Raises SecurityError."""
         if type(function) is FunctionType:
             function = getattr(function, "__wrapped__", None)
         if type(function) not in (BuiltinMethodType, MethodType):
@@ -98,7 +98,7 @@ class Budget:
         return args
 
     def listed(self, values: Any) -> Any:
-        """Return values that can be looked at twice."""
+        """Return the values, those of an iterator as a list. Raises SecurityError if that is too long."""
         if isinstance(values, (*_SIZED, *CONTAINERS)):
             return values
         found = list(islice(values, _MOST_LISTED + 1))
@@ -107,7 +107,7 @@ class Budget:
         return found
 
     def measured(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the parts that ``~`` is to join."""
+        """Count the result of joining ``parts`` with ``~``, and return them. Raises SecurityError."""
         size = 0
         for part in parts:
             if isinstance(part, str):
@@ -120,7 +120,7 @@ class Budget:
 
 
 class BoundedCodeGenerator(CodeGenerator):
-    """Has what ``~`` joins measured first."""
+    """Generates code that measures the operands of ``~`` first."""
 
     @optimizeconst
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - Jinja's name
@@ -137,7 +137,7 @@ class BoundedCodeGenerator(CodeGenerator):
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Return what a template printed. Raises SecurityError before it is too much."""
+    """Return the output of a template as one string. Raises SecurityError as soon as it is too long."""
     texts, size = [], 0
     rest = iter(parts)
     while some := list(islice(rest, _TOGETHER)):
@@ -149,7 +149,7 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def bounded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the filter ``name`` such that it is asked first how much it would make."""
+    """Return the filter ``name`` with an estimate of its result before each call."""
     size = FILTER_SIZES[name]
     listed = name in _LISTED
     passed = _PASSED[getattr(getattr(function, "jinja_pass_arg", None), "name", "")]
@@ -172,12 +172,12 @@ _PASSED: Final[dict[str, Callable[[Context], tuple[Any, ...]]]] = {
     "eval_context": lambda context: (context.eval_ctx,),
     "environment": lambda context: (context.environment,),
 }
-"""What comes before the arguments of a filter that asks for it."""
+"""By the name of Jinja's pass decorators: the leading arguments of a filter that has one."""
 
 
 def lipsum(n: int = 5, html: bool = True, min: int = 20, max: int = 100) -> str:
-    """Return text that means nothing (the global ``lipsum``)."""
-    from jinja2.utils import generate_lorem_ipsum  # noqa: PLC0415 - nobody needs it
+    """Return placeholder text (the global ``lipsum``)."""
+    from jinja2.utils import generate_lorem_ipsum  # noqa: PLC0415 - rarely needed
 
     if n * max > _LONGEST // 10:
         raise SecurityError(f"what lipsum makes of {_short(n)} paragraphs is larger than {_LONGEST:,}")
@@ -190,7 +190,7 @@ def _estimate(size: Callable[..., int], owner: Any, args: tuple[Any, ...], kwarg
     except TooMuch:
         raise
     except (TypeError, ValueError, AttributeError):
-        return 0  # the call itself will say what is wrong with its arguments
+        return 0  # the call itself raises for wrong arguments
 
 
 def _short(number: int) -> str:
@@ -198,7 +198,7 @@ def _short(number: int) -> str:
 
 
 def _len(value: Any) -> int:
-    """Return how many characters a value is when written, about."""
+    """Return about how many characters a value has as text."""
     if isinstance(value, (str, bytes)):
         return len(value)
     if isinstance(value, CONTAINERS):
@@ -326,5 +326,5 @@ FILTER_SIZES: Final[dict[str, Callable[..., int]]] = {
     "xml": _written,
     "yaml": _written,
 }
-"""Filters that may make much of little, with what they make of their arguments."""
+"""Filters whose result may be much larger than their arguments, with functions that estimate its size."""
 _LISTED: Final = frozenset({"join", "list", "sum"})

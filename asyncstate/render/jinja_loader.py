@@ -1,4 +1,4 @@
-"""Finds the templates that ``import``, ``include``, ``extends`` and ``import_yaml`` name, in the file roots."""
+"""Finds in the file roots the templates that ``import``, ``include``, ``extends`` and ``import_yaml`` name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class RootsLoader(BaseLoader):
-    """Reads templates from the file roots of one environment, each at most once a rendering.
+    """Reads templates from the file roots of one environment, each at most once per rendering.
 
-    ``sources`` keeps the text of what was read by its real path, for the excerpts of error messages.
+    ``sources`` keeps the texts of all templates read, by real path, for the excerpts of error messages.
     """
 
     def __init__(self, files: Files, saltenv: str) -> None:
@@ -30,8 +30,9 @@ class RootsLoader(BaseLoader):
     def resolve_relative(self, name: str, parent: str, directory: str) -> str:
         """Return the path from the root of a relative ``name``.
 
-        It starts at the directory of the importing template; where nothing is found, at ``directory``, from which Salt
-        resolves what an imported template imports. Raises TemplateNotFound for a path that leaves the root.
+        The path is relative to the directory of the importing template; if there is no such file, to ``directory``,
+        from which Salt resolves the imports of imported templates. Raises TemplateNotFound for a path that leaves the
+        root.
         """
         candidates = [posixpath.normpath(posixpath.join(base, name)) for base in (posixpath.dirname(parent), directory)]
         for candidate in candidates:
@@ -56,7 +57,7 @@ class RootsLoader(BaseLoader):
         return text, path, None
 
     def load(self, environment: Environment, name: str, globals: MutableMapping[str, Any] | None = None) -> Template:
-        """Return the compiled template, which sees where it lies itself (``tpldir``, ``tplfile``, ``tpldot``)."""
+        """Return the compiled template, which has its own ``tpldir``, ``tplfile`` and ``tpldot``."""
         text, path, _ = self.get_source(environment, name)
         assert isinstance(environment, TemplateEnvironment)  # noqa: S101 - no other kind of environment has this loader
         code = compiled(environment.asyncstate_options, text, name, path)

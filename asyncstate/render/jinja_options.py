@@ -37,7 +37,7 @@ _FIRST_LINES: Final = re.compile(
 
 
 class Options(NamedTuple):
-    """What a template is compiled with: hashable, so that it can be part of a cache's key."""
+    """The options for compiling a template: hashable, so that they can be part of a cache's key."""
 
     syntax: tuple[tuple[str, Any], ...] = ()
     allow_undefined: bool = False
@@ -58,7 +58,7 @@ class Options(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A template without its header: ``shift`` lines were taken out before line ``shift_from`` of the rest."""
+    """A template without its header: ``shift`` lines were removed before line ``shift_from`` of the rest."""
 
     text: str
     options: Options
@@ -71,7 +71,7 @@ class Source(NamedTuple):
 
 
 def options_of(opts: Mapping[str, Any], name: str) -> Options:
-    """Return the options ``jinja_env`` or ``jinja_sls_env`` of the configuration sets, and the two old ones."""
+    """Return the options that the configuration sets by ``jinja_env`` or ``jinja_sls_env`` and the two old names."""
     configured = opts.get(name)
     syntax = dict(configured) if isinstance(configured, dict) else {}
     for option in ("trim_blocks", "lstrip_blocks"):
@@ -81,9 +81,9 @@ def options_of(opts: Mapping[str, Any], name: str) -> Options:
 
 
 def read_header(text: str, options: Options) -> Source:
-    """Take a ``#jinja2: {…}`` header out of the first line, or of the second after a shebang.
+    """Remove a ``#jinja2: {…}`` header from the first line, or from the second after a shebang.
 
-    Its JSON object overrides the options. One that is no JSON object is left in the text, with a warning.
+    Its JSON object overrides the options. A header that is not a JSON object stays in the text, with a warning.
     """
     if _HEADER not in text[:4096]:
         return Source(text, options)

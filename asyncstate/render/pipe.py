@@ -1,7 +1,7 @@
-"""The renderer pipe: which renderers a file asks for, and the run through them.
+"""The renderer pipe: which renderers a file names, and the run through them.
 
-``#!jinja|yaml|gpg`` in the first line names them; without it the option ``renderer`` does. Each renderer takes what the
-one before returned: text, later data.
+``#!jinja|yaml|gpg`` in the first line names them; without it the option ``renderer`` does. Each renderer takes the
+result of the one before: text, later data.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Stage(NamedTuple):
 
 
 class Rendered:
-    """The data a file renders to, and where its keys stand in the file.
+    """The data of a rendered file, and the lines of its keys in the file.
 
-    ``repeated`` are IDs that it declares once more, with their lines in the file; the first declaration counts.
+    ``repeated`` are repeated declarations of an ID, with their lines in the file; the first declaration counts.
     """
 
     __slots__ = ("_lines", "_source", "_text", "data", "repeated")
@@ -64,8 +64,8 @@ class Rendered:
     def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
         """Return the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
 
-        With ``state``, the line of that key below it; ``pkg`` also finds ``pkg.installed``. With ``argument``, that of
-        the argument of the state, or of the state where it does not stand there.
+        With ``state``, return the line of that key below it; ``pkg`` also finds ``pkg.installed``. With ``argument``,
+        return the line of that argument of the state, or of the state if it has no such argument.
         """
         if self._lines is None:
             return 0
@@ -85,7 +85,7 @@ class Rendered:
 
 
 def argument_line(lines: list[str], state: int, argument: str) -> int:
-    """Return the line of an argument of the state declared in line ``state``; 0 if it does not stand below it."""
+    """Return the line of an argument of the state declared in line ``state``; 0 if there is none."""
     written = re.compile(rf"""(?:^|[\s{{\[,-])(['"]?){re.escape(argument)}\1\s*:""")
     outer = _indentation(lines[state - 1])
     for number in range(state, len(lines) + 1):
@@ -105,7 +105,7 @@ def _indentation(text: str) -> int:
 
 
 def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
-    """Render an SLS through its pipe; a blank one, or one that renders to nothing, has the data {}.
+    """Render an SLS through its pipe; a blank SLS, or one that renders to nothing, has the data {}.
 
     Raises RenderError with the file and the line in it.
     """
@@ -127,9 +127,9 @@ def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
 def render_text(text: str, context: RenderContext, pipe: str | None = "jinja", template_env: str = "jinja_env") -> Any:
     """Render text that is no SLS, such as the template of a managed file; returns text or data, as the pipe does.
 
-    The first line of the text counts for nothing, since a script may start with ``#!``; with ``pipe=None`` it decides,
-    or else the option ``renderer``. ``template_env`` names the option with Jinja's settings, ``jinja_env`` or
-    ``jinja_sls_env``; the latter also gives the template the variables of an SLS. Raises RenderError.
+    The first line of the text does not name the pipe, since a script may start with ``#!``. With ``pipe=None`` it does,
+    or else the option ``renderer``. ``template_env`` names the option with Jinja's settings,
+    ``jinja_env`` or ``jinja_sls_env``; the latter also gives the template the variables of an SLS. Raises RenderError.
     """
     if pipe is None:
         pipe = _shebang(text) or str(context.opts.get("renderer") or _DEFAULT)
@@ -137,7 +137,7 @@ def render_text(text: str, context: RenderContext, pipe: str | None = "jinja", t
 
 
 def decode(raw: bytes, path: str) -> str:
-    """Return the text of a file with line feeds at its line ends. Raises RenderError for what is no UTF-8 text."""
+    """Return the text of a file with line feeds as line ends. Raises RenderError if it is not UTF-8 text."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -151,10 +151,10 @@ def decode(raw: bytes, path: str) -> str:
 
 
 def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
-    """Return the stages ``pipe`` names.
+    """Return the stages that ``pipe`` names.
 
-    What ``renderer_blacklist`` and ``renderer_whitelist`` refuse is left out, with a warning. Raises RenderError for an
-    unknown renderer, naming the nearest one, and when none is left.
+    Renderers that ``renderer_blacklist`` or ``renderer_whitelist`` refuses are left out, with a warning. Raises
+    RenderError for an unknown renderer, naming the nearest one, and if none is left.
     """
     allowed = context.opts.get("renderer_whitelist")
     refused = context.opts.get("renderer_blacklist")
@@ -189,7 +189,7 @@ def _shebang(text: str) -> str | None:
 def _run(
     stages: list[Stage], text: str, context: RenderContext, *, template_env: str, first_wins: bool = False
 ) -> Rendered:
-    """Send text through the stages, keeping track of what becomes of its lines."""
+    """Send text through the stages, mapping rendered lines to source lines."""
     mapping = OrderedDict if context.ordered else dict
     repeated: list[tuple[Any, int]] = []
     data: Any = text
@@ -226,7 +226,7 @@ def _run(
 
 
 def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> None:
-    """Make secrets of the values in data that was decrypted as one text: each may be shown without the rest."""
+    """Add the values in data that was decrypted as one text to the secrets: each may be shown without the rest."""
     waiting = [data]
     while waiting:
         value = waiting.pop()
@@ -245,7 +245,7 @@ def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -
 
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
-    """Run a renderer that is neither Jinja nor YAML on text, importing it first: each is rarely used."""
+    """Run a renderer that is neither Jinja nor YAML, importing it first: each is rarely used."""
     if stage.name not in _BUILT_IN:
         return _custom(context.renderers[stage.name], stage, data, context)
     if stage.name == "gpg":
@@ -289,7 +289,7 @@ def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]
 
 
 def _own_text(context: RenderContext, data: Any) -> str:
-    """Return the text ``py`` runs: always the file's own, whatever stood before it in the pipe, as in Salt."""
+    """Return the text that ``py`` runs: always the file's own, not the result of earlier stages, as in Salt."""
     if context.file is None:
         return str(data)
     return decode(context.fileclient.read(context.file.path), context.file.path)
@@ -317,7 +317,7 @@ def _custom(renderer: Callable[..., Any], stage: Stage, data: Any, context: Rend
 
 
 def _at_source(error: RenderError, source: SourceLines | None, context: RenderContext) -> RenderError:
-    """Return the error with its line in the source instead of the rendered text, and with a file in any case."""
+    """Return the error with its file, and with its line in the source instead of the rendered text."""
     if not error.file:
         error.file = context.path
     if source is None or not error.line or error.file != context.path:

@@ -1,4 +1,4 @@
-"""What ``{{ value }}`` prints for containers: flow text that YAML reads back."""
+"""The text that ``{{ value }}`` prints for containers: flow style that YAML reads back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCALARS: Final = frozenset({str, int, bool, float, type(None)})
 
 
 class PrintableDict(dict[Any, Any]):
-    """A dict that prints like Python's, but for text with line breaks or tabs, which it quotes as YAML does."""
+    """A dict that prints like Python's, but quotes text with line breaks or tabs as YAML does."""
 
     def __str__(self) -> str:
         return self._text(str)
@@ -33,9 +33,9 @@ def _quoted(value: Any, write: type[str] | Any) -> str:
 
 
 def printable(value: Any) -> Any:
-    """Return what Jinja shall print for ``value``: containers with every dict in them made printable.
+    """Return the value that Jinja prints for ``value``: containers with every dict in them a PrintableDict.
 
-    Raises TooMuch for what would be endless.
+    Raises TooMuch for a container that contains itself.
     """
     if value.__class__ in _SCALARS:
         return value

@@ -13,14 +13,14 @@ from asyncstate.salt_compat.importing import PROGRAM_BUILTINS
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
 
-_MODULE_NAME: Final = __name__  # a name that `sys.modules` knows: dataclasses look their module up there
+_MODULE_NAME: Final = __name__  # a name in `sys.modules`, where dataclasses look up their module
 
 
 def render(text: str, context: RenderContext) -> Any:
     """Run the program and return what its ``run()`` returns.
 
     It sees ``__salt__``, ``__grains__``, ``__pillar__``, ``__opts__``, ``__env__``, ``__sls__``, the same without
-    underscores, ``saltenv`` and ``context``. Whatever it raises, SystemExit too, becomes a RenderError with its line.
+    underscores, ``saltenv`` and ``context``. Any exception, also SystemExit, becomes a RenderError with its line.
     """
     path = context.path or "<py>"
     given = _names(context)

@@ -1,9 +1,9 @@
 """The ``pyobjects`` renderer: an SLS that is a Python program whose calls declare states.
 
 ``Pkg.installed("nginx")`` declares a state, ``Pkg("nginx", "watch_in")`` refers to one, and either in a ``with``
-statement is a requisite of every state declared in its body. ``include(…)`` and ``extend("id")`` stand for the two
-words of YAML, ``from salt://x.sls import Y`` takes names from another such program, whose states do not count, and a
-class that inherits from ``Map`` has the attributes of those of its inner classes that fit this machine's grains.
+statement is a requisite of every state declared in its body. ``include(…)`` and ``extend("id")`` do what the keys of
+that name do in YAML. ``from salt://x.sls import Y`` imports names from another such program, whose states do not count.
+A class that inherits from ``Map`` has the attributes of its inner classes that match this machine's grains.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _IMPORT: Final = re.compile(r"\s*import\s+(?P<url>salt://\S+)\s*$")
 _FROM: Final = re.compile(r"\s*from\s+(?P<url>salt://\S+)\s+import\s+(?P<names>.*)$")
 _INNER_CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _REQUISITES: Final = frozenset({*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use"})
-_MODULE_NAME: Final = __name__  # a name that `sys.modules` knows: dataclasses look their module up there
+_MODULE_NAME: Final = __name__  # a name in `sys.modules`, where dataclasses look up their module
 
 
 def render(text: str, context: RenderContext) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def render(text: str, context: RenderContext) -> dict[str, Any]:
 
     It sees a name for each state module (``PostgresUser`` for ``postgres_user``), ``salt``, ``pillar``, ``grains``,
     ``mine`` and ``config`` (the ``get`` functions of these modules), ``__salt__``, ``__pillar__``, ``__grains__``,
-    ``__opts__`` and ``__sls__``. Whatever it raises becomes a RenderError with its line.
+    ``__opts__`` and ``__sls__``. Any exception becomes a RenderError with its line.
     """
     path = context.path or "<pyobjects>"
     declared = _Declarations()
@@ -57,7 +57,7 @@ def render(text: str, context: RenderContext) -> dict[str, Any]:
 
 
 class _Declarations:
-    """What a program has declared so far, and the requisites of the ``with`` statements it is in."""
+    """The declarations of a program so far, and the requisites of the open ``with`` statements."""
 
     def __init__(self) -> None:
         self.states: dict[str, dict[str, list[Any]]] = {}
@@ -72,7 +72,7 @@ class _Declarations:
             self.includes += names
 
     def add(self, identifier: str | _Extend, function: str, arguments: dict[str, Any]) -> None:
-        """Declare a state, with the requisites that stand around it."""
+        """Declare a state, with the requisites of the open ``with`` statements."""
         if not self.open:
             return
         name = identifier.name if isinstance(identifier, _Extend) else identifier
@@ -84,7 +84,7 @@ class _Declarations:
         states[function] = [{key: arguments[key]} for key in sorted(arguments)]
 
     def high_data(self) -> dict[str, Any]:
-        """Return everything as an SLS in YAML would."""
+        """Return the high data, as an SLS in YAML would."""
         data: dict[str, Any] = dict(self.states)
         if self.includes:
             data["include"] = self.includes
@@ -110,7 +110,7 @@ class _Requisite:
         self.id_ = identifier.name if isinstance(identifier, _Extend) else identifier
 
     def data(self) -> dict[str, Any]:
-        """Return what YAML would hold."""
+        """Return the requisite as in YAML."""
         return {self.module: self.id_}
 
     def __enter__(self) -> None:
@@ -121,11 +121,11 @@ class _Requisite:
 
 
 class _State(_Requisite):
-    """A declared state, which may be required at once; Salt's users write ``.requisite`` for that."""
+    """A declared state, which is also a requisite; Salt's users write ``.requisite`` for that."""
 
     @property
     def requisite(self) -> _Requisite:
-        """The state as something to require."""
+        """The state as a requisite."""
         return self
 
 
@@ -155,13 +155,13 @@ class _StateModule:
 
 
 def _as_requisites(value: Any) -> list[Any]:
-    """Return the list of a requisite's targets, for which one alone may stand."""
+    """Return the list of a requisite's targets; a single target becomes a list of one."""
     targets = list(value) if isinstance(value, (list, tuple, set)) else [value]
     return [target.data() if isinstance(target, _Requisite) else target for target in targets]
 
 
 class _Programs:
-    """Runs a program, and first those it imports from ``salt://``."""
+    """Runs a program, after the programs that it imports from ``salt://``."""
 
     def __init__(self, context: RenderContext, declared: _Declarations) -> None:
         self._context = context
@@ -169,7 +169,7 @@ class _Programs:
         self._given = _names(context, declared)
 
     def run(self, text: str, path: str, *, imported: bool = False) -> dict[str, Any]:
-        """Return the names a program has defined. The states of an ``imported`` one are forgotten."""
+        """Run a program and return the names that it defines. The states of an ``imported`` one are dropped."""
         namespace = {**self._given, "__name__": _MODULE_NAME, "__file__": path, "__builtins__": PROGRAM_BUILTINS}
         lines = text.split("\n")
         for at, line in enumerate(lines):
@@ -189,7 +189,7 @@ class _Programs:
         return namespace
 
     def _imported(self, url: str, names: str | None = None) -> dict[str, Any]:
-        """Return what one import of ``salt://`` defines in the program that has it."""
+        """Return the names that one import of ``salt://`` defines in the importing program."""
         path = self._context.fileclient.find(url.removeprefix(SALT_SCHEME), self._context.saltenv)
         if path is None:
             raise ImportError(f"Could not find the file '{url}'")
@@ -211,9 +211,9 @@ class _Programs:
         return taken
 
     def _state_module(self, name: str) -> _StateModule | None:
-        """Return the state module a name in camel case stands for.
+        """Return the state module for a name in camel case.
 
-        One that is not available here may be used all the same, as in YAML: the rows of its states will tell.
+        A program may use a module that is not available here, as in YAML: the rows of its states then report that.
         """
         module = _INNER_CAPITAL.sub("_", name).lower()
         if name in PROGRAM_BUILTINS or "".join(part.capitalize() for part in module.split("_")) != name:
@@ -223,7 +223,7 @@ class _Programs:
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
-    """Yield the names a program looks up, those in its functions and classes too."""
+    """Yield the names that a program looks up, also in its functions and classes."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -234,7 +234,7 @@ def _names(context: RenderContext, declared: _Declarations) -> dict[str, Any]:
     salt = CallableMap(context.salt) if type(context.salt) is dict else context.salt
 
     class Map(metaclass=_MapType):
-        """Attributes chosen by grains: of each inner class whose ``__grain__`` has its ``__match__`` or name."""
+        """Attributes chosen by grains: of each inner class whose ``__grain__`` equals its ``__match__`` or name."""
 
         __salt__ = salt
 
@@ -287,7 +287,7 @@ def _choices(namespace: Mapping[str, Any]) -> Iterator[_Choice]:
 
 
 def _by_priority(choices: list[_Choice], priority: Any) -> list[_Choice]:
-    """Put the choices by the grains of ``priority`` first, in its order; later ones win."""
+    """Put the choices by the grains of ``priority`` first, in its order; later choices override earlier ones."""
     if not hasattr(priority, "__iter__"):
         logger.error("pyobjects: priority must be an iterable")
         return choices

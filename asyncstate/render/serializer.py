@@ -1,4 +1,4 @@
-"""Salt's serializer extension to Jinja: tags that read data, filters that read and write it.
+"""Salt's serializer extension for Jinja: tags that read data, filters that read and write it.
 
 Tags: ``load_yaml``, ``load_json``, ``load_text`` (a block becomes data), ``import_yaml``, ``import_json``,
 ``import_text`` (a rendered file becomes data) and ``profile``.
@@ -83,7 +83,7 @@ def format_json(value: Any, sort_keys: bool = True, indent: int | str | None = N
 
 
 def tojson(val: Any, indent: int | str | None = None, **options: Any) -> str:
-    """Write JSON in the order of the data, safe to stand in HTML; takes ``json.dumps``'s options."""
+    """Write JSON in the order of the data, safe inside HTML; takes the options of ``json.dumps``."""
     options.setdefault("ensure_ascii", True)
     text = json.dumps(val, indent=indent, **options)
     for character in "<>&'":
@@ -92,7 +92,7 @@ def tojson(val: Any, indent: int | str | None = None, **options: Any) -> str:
 
 
 def format_python(value: Any) -> Markup:
-    """Write Python, over several lines if need be."""
+    """Write the data as Python literals, on several lines if necessary."""
     return Markup(pprint.pformat(value).strip())  # noqa: S704
 
 
@@ -132,7 +132,7 @@ def _xml_add(parent: ET.Element | None, tag: str, content: Any) -> ET.Element | 
 
 
 def _text_of(value: Any) -> Any:
-    """Return the text of an imported template, anything else as it is."""
+    """Return the output of an imported template as text, any other value unchanged."""
     return str(value) if isinstance(value, TemplateModule) else value
 
 
@@ -167,7 +167,7 @@ def load_json(value: Any) -> Any:
 
 
 def load_text(value: Any) -> Any:
-    """Return text as it is."""
+    """Return the text unchanged."""
     return _text_of(value)
 
 

@@ -1,7 +1,7 @@
 """From a line of rendered text back to the line of the template it came from.
 
-Jinja does not tell, so the texts are matched: a line without template syntax stands in the template as it is, any other
-is recognised by what stands around its expressions.
+Jinja does not report it, so the two texts are matched: a line without template syntax is the same in both, any other is
+recognised by the literal text around its expressions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SEVERAL_LINES: Final = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
 
 
 class SourceLines:
-    """Maps lines of ``rendered`` to lines of ``source``; both counted from 1. Nothing is matched before it is asked."""
+    """Maps lines of ``rendered`` to lines of ``source``, both counted from 1. The first call of `line` matches them."""
 
     def __init__(self, source: str, rendered: str) -> None:
         self._source = source
@@ -27,7 +27,7 @@ class SourceLines:
     def line(self, rendered_line: int) -> int:
         """Return the line in the source, or the nearest known one before it; 0 if nothing is known.
 
-        A line beyond the end is where parsers report an unexpected end: it counts as the last one.
+        A line beyond the end counts as the last one: parsers report an unexpected end there.
         """
         if self._texts is None or self._candidates is None:
             self._texts = self._rendered.splitlines()
@@ -44,7 +44,7 @@ class SourceLines:
 
 
 def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
-    """Match line by line, each to the next candidate after the one before it, else to the first (a loop went back)."""
+    """Match each line to the next candidate after the previous match, else to the first (a loop started again)."""
     lines = []
     here = 0
     for text in texts:
@@ -57,7 +57,7 @@ def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
 
 
 class _Form(NamedTuple):
-    """Lines that differ in nothing but their expressions: the literal text, and a regex where it is in many pieces."""
+    """Lines that differ only in their expressions: the literal text, and a regex if it has several pieces."""
 
     weight: int
     shortest: int
@@ -65,15 +65,15 @@ class _Form(NamedTuple):
     numbers: list[int]
 
     def fits(self, text: str) -> bool:
-        """Return whether a rendered line with these ends may come from such a line."""
+        """Return whether a rendered line with these ends may come from a line of this form."""
         return len(text) >= self.shortest if self.regex is None else self.regex.match(text) is not None
 
 
 class _Candidates:
-    """The lines of a template, as what rendered lines may have come from.
+    """The lines of a template from which rendered lines may come.
 
-    Forms are found by the text before their first and after their last expression: a long template, all of whose lines
-    differ, costs each rendered line no more than a short one.
+    Forms are indexed by the text before their first and after their last expression: the search for a rendered line
+    takes no longer in a long template whose lines all differ.
     """
 
     def __init__(self, source: str) -> None:
@@ -97,7 +97,7 @@ class _Candidates:
         self._ends = {(len(start), len(end)) for start, end in self._forms}
 
     def of(self, text: str) -> list[int]:
-        """Return, in order, the lines a rendered line may come from: equal ones, else those with most literal text."""
+        """Return the candidates for a rendered line, in order: equal lines, else those with most literal text."""
         numbers = self._known.get(text)
         if numbers is None:
             numbers = self._known[text] = self._matching(text)
@@ -120,5 +120,5 @@ def _form(parts: tuple[str, ...]) -> _Form:
 
 
 def _without_statements(source: str) -> str:
-    """Blank out tags and comments, keeping every line break, also of those that span lines."""
+    """Return the source with tags and comments blanked out, but with all their line breaks."""
     return _SEVERAL_LINES.sub(lambda found: "\n" * found[0].count("\n"), source)

@@ -2,7 +2,7 @@
 
 ``#!stateconf -s yaml . jinja`` renders with Jinja, then YAML, and rewrites the high data: an ID ``.x`` of the SLS
 ``a.b`` becomes ``a.b::x`` wherever it is named, includes that begin with a dot are relative, and a last state ``.goal``
-requires all the others. What stands above ``# --- end of state config ---`` is rendered first; the arguments of its
+requires all the others. The text above ``# --- end of state config ---`` is rendered first; the arguments of its
 ``stateconf.set`` states are then variables of the template.
 
 Options: ``-G`` no goal state, ``-s`` a first state ``.start``, ``-o`` each state requires the one before it, ``-p``
@@ -74,7 +74,7 @@ def _pipe(argline: str) -> str:
 
 
 def _parameters(data: Any, sls: str) -> dict[str, Any]:
-    """Return the arguments of each ``stateconf.set`` state, under its ID without the name of the SLS."""
+    """Return the arguments of each ``stateconf.set`` state, by its ID without the name of the SLS."""
     found: dict[str, Any] = {}
     for id_, states in data.items():
         if id_ == "extend" or not isinstance(states, dict):
@@ -87,7 +87,7 @@ def _parameters(data: Any, sls: str) -> dict[str, Any]:
 
 
 class _Rewriting:
-    """What is done to the high data of one SLS."""
+    """The rewriting of the high data of one SLS."""
 
     def __init__(self, sls: str, saltenv: str, options: set[str]) -> None:
         self._sls = sls
@@ -95,7 +95,7 @@ class _Rewriting:
         self._options = options
 
     def rewrite(self, high: Any, *, final: bool = True) -> dict[str, Any]:
-        """Return a rewritten copy; without ``final``, no states are made and no order is put in."""
+        """Return a rewritten copy; without ``final``, no states and no requisites for the order are added."""
         if not isinstance(high, dict):
             raise RenderError(f"SLS {self._sls} does not render to a dictionary")
         data = copy.deepcopy(high)
@@ -154,7 +154,7 @@ def _absolute(relative: str, sls: str) -> str:
 
 
 def _order(data: dict[str, Any]) -> None:
-    """Make each state require the one before it. Raises RenderError for a requisite against that order."""
+    """Make each state require the previous one. Raises RenderError for a requisite against that order."""
     for id_, _, arguments in _states(data, {"extend"}):
         if any("names" in _names(argument) for argument in arguments):
             raise RenderError(
@@ -211,7 +211,7 @@ def _states(data: dict[str, Any], but: set[str]) -> Iterator[tuple[str, str, lis
 
 
 def _references(arguments: list[Any], keys: frozenset[str]) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield each ``{module: ID}`` of some requisites, with its module and ID."""
+    """Yield each ``{module: ID}`` of the requisites named by ``keys``, with its module and ID."""
     for argument in arguments:
         for key in _names(argument):
             references = argument[key] if key in keys else ()
