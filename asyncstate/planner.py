@@ -1,4 +1,4 @@
-"""Planner: from trees, files, data and single functions to plans, for one host. It blocks; `StateRuntime` does not."""
+"""Planner: compiles trees, files, data and single functions to plans for one host. Its methods block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SLS_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
 class Planner:
-    """Compiles for one host. Every method raises CompileError with every mistake, secrets hidden."""
+    """Compiles for one host. Every method raises CompileError, which lists all mistakes, with secrets hidden."""
 
     def __init__(self, settings: Settings, services: RuntimeServices, secrets: Secrets) -> None:
         self._settings = settings
@@ -48,7 +48,7 @@ class Planner:
         ids: Sequence[str],
         texts: Mapping[str, str] | None,
     ) -> Plan:
-        """Compile SLS files (None: the highstate of top.sls); ``texts`` stand in for files, by their path."""
+        """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path."""
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
         with self._secrets.kept_out_of_errors(), self._host.enter():
@@ -57,7 +57,7 @@ class Planner:
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
     ) -> Plan:
-        """Compile what an SLS called ``sls`` would render to; the data given stays as it is."""
+        """Compile data as if it were the rendered SLS ``sls``; the data is not changed."""
         if not _SLS_NAME.fullmatch(sls):
             raise CompileError([Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
@@ -67,7 +67,7 @@ class Planner:
             return compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
 
     def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
-        """Compile one file, wherever it lies. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
+        """Compile one file anywhere. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
         from asyncstate.filesystem import open_read  # noqa: PLC0415 - most programs compile trees
 
         path = os.path.abspath(path)
@@ -99,16 +99,16 @@ class Planner:
             return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)
 
     def top(self) -> dict[str, list[str]]:
-        """Return what top.sls gives this host: SLS names by environment."""
+        """Return the SLS names that top.sls assigns to this host, by environment."""
         with self._secrets.kept_out_of_errors():
             return self._compiler().top_matches()
 
     def _compiler(self, client: FileClient | None = None, given: Mapping[SlsFile, Any] | None = None) -> Compiler:
-        """Return a compiler for this host. ``given`` has what some files render to: they are not rendered."""
+        """Return a compiler for this host. ``given`` is the rendered data of some files: they are not rendered."""
         services, host = self._services, self._host
         files = client or services.file_client
         rendered: set[str] = set()
-        templates_pillar = independent(host.pillar)  # what a template does to it, other templates see, but no plugin
+        templates_pillar = independent(host.pillar)  # other templates see what a template changes, plugins do not
 
         def render(file: SlsFile, extra: Mapping[str, Any]) -> Rendered:
             if given and file in given:
@@ -147,7 +147,7 @@ class Planner:
 
 
 def _copy(value: Any) -> Any:
-    """Return data as renderers give it, dicts and lists, whatever mappings and sequences a program used."""
+    """Return the data with all mappings as dicts and all sequences as lists, the types that renderers return."""
     if isinstance(value, Mapping):
         return {key: _copy(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""StateRuntime: the one object applications and the command line work with.
+"""StateRuntime: the entry point for applications and the command line.
 
     async with StateRuntime(Settings(file_roots={"base": ["srv/salt"]})) as rt:
         plan = await rt.compile(["web"])
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 class RunKeywords(TypedDict, total=False):
-    """What `StateRuntime.apply` and `StateRuntime.single` pass on to `StateRuntime.run`, which explains each.
+    """The keywords that `StateRuntime.apply` and `StateRuntime.single` pass to `StateRuntime.run`, which explains each.
 
-    For functions that pass them on, too: ``async def deploy(**options: Unpack[RunKeywords])``.
+    Functions of your own can pass them on: ``async def deploy(**options: Unpack[RunKeywords])``.
     """
 
     concurrency: int | None
@@ -58,11 +58,12 @@ class RunKeywords(TypedDict, total=False):
 class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
-    Two runtimes may live in one process, and in one event loop: nothing of one is seen by the other. ``states`` are
-    functions of the program that its trees may call, by ``module.function``, as with `register_state`.
+    Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
+    of the program that its trees may call, by ``module.function``, as with `register_state`.
 
-    It belongs to the event loop of asyncio that it was entered on. What is awaited there raises EventLoopError on any
-    other; what ends in ``_sync`` blocks, for any thread without a loop, and raises EventLoopError where one runs.
+    A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
+    other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
+    EventLoopError.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class StateRuntime:
         secrets: Secrets | None = None,
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
-        """Values a decrypting renderer produced; whatever shows a run hides them."""
+        """Values that a decrypting renderer produced; every output of a run hides them."""
         self._runs: set[Run] = set()
         self._affinity = LoopAffinity()
         self.settings: Settings = settings or Settings()
@@ -86,10 +87,10 @@ class StateRuntime:
     # life
 
     async def __aenter__(self) -> Self:
-        """Gather grains and render the pillar, and belong to this event loop until the block is left.
+        """Gather grains, render the pillar, and bind the runtime to this event loop until the block is left.
 
-        Raises PillarError; ConfigError if root would run others' plugins; EventLoopError where asyncio runs no loop;
-        RuntimeError if it is entered already.
+        Raises PillarError; ConfigError if root would run plugins that others can write; EventLoopError if no asyncio
+        loop is running; RuntimeError if the runtime is entered already.
         """
         if self._affinity.bound:
             raise RuntimeError("this runtime is entered already: leave it first, or make another one")
@@ -103,7 +104,7 @@ class StateRuntime:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """Cancel what runs are still on, wait for their end, and let go of the event loop."""
+        """Cancel all active runs, wait for their end, and release the event loop."""
         try:
             for run in tuple(self._runs):
                 run.cancel("its runtime was closed")
@@ -124,7 +125,7 @@ class StateRuntime:
         yield self
 
     def _open_on_loop(self) -> None:
-        # What a run needs is imported here, in a thread: later it would be imported on the loop, and hold it up.
+        # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
         for name in ("chunk.local", "engine", "handle", "lock"):
             import_module(f"asyncstate.run.{name}")
         import_module("filelock")
@@ -139,7 +140,7 @@ class StateRuntime:
         self.host.register_state(name, func)
 
     def watch_pillar(self) -> WatchedPillar:
-        """Take note from now on which keys of the pillar anybody looks at."""
+        """Record from now on which keys of the pillar are read."""
         from asyncstate.sources.pillar_watch import WatchedPillar  # noqa: PLC0415 - only lint
 
         watched = WatchedPillar(self.host.pillar)
@@ -156,9 +157,9 @@ class StateRuntime:
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
     ) -> Plan:
-        """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError with every mistake.
+        """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError, which lists all mistakes.
 
-        ``exclude`` leaves SLS files or states out, ``ids`` keeps these IDs and what they depend on.
+        ``exclude`` leaves SLS files or states out, ``ids`` keeps only these IDs and their dependencies.
         """
         self._affinity.require("StateRuntime.compile")
         return await self._off_loop(
@@ -174,12 +175,12 @@ class StateRuntime:
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
     ) -> Plan:
-        """Compile what an SLS file would render to: ``{"motd": {"file.managed": [{"name": "/etc/motd"}]}}``.
+        """Compile the data of a rendered SLS file: ``{"motd": {"file.managed": [{"name": "/etc/motd"}]}}``.
 
-        It may do whatever an SLS may: short forms, ``extend``, ``exclude``, ``names``, requisites, and ``include`` of
-        SLS files of the tree. ``sls`` is the name that it has as an SLS, for requisites, footprints and rows; a file of
-        that name is not looked at. The data is copied, not rendered. Raises CompileError with every mistake: no file
-        or line, but the ID is in the message.
+        The data may use all that an SLS may: short forms, ``extend``, ``exclude``, ``names``, requisites, and
+        ``include`` of SLS files of the tree. ``sls`` is its name as an SLS, for requisites, footprints and rows; a file
+        of that name is not read. The data is copied, not rendered. Raises CompileError, which lists all mistakes: each
+        message has the ID, but no file or line.
         """
         self._affinity.require("StateRuntime.compile_data")
         return await self._off_loop(
@@ -189,7 +190,7 @@ class StateRuntime:
     async def _off_loop(self, compile_: Callable[[], Plan]) -> Plan:
         def compile_in_thread() -> Plan:
             plan = compile_()
-            import asyncstate.run.chunk.local  # noqa: PLC0415 - `run` would import it on the program's loop
+            import asyncstate.run.chunk.local  # noqa: PLC0415 - otherwise `run` imports it on the program's loop
             import asyncstate.run.engine  # noqa: F401, PLC0415
 
             return plan
@@ -205,7 +206,7 @@ class StateRuntime:
         ids: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
     ) -> Plan:
-        """Do what `compile` does, in the calling thread; ``texts`` stand in for files, by their path."""
+        """Do what `compile` does, in the calling thread; ``texts`` replace files, by path."""
         self._affinity.refuse("StateRuntime.compile_sync", "await runtime.compile(…)")
         return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts)
 
@@ -247,14 +248,14 @@ class StateRuntime:
         return self._planner.high(sls, saltenv=saltenv, exclude=exclude)
 
     def top_sync(self) -> dict[str, list[str]]:
-        """Return what top.sls gives this host: SLS names by environment. Raises CompileError."""
+        """Return the SLS names that top.sls assigns to this host, by environment. Raises CompileError."""
         self._affinity.refuse("StateRuntime.top_sync", "await asyncio.to_thread(runtime.top_sync)")
         return self._planner.top()
 
     # running
 
     def shown(self, plan: Plan) -> Plan:
-        """Return a plan as it may be shown: without secrets and what ``no_log`` hides. It is not for running."""
+        """Return a copy of a plan for display, without secrets and what ``no_log`` hides. Do not run it."""
         return ShownPlan(plan, self.secrets).plan
 
     def run(
@@ -274,13 +275,13 @@ class StateRuntime:
     ) -> Run:
         """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
 
-        One run at a time may change a system, be it in this program, another one, or of the command line: entering it
-        takes the lock of ``cachedir`` and raises LockHeld if that is not to be had within ``wait`` seconds
-        (``math.inf``: for ever). Dry runs and mocked ones need no lock; ``lock`` says otherwise, either way.
-        ``mock`` calls no state function: every state that would be called has a row that says so.
-        ``observers`` are called with each event as it happens, on the event loop; one that raises is called no
-        more. With ``events`` the run can also be iterated over; a program that does not iterate saves the work by
-        switching them off.
+        Only one run at a time may change a system, of all programs and the command line: entering a run takes the lock
+        of ``cachedir`` and raises LockHeld if another run still holds it after ``wait`` seconds (``math.inf``: wait
+        without limit). Dry runs and mocked runs need no lock; ``lock`` overrides that either way. ``mock`` calls no
+        state function: every state that would be called has a row that says so.
+        ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
+        With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
+        ``events=False``.
         """
         from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415 - programs that only compile never run
         from asyncstate.run.chunk.loop_watch import LoopWatch  # noqa: PLC0415
@@ -324,8 +325,8 @@ class StateRuntime:
     ) -> RunReport:
         """Compile and run, with the options of `run`. A failing state is in the report, not an exception.
 
-        The lock is taken before the tree is compiled: what another run has changed by then is seen. Raises what
-        `compile` and entering a run raise. Cancelling the task cancels the run.
+        The lock is taken before the tree is compiled, so the plan takes account of what another run changed before.
+        Raises what `compile` and entering a run raise. Cancelling the task cancels the run.
         """
         return await self._compile_and_run(
             lambda: self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids), lock, wait, options

@@ -1,4 +1,4 @@
-"""The plugins of one runtime with what they need around them: renderers, targets, grains and pillar."""
+"""The plugin host of one runtime, with its renderers, targets, grains and pillar."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class RuntimeServices(Services):
     """The services of one runtime, and the plugin host whose plugins they are for.
 
-    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are what nobody may see.
+    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class RuntimeServices(Services):
         return render_text(text, render_context, pipe, template_env="jinja_sls_env")
 
     def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
-        """Match against the ID, the node groups, the grains and the pillar of this runtime."""
+        """Match a target against the ID, the node groups, the grains and the pillar of this runtime."""
         matcher = self.matcher(minion_id)
         if kind not in matcher.kinds:
             raise LoaderError(f"there is no target type {kind!r}; it is one of {', '.join(sorted(matcher.kinds))}")
         return matcher.match(kind, target, **({} if delimiter is None else {"delimiter": delimiter}))
 
     def reload(self) -> None:
-        """Have the host forget what it loaded."""
+        """Let the host forget all loaded plugins."""
         self.host.reload()
 
     def refresh(self, *, grains: bool, pillar: bool) -> None:
@@ -104,7 +104,7 @@ class RuntimeServices(Services):
     # for the compiler
 
     def matcher(self, minion_id: str | None = None) -> Matcher:
-        """Return what matches targets against this machine, or this machine if its ID were ``minion_id``."""
+        """Return a matcher of targets for this machine, under the ID ``minion_id`` if given."""
         opts = self.host.opts if minion_id is None else {**self.host.opts, "id": minion_id}
         return Matcher(opts, self.host.grains, self.host.pillar)
 
@@ -116,9 +116,9 @@ class RuntimeServices(Services):
         rendered: set[str] | None = None,
         pillar: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """Render an SLS of ``client``. ``pillar`` stands in for that of this host. Raises RenderError.
+        """Render an SLS of ``client``. ``pillar`` replaces that of this host. Raises RenderError.
 
-        ``rendered`` are the SLS files rendered so far for one compilation, to which this one is added.
+        ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
         with self.host.enter(env=file.saltenv, sls=file.sls) as call:
             context = self._render_context(client, call.env, file, extra, rendered)
@@ -154,8 +154,8 @@ class RuntimeServices(Services):
     def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:
         """Return the context of a text that a plugin renders.
 
-        A text that may change the pillar gets a copy, so that nobody sees the change, whatever runs beside it. A copy
-        for every text would cost more than the rendering.
+        A text that may change the pillar gets a copy, so that no other code sees the change. A copy for every text
+        would cost more than the rendering.
         """
         file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
         context = self._render_context(self.file_client, saltenv, file, variables)
@@ -164,7 +164,7 @@ class RuntimeServices(Services):
         return context
 
     def _relative(self, path: str, saltenv: str) -> str:
-        """Return a path as seen from the root it lies under, where templates it imports are looked for."""
+        """Return a path relative to its file root, from which its imports of templates are resolved."""
         for root in self.file_client.roots(saltenv):
             if path.startswith(f"{root}/"):
                 return path[len(root) + 1 :]
