@@ -1,6 +1,6 @@
-"""Archives: listing, packing and unpacking tar and zip, and the programs that do it.
+"""The ``archive`` execution module: listing, packing and unpacking tar and zip, in Python or by programs.
 
-Nothing is ever unpacked outside the destination: an absolute path, a ``..`` or a link that leads out is an error.
+Nothing is ever unpacked outside the destination: an absolute path, a ``..`` or a link that leads outside is an error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def list_(
     """Return the paths in an archive (a path or a URL), sorted; directories end in a slash.
 
     With ``verbose``: ``dirs``, ``files``, ``links`` and ``top_level_dirs``, ``top_level_files``, ``top_level_links``.
-    ``options`` is the command that decompresses a tar which Python can't.
+    ``options`` is the command that decompresses a tar if Python cannot.
     """
     kind = archive_format or _guess_format(urlsplit(name).path or name)
     if kind is None:

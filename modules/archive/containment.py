@@ -1,8 +1,8 @@
-"""Keeping what is unpacked inside its target.
+"""Keeping unpacked members inside the target directory.
 
-What an archive says is checked by the rules of Python's own filter (PEP 706), which Python 3.11 before 3.11.4 has not:
-that is what Debian 12 ships. Then it is made below a directory that is held open, so that what stands in the target
-already, or is put there meanwhile, leads nowhere else.
+Each member is checked by the rules of Python's own filter (PEP 706), which Python before 3.11.4, as in Debian 12, does
+not have. It is then made relative to the open target directory, so that links which are in the target already, or are
+put there meanwhile, cannot lead elsewhere.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     import tarfile
 
 _NOT_FOR_OTHERS = 0o022 | 0o7000
-"""Write permission of others, and the set-id and sticky bits."""
+"""Write permission of group and others, and the set-id and sticky bits."""
 _OWNER_RW, _OWNER_X, _ALL_X = 0o600, 0o100, 0o111
 
 
 def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Beneath) -> None:
     """Unpack one member below ``top``, owned by this process's user.
 
-    CommandExecutionError for a member that would leave ``top``, by its name or by what it links to, and for a device.
+    Raises CommandExecutionError for a member whose name or link target leads outside ``top``, and for a device.
     """
     name = member.name.lstrip("/")
     _require_inside(os.path.join(top.path, name), top.path, f"{member.name!r} would be extracted to")
     if member.isdir():
-        top.mkdir(name)  # with the permissions of this process: an archive's may lock it out
+        top.mkdir(name)  # with default permissions: those of the archive may lock this process out
     elif member.issym():
         _require_link_inside(member, name, top.path)
         top.symlink(member.linkname, name)
@@ -49,9 +49,9 @@ def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Benea
 
 
 def set_directory_modes(top: Beneath, modes: dict[str, int]) -> None:
-    """Give directories below ``top`` the modes an archive has for them, but for what only their owner may grant.
+    """Give directories below ``top`` the modes in the archive, without the bits that only the owner may grant.
 
-    To be done last: a directory may be closed to this process itself. One that is a link is left alone.
+    Call it last, as a mode may close a directory to this process itself. A link is left alone.
     """
     for name in sorted(modes, reverse=True):
         if os.path.normpath(name) != "." and top.is_plain_directory(name):
@@ -69,7 +69,7 @@ def _require_link_inside(member: tarfile.TarInfo, name: str, dest: str) -> None:
 
 
 def _require_inside(path: str, dest: str, what: str) -> None:
-    """Compare with symbolic links followed: one that an earlier member planted must not lead out."""
+    """Check the path with links followed, as a link made by an earlier member must not lead outside."""
     real, root = os.path.realpath(path), os.path.realpath(dest)
     if os.path.commonpath([real, root]) != root:
         raise CommandExecutionError(f"{what} {real!r}, which is outside the destination")

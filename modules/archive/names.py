@@ -1,4 +1,4 @@
-"""Names of archives and of what is in them, as arguments give them."""
+"""Arguments that name archives and their members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def guess_format(name: str) -> str | None:
 
 
 def local_copy(name: str, saltenv: str, source_hash: str | None = None, use_etag: bool = False) -> str:
-    """Return the local path of an archive, fetched if need be. CommandExecutionError if there is none."""
+    """Return the local path of an archive, fetched if necessary. CommandExecutionError if there is none."""
     if os.path.isabs(name):
         if filesystem.is_file(name):
             return name
@@ -53,7 +53,7 @@ def stripped(paths: list[str], count: int) -> list[str]:
 
 
 def trimmed(names: list[str], trim_output: Any) -> list[str]:
-    """Return the first ``trim_output`` names (True: 100) and a line that says so."""
+    """Return the first ``trim_output`` names (True: 100) and a line that says that the list is shortened."""
     if not trim_output:
         return names
     count = 100 if trim_output is True else int(trim_output)
@@ -61,7 +61,7 @@ def trimmed(names: list[str], trim_output: Any) -> list[str]:
 
 
 def listed(value: Any) -> list[str]:
-    """Return names given as a list or with commas between them."""
+    """Return names given as a list, or as a text with commas, as a list."""
     if value is None:
         return []
     return (
@@ -74,7 +74,7 @@ def _many(value: Any) -> list[Any]:
 
 
 def expanded(sources: Any) -> list[str]:
-    """Return sources with globs replaced by what they match."""
+    """Return sources with globs replaced by the matching paths."""
     found: list[str] = []
     for source in listed(sources):
         found += glob.glob(source) if glob.has_magic(source) else [source]

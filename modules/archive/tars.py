@@ -29,7 +29,7 @@ _DECOMPRESSORS = (("xz", "xz --decompress --stdout"), ("zstd", "zstd --decompres
 
 @contextmanager
 def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[tarfile.TarFile]:
-    """Open a tar, whatever its compression: what Python can't decompress, xz and zstd (or ``decompress``) do."""
+    """Open a tar of any compression: if Python cannot decompress it, xz or zstd (or ``decompress``) does."""
     with filesystem.open_read(cached) as stream:
         try:
             archive = tarfile.open(fileobj=stream, mode="r")  # noqa: SIM115 - closed below
@@ -47,7 +47,7 @@ def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[
 
 @contextmanager
 def _private(path: str) -> Iterator[str]:
-    """Give a path for a program to read: that of a copy where others could exchange the file meanwhile."""
+    """Yield a path for a program to read: that of a private copy if other users could replace the file meanwhile."""
     if not filesystem.who_can_change(path):
         yield path
         return
@@ -79,7 +79,7 @@ def _decompressed(name: str, cached: str, decompress: str | None) -> Iterator[st
 
 
 def members(name: str, cached: str, options: str | None) -> Members:
-    """Return what is in a tar; ``options`` is a command that decompresses it."""
+    """Return the members of a tar; ``options`` is a command that decompresses it."""
     dirs: list[str] = []
     files: list[str] = []
     links: list[str] = []
@@ -118,9 +118,9 @@ def _extracted(archive: tarfile.TarFile, name: str, dest: str, owner: filesystem
 def extract_tar(name: str, dest: str, uid: int = -1, gid: int = -1) -> list[str]:
     """Unpack a tar of any compression into ``dest`` and return the names in it; owners become this process's user.
 
-    Files with several names are given to ``uid`` and ``gid`` at once: later nobody could tell them from planted ones.
+    Files with several names get ``uid`` and ``gid`` at once: later they would look like hard links planted by a user.
 
-    CommandExecutionError names the member that would leave ``dest``: nothing after it is unpacked.
+    Raises CommandExecutionError, which names the member that would leave ``dest``; nothing after it is unpacked.
     """
     try:
         with open_tar(name, name) as archive:

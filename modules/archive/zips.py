@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def members(name: str, cached: str) -> Members:
-    """Return what is in a zip, and the directories it only implies."""
+    """Return the members of a zip, and the directories that it only implies."""
     dirs: set[str] = set()
     files, links = [], []
     try:
@@ -55,7 +55,7 @@ def unzip(
 ) -> list[str]:
     """Unpack a zip into ``dest`` and return the names in it, the first ``trim_output`` of them (True: 100).
 
-    With ``runas`` what is unpacked belongs to that user.
+    With ``runas`` the files belong to that user.
     """
     zip_file, dest = _rendered([zip_file, dest], template)
     left_out = listed(excludes)
@@ -140,7 +140,7 @@ def zip_(
     runas: str | None = None,
     zip64: bool = False,
 ) -> list[str]:
-    """Pack files and directories (globs, names with commas between them) into a zip; returns the names in it.
+    """Pack files and directories (globs, a list or a text with commas) into a zip; return the names in it.
 
     Names are relative to ``cwd``, else to ``/``. With ``runas`` the zip belongs to that user.
     """
@@ -170,7 +170,7 @@ def zip_(
 
 
 def _pack(archive: zipfile.ZipFile, path: str, name: str) -> str:
-    """Put a file or a directory into a zip and return the name it has there."""
+    """Put a file or a directory into a zip and return its name there."""
     if filesystem.is_directory(path):
         archive.writestr(zipfile.ZipInfo.from_file(path, f"{name}/"), b"")
         return f"{name}/"
@@ -199,7 +199,7 @@ def _below(path: str) -> Iterator[str]:
 def is_encrypted(
     name: str, clean: bool = False, saltenv: str = "base", source_hash: str | None = None, use_etag: bool = False
 ) -> bool:
-    """Return whether a zip needs a password. CommandExecutionError if it is none."""
+    """Return whether a zip needs a password. CommandExecutionError if the file is no zip."""
     cached = local_copy(name, saltenv, source_hash, use_etag)
     try:
         with filesystem.open_read(cached) as stream, zipfile.ZipFile(stream) as archive:

@@ -1,8 +1,8 @@
-"""The ``cmd`` execution module: everything that runs a program runs it through here.
+"""The ``cmd`` execution module: every program that a plugin runs is run by it.
 
 The functions take Salt's arguments; those that only made sense for Salt (``use_vt``, ``password`` …) are accepted and
 ignored. Two promises differ from Salt on purpose: standard input is empty instead of the terminal unless ``stdin`` is
-given, and a background process that holds on to the output pipe does not keep the caller waiting (Salt #13861).
+given, and a background process that keeps the output pipe open does not keep the caller waiting (Salt #13861).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def run_all(
 ) -> dict[str, Any]:
     """Run ``cmd`` and return ``pid``, ``retcode``, ``stdout`` and ``stderr``.
 
-    No shell is involved unless ``python_shell`` is True; then ``shell`` reads the command. ``bg: True`` returns at
-    once, with retcode None. `Options` has the other arguments.
+    No shell is used unless ``python_shell`` is True; then ``shell`` reads the command. ``bg: True`` returns at once,
+    with retcode None. `Options` has the other arguments.
     """
     options.update(
         cwd=cwd, stdin=stdin, runas=runas, group=group, shell=shell, python_shell=_shell_wanted(python_shell), env=env
@@ -75,7 +75,7 @@ def run(
     raise_err: bool = False,
     **options: Any,
 ) -> str:
-    """Run ``cmd`` and return what it printed, on standard error too unless ``redirect_stderr`` is False.
+    """Run ``cmd`` and return its output, with standard error unless ``redirect_stderr`` is False.
 
     ``raise_err`` turns a failure into CommandExecutionError with the output as its message.
     """
@@ -140,8 +140,8 @@ def script(
 ) -> dict[str, Any]:
     """Copy a script from ``source``, run it with ``args`` and return what `run_all` returns.
 
-    ``template`` names the renderer the script passes through first; ``context`` and ``defaults`` are its variables.
-    A source that does not exist gives retcode 1 and ``cache_error``.
+    ``template`` names the renderer for the script; ``context`` and ``defaults`` are its variables. If the source does
+    not exist, the result has retcode 1 and ``cache_error``.
     """
     saltenv = saltenv or __opts__.get("saltenv") or "base"
     options.pop("__env__", None)
@@ -204,9 +204,9 @@ def run_chroot(
     hide_output: bool = False,
     **options: Any,
 ) -> dict[str, Any]:
-    """Run ``cmd`` with the shell of the tree ``root``, with dev, proc, sys and ``binds`` mounted in it meanwhile.
+    """Run ``cmd`` in a chroot at ``root``, with its shell; dev, proc, sys and ``binds`` are mounted there meanwhile.
 
-    Unlike Salt, processes it left behind in the tree are not killed: they may belong to another state.
+    Unlike in Salt, processes left in the tree are not killed, as they may belong to another state.
     """
     filesystem.require_unshared(root, "chroot")
     mounted: list[str] = []
@@ -226,7 +226,7 @@ def run_chroot(
 
 
 def which(cmd: str) -> str | None:
-    """Return the path of a program: as given if that is one, else from PATH and the usual system directories."""
+    """Return the path of a program: the given path, else the one found in PATH or the usual system directories."""
     if not cmd:
         return None
     if _is_program(cmd):
@@ -261,7 +261,7 @@ def shells() -> list[str]:
 
 
 def _name_options() -> None:
-    """Put the fields of `Options` into the signatures, for those who look there for what a function takes."""
+    """Put the fields of `Options` into the signatures, for code that reads there which arguments a function takes."""
     defaults = _invocation.Options()
     for function in (run, run_all, run_stdout, run_stderr, retcode, run_bg, run_chroot, script, shell):
         signature = inspect.signature(function)
@@ -281,7 +281,7 @@ def _shell_wanted(python_shell: bool | None) -> bool:
 
 
 def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
-    """Return ``cwd`` as the place of a script, None if others could put one of theirs in its place there."""
+    """Return ``cwd`` as the folder for a script, None if other users could replace the script there."""
     if cwd is None:
         return None
     account = _Account(runas, None)
@@ -292,14 +292,14 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
         return None
     try:
         if not account.is_other_user:
-            filesystem.require_own_place(cwd, "a script")  # who owns a folder above exchanges all of it
+            filesystem.require_own_place(cwd, "a script")  # the owner of a parent folder can replace all of it
     except PathRefused:
         return None
     return cwd
 
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
-    """Write a script into an open file: by name it could be another one meanwhile, in a folder that is a user's."""
+    """Write a script into an open file; in a user's folder, its path could name another file meanwhile."""
     with remains.temporary_folder(prefix="asyncstate-script-") as folder:
         if template:
             path = os.path.join(folder, "script")
@@ -316,10 +316,10 @@ def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: st
 
 
 def _wait_for_writers(path: str) -> None:
-    """Wait until nobody has the script open for writing: the kernel would not run it ("Text file busy").
+    """Wait until no process has the script open for writing: the kernel would not run it ("Text file busy").
 
-    We closed it, but a command that another thread starts at this moment has our descriptor until its exec. A lease
-    for reading is refused as long as there is such a writer; where there are no leases we go on.
+    We closed it, but a child that another thread forks at this moment has our descriptor until its exec. A read lease
+    is refused as long as there is such a writer; on a file system without leases we go on.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return
@@ -340,7 +340,7 @@ def _wait_for_writers(path: str) -> None:
 
 
 def _hand_over(descriptor: int, runas: str | int | None) -> None:
-    """Let the account that will run a script, and nobody else, read and execute it."""
+    """Let only the account that will run a script read and execute it."""
     account = _Account(runas, None)
     if account.entry is not None:
         os.fchown(descriptor, account.entry.pw_uid, -1)

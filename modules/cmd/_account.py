@@ -1,4 +1,4 @@
-"""The account a command runs as: its ids, and the environment it would have after a login."""
+"""The account that a command runs as: its IDs, and its environment after a login."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from asyncstate.process.child import run_child
 log = logging.getLogger(__name__)
 
 LOGIN_TIMEOUT = 10.0
-"""Seconds a login shell may take to print its environment."""
+"""How many seconds a login shell may take to print its environment."""
 LOGIN_LIMIT = 1 << 20
-"""Bytes it may print: the user's profile may write without end."""
+"""How many bytes it may print, as the user's profile may write without end."""
 
 
 class Account:
-    """A user, a group, or both, looked up when the command is about to run."""
+    """A user, a group, or both, looked up just before the command runs."""
 
     def __init__(self, runas: str | int | None, group: str | int | None) -> None:
-        """Raise CommandExecutionError in Salt's words for a name that does not exist."""
+        """Look up the names. Raises CommandExecutionError, with Salt's message, for one that does not exist."""
         self.entry = _user(runas) if runas is not None else None
         self._gid = _group(group) if group is not None else None
 
@@ -39,7 +39,7 @@ class Account:
         return self.entry is not None and self.entry.pw_uid != os.geteuid()
 
     def popen_arguments(self) -> dict[str, Any]:
-        """Return the arguments of ``Popen`` that make the child this account; none for what it already is."""
+        """Return the arguments of ``Popen`` that switch the child to this account; none for IDs it already has."""
         arguments: dict[str, Any] = {}
         if self.entry is not None and self.is_other_user:
             gid = self.entry.pw_gid if self._gid is None else self._gid
@@ -52,9 +52,9 @@ class Account:
 
 
 def login_environment(account: Account, shell: str) -> dict[str, str]:
-    """Return the variables that ``su - user`` sets, profile files included; {} (logged) when su has no answer.
+    """Return the variables that ``su - user`` sets, profile files included; {}, with a log line, if su fails.
 
-    Only for a user other than the present one: who runs a command as oneself has that environment.
+    Only for a user other than the current one: a command that runs as the same user has its environment already.
     """
     mark = uuid.uuid4().hex
     script = f"printf %s {mark}; env -0; printf %s {mark}"

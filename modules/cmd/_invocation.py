@@ -1,4 +1,4 @@
-"""From the arguments of ``cmd.run`` and its kin to a child process and Salt's dict about it."""
+"""From the arguments of ``cmd.run`` and similar functions to a child process, and to Salt's dict about it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _RESET_LOCALE = dict.fromkeys(
 
 
 class Options(msgspec.Struct, kw_only=True):
-    """The arguments, under Salt's names, that say how a command is run. Others (``use_vt`` …) are accepted and ignored.
+    """The arguments, with Salt's names, for running a command. Others (``use_vt`` …) are accepted and ignored.
 
-    ``runas`` and ``umask`` default to those of the state that is running.
+    ``runas`` and ``umask`` default to those of the current state.
     """
 
     cwd: Any = None
@@ -86,16 +86,16 @@ class Options(msgspec.Struct, kw_only=True):
 
     @classmethod
     def of(cls, arguments: dict[str, Any]) -> Options:
-        """Take what this class knows out of ``arguments``."""
+        """Return the options among ``arguments``; others are ignored."""
         return cls(**{name: arguments[name] for name in cls.__struct_fields__ if name in arguments})
 
 
 def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[str, Any]:
     """Run ``cmd`` and return ``pid``, ``retcode``, ``stdout`` and ``stderr``, the outputs decoded.
 
-    A string is given to the shell when ``python_shell`` is True and split like a shell would otherwise. In the
-    background (``bg``) the retcode is None and the outputs are empty. A command that ran out of time has retcode 1
-    and says so in ``stdout``. CommandExecutionError, in Salt's words, when it cannot be started.
+    A string goes to the shell if ``python_shell`` is True; otherwise it is split as a shell would split it. In the
+    background (``bg``) the retcode is None and the outputs are empty. A command that timed out has retcode 1 and a
+    message in ``stdout``. Raises CommandExecutionError, with Salt's message, if it cannot be started.
     """
     call = dunders.context.current.get(None)
     if options.runas is None and call is not None:
@@ -165,7 +165,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
 
 
 def default_shell() -> str:
-    """Return the shell of whoever started us, as Salt takes it."""
+    """Return the shell of the user who started this process, as Salt does."""
     return os.environ.get("SHELL", "/bin/sh")
 
 
@@ -175,7 +175,7 @@ def log_level(name: Any) -> int | None:
 
 
 def program_of(cmd: Any) -> str:
-    """Return the first word, which is all that is logged of a command: the rest may hold secrets."""
+    """Return the first word of a command. Only that is logged, as the rest may contain secrets."""
     if isinstance(cmd, (list, tuple)):
         return str(cmd[0]).strip() if cmd else ""
     words = str(cmd).split(maxsplit=1)
@@ -306,7 +306,7 @@ def _any_in(wanted: Any, text: str) -> bool:
 
 
 def _leave_retcode(retcode: int) -> None:
-    """Leave the exit status where conditions (``onlyif: [{fun: cmd.run …}]``) look for it: in this call alone."""
+    """Store the exit status where conditions (``onlyif: [{fun: cmd.run …}]``) look for it, for this call alone."""
     call = dunders.context.current.get(None)
     if call is not None:
         call.retcode = retcode
@@ -323,7 +323,7 @@ def _log_outcome(cmd: Any, result: dict[str, Any], level: int, options: Options)
 
 
 def _shown_context(cwd: str, shell: str, options: Options, *, merge_stderr: bool) -> dict[str, Any]:
-    """Return what Salt's message shows: the arguments it would have given to ``Popen``."""
+    """Return the context in Salt's message: the arguments that Salt would pass to ``Popen``."""
     by_shell = options.python_shell is True
     shown: dict[str, Any] = {
         "cwd": cwd,

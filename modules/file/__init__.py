@@ -1,4 +1,4 @@
-"""Files: reading, comparing, writing, moving; owners and modes. Function names, arguments and results are Salt's."""
+"""The ``file`` execution module: reading, comparing, writing, moving; owners and modes. The functions are Salt's."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import os
 import pwd
 
 Account = int | str
-"""A uid or gid, or "" where Salt says "there is no such account" with an empty string."""
+"""A uid or gid, or "", which is Salt's value for an account that does not exist."""
 
 
 def uid_to_user(uid: int) -> Account:
@@ -19,7 +19,7 @@ def uid_to_user(uid: int) -> Account:
 
 
 def user_to_uid(user: Account | None) -> Account:
-    """Return the uid of ``user``, "" if there is no such user. None is the user this process runs as."""
+    """Return the uid of ``user``, "" if there is no such user. None means the user that this process runs as."""
     if isinstance(user, int):
         return user
     if user is None:

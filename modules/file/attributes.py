@@ -19,7 +19,7 @@ class _Difference(NamedTuple):
 
 
 def lsattr(path: str) -> dict[str, list[str]] | None:
-    """Return the attribute letters of ``path``, or of all in a directory; None if there is no lsattr."""
+    """Return the attribute letters of ``path``, or of everything in a directory; None if there is no lsattr."""
     if not shutil.which("lsattr"):
         return None
     if not filesystem.exists(path):
@@ -33,7 +33,7 @@ def lsattr(path: str) -> dict[str, list[str]] | None:
 
 
 def chattr(*files: str, **kwargs: Any) -> bool:
-    """Add or remove ``attributes`` (``operator`` is "add" or "remove") of ``files``; False if chattr complained."""
+    """Add or remove ``attributes`` (``operator`` is "add" or "remove") of ``files``; False if chattr failed."""
     operator, attributes = kwargs.get("operator"), kwargs.get("attributes")
     if operator not in ("add", "remove"):
         raise InvocationError("Need an operator: 'add' or 'remove' to modify attributes.")
@@ -50,13 +50,13 @@ def chattr(*files: str, **kwargs: Any) -> bool:
 
 
 def require_settable(name: str, attrs: str | None) -> None:
-    """Raise PathRefused where chattr may not be let loose; nothing if there is no attribute to set."""
+    """Raise PathRefused if other users could redirect chattr's path; do nothing if there is no attribute to set."""
     if attrs is not None and shutil.which("lsattr"):
         filesystem.require_unshared(name, "chattr")
 
 
 def attribute_difference(name: str, attrs: str) -> _Difference | None:
-    """Return the letters to add and to remove; None where attributes can't be read. ``e`` (extents) stays as it is."""
+    """Return the letters to add and to remove; None if attributes cannot be read. ``e`` (extents) stays as it is."""
     try:
         listed = lsattr(name)
     except InvocationError:
@@ -69,7 +69,7 @@ def attribute_difference(name: str, attrs: str) -> _Difference | None:
 
 
 def check_attributes(name: str, ret: dict[str, Any], attrs: str, notes: list[str]) -> None:
-    """Make the attributes of ``name`` those of ``attrs``, unless it is a dry run; report into ``ret`` and ``notes``."""
+    """Set the attributes of ``name`` to ``attrs``, unless it is a dry run; add the result to ``ret`` and ``notes``."""
     difference = attribute_difference(name, attrs)
     if difference is None or not any(difference):
         return

@@ -1,4 +1,4 @@
-"""Copies of what a file held before: ``backup: minion``, and editing them back."""
+"""Backups of files before a change (``backup: minion``): making, listing, restoring and deleting them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHOWN = "%a %b %d %Y %H:%M:%S.%f"
 
 
 def backup_mode(backup: str | bool | None) -> str:
-    """Return where a state's backup goes: its own word, else the option ``backup_mode``."""
+    """Return the backup mode of a state: its argument, else the option ``backup_mode``."""
     return str(backup or __opts__.get("backup_mode") or "")
 
 
 def backup_root() -> str:
-    """Return the directory all backups are below."""
+    """Return the directory that contains all backups."""
     cache = __opts__.get("cachedir")
     if not cache:
         raise CommandExecutionError("A backup needs the option cachedir")
@@ -42,13 +42,13 @@ def backup_minion(path: str) -> None:
 
 
 def backup_if_asked(path: str, backup: str | bool | None) -> None:
-    """Keep a copy of an existing file if the state or the configuration wants one."""
+    """Make a backup of an existing file if the state or the configuration wants one."""
     if backup_mode(backup) in {"minion", "both"} and filesystem.exists(path):
         backup_minion(path)
 
 
 def copy_beside(path: str, backup: str) -> None:
-    """Keep what an edited file held as ``path`` + ``backup``, with its owner and mode."""
+    """Copy a file to ``path`` + ``backup``, with its owner and mode, before it is edited."""
     filesystem.copy_file(path, f"{path}{backup}")
 
 
@@ -75,10 +75,10 @@ def _stamped(folder: str, name: str) -> dict[datetime, str]:
         location = os.path.join(folder, entry)
         if entry.startswith(f"{name}_") and filesystem.is_file(location):
             try:
-                # the stamps in the names are local time
+                # the time stamps in the names are local time
                 found[datetime.strptime(entry[len(name) :], _STAMP)] = location  # noqa: DTZ007
             except ValueError:
-                continue  # a file of a longer name
+                continue  # a backup of a file with a longer name
     return found
 
 
@@ -95,7 +95,7 @@ def _numbered(found: dict[datetime, str], limit: int | None) -> dict[int, dict[s
 
 
 def restore_backup(path: str, backup_id: int | str) -> dict[str, Any]:
-    """Put a backup back, after backing up what is there now. Returns ``result`` and ``comment``."""
+    """Restore a backup, after a backup of the present file. Returns ``result`` and ``comment``."""
     path = expand(path)
     chosen = _chosen(path, backup_id)
     if isinstance(chosen, str):
@@ -124,7 +124,7 @@ def delete_backup(path: str, backup_id: int | str) -> dict[str, Any]:
 
 
 def _chosen(path: str, backup_id: int | str) -> dict[str, Any] | str:
-    """Return the backup with that number, or the sentence that says there is none."""
+    """Return the backup with this number, or an error message if there is none."""
     if not str(backup_id).isdecimal():
         return f"Invalid backup_id '{backup_id}'"
     found = list_backups(path).get(int(backup_id))

@@ -1,4 +1,4 @@
-"""``file.blockreplace``: what stands between two marker lines."""
+"""``file.blockreplace``: the text between two marker lines."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def blockreplace(
     insert_before_match: str | None = None,
     insert_after_match: str | None = None,
 ) -> Any:
-    """Make ``content`` what stands between the markers. Returns the diff, or whether the file changes.
+    """Replace the text between the markers by ``content``. Returns the diff, or whether the file changes.
 
-    A missing block is an error unless one of the four arguments says where to put it.
+    A missing block is an error unless an argument (``…_if_not_found``, ``insert_…_match``) says where to put it.
     """
     places = (append_if_not_found, prepend_if_not_found, bool(insert_before_match), bool(insert_after_match))
     if sum(map(bool, places)) > 1:
@@ -85,7 +85,7 @@ def _load(path: str) -> tuple[list[str], str]:
 
 
 class _Block:
-    """The wanted lines, with the line ending the file has."""
+    """The wanted lines, with the line ending of the file."""
 
     def __init__(self, start: str, end: str, content: list[str], newline: bool, old: list[str]) -> None:
         self.start = start
@@ -95,7 +95,7 @@ class _Block:
         self.linesep = "\r\n" if old and old[0].endswith("\r\n") else "\n"
 
     def lines(self) -> list[str]:
-        """Return the whole block, markers too."""
+        """Return the whole block, with its markers."""
         return [self.start + self.linesep, *self._body(self.end)]
 
     def _body(self, end: str) -> list[str]:

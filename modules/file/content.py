@@ -1,4 +1,4 @@
-"""What a file is to hold."""
+"""The wanted content of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHUNK = 1 << 20
 
 
 class Content:
-    """What a file is to hold: bytes, or the path of a file to copy, read as a whole only if a diff needs it."""
+    """The wanted content of a file: bytes, or the path of a file to copy, read as a whole only if a diff needs it."""
 
     __slots__ = ("data", "path")
 
@@ -23,7 +23,7 @@ class Content:
 
     @classmethod
     def of(cls, contents: Any, path: str, encoding: str | None = None, errors: str = "strict") -> Content | None:
-        """Return the content a state asks for, None if it asks for none."""
+        """Return the content that a state wants, None if it wants none."""
         if contents is None:
             return cls(None, path) if path else None
         if isinstance(contents, bytes):
@@ -31,11 +31,11 @@ class Content:
         return cls(str(contents).encode(encoding or "utf-8", errors))
 
     def read(self) -> bytes:
-        """Return all of it."""
+        """Return the whole content."""
         return self.data if self.data is not None else read_bytes(self.path)
 
     def is_that_of(self, path: str, found: os.stat_result) -> bool:
-        """Return whether the file ``path`` holds this already."""
+        """Return whether the file ``path`` has this content already."""
         if self.data is not None:
             return found.st_size == len(self.data) and read_bytes(path) == self.data
         if found.st_size != filesystem.stat(self.path).st_size:
@@ -47,7 +47,7 @@ class Content:
         return True
 
     def write_to(self, new: filesystem.Replacement) -> None:
-        """Write it into a file under construction."""
+        """Write the content into a new file."""
         if self.data is not None:
             new.write(self.data)
         else:
@@ -55,5 +55,5 @@ class Content:
 
 
 def read_bytes(path: str) -> bytes:
-    """Return all a file holds."""
+    """Return the whole content of a file."""
     return filesystem.read_bytes(path)

@@ -59,7 +59,7 @@ def mknod(
     group: Any = None,
     mode: Any = "0600",
 ) -> Row:
-    """Make a character device (``c``), block device (``b``) or pipe (``p``), and the directory it is in."""
+    """Make a character device (``c``), block device (``b``) or pipe (``p``), and its directory."""
     if ntype not in _KINDS:
         raise InvocationError(
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')."

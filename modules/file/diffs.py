@@ -1,4 +1,4 @@
-"""What changed in a file, as a row shows it."""
+"""Diffs of files, as rows show them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _HEAD = 512
-"""Bytes looked at to tell text from binary, as Salt does."""
+"""How many bytes decide whether a file is text or binary, as in Salt."""
 
 _TEXT = bytes(range(32, 127)) + b"\n\r\t\f\b"
 _MULTIBYTE = bytes(range(128, 255))
@@ -39,7 +39,7 @@ HIDDEN = "<show_changes=False>"
 
 
 def is_binary(data: bytes) -> bool:
-    """Guess from the first bytes of a file: a NUL, or more than 30 % that is no text."""
+    """Guess from the first bytes of a file: it is binary with a NUL, or with more than 30 % that is no text."""
     if not data:
         return False
     if b"\0" in data:
@@ -55,7 +55,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def head(path: str, size: int = _HEAD) -> bytes:
-    """Return the first bytes of a file, nothing if it can't be read."""
+    """Return the first bytes of a file, b"" if it cannot be read."""
     try:
         with filesystem.open_read(path) as stream:
             return stream.read(size)
@@ -69,7 +69,7 @@ def is_text(path: str) -> bool:
 
 
 def text_encoding(data: bytes) -> str:
-    """Return the encoding of text that begins with ``data``: by its byte order mark, else UTF-8, else an error."""
+    """Return the encoding of text by its first bytes: that of its byte order mark, else UTF-8, else an error."""
     for encoding, mark in _MARKS:
         if data.startswith(mark):
             return encoding
@@ -82,7 +82,7 @@ def text_encoding(data: bytes) -> str:
 
 
 def decode(data: bytes) -> str:
-    """Return text from UTF-8, or from Latin-1 if it is none: every file can be shown and edited."""
+    """Decode UTF-8, else Latin-1, so that every file can be shown and edited."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ def decode(data: bytes) -> str:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Split at newlines, which stay; each line decoded by itself if the whole is not UTF-8."""
+    """Split at newlines and keep them; each line is decoded by itself if the whole is not UTF-8."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -126,9 +126,9 @@ def content_diff(old: bytes, new: bytes, names: tuple[str, str] = ("", "")) -> s
 
 
 class Leniency:
-    """Which differences count as none: the order of lines, white space around them, comments.
+    """Which differences are ignored: the order of lines, white space around them, comments.
 
-    A change that is lenient in every respect is still made; the row then says ``skip_req``.
+    A change with only ignored differences is still made; the row then has ``skip_req``.
     """
 
     __slots__ = ("comments", "ordering", "whitespace")
@@ -142,7 +142,7 @@ class Leniency:
         return bool(self.ordering or self.whitespace or self.comments)
 
     def significant(self, old: bytes, new: bytes) -> bool:
-        """Return whether more than what is ignored differs."""
+        """Return whether anything differs that is not ignored."""
         if is_binary(old[:_HEAD]) or is_binary(new[:_HEAD]):
             return old != new
         added: list[str] = []
@@ -176,7 +176,7 @@ def get_diff(
 ) -> Any:
     """Return the unified diff of two files (paths or URLs), "" if they are the same.
 
-    With one of the ``ignore_…``: whether anything significant differs, and the diff.
+    With one of the arguments ``ignore_…``, returns whether anything significant differs, and the diff.
     """
     paths = [
         _cached(file1, saltenv, source_hash_file1),
@@ -215,7 +215,7 @@ def _read(path: str) -> bytes:
 
 
 def diff_or_note(old: bytes, new: bytes, *, show_changes: bool, template: bool) -> str:
-    """Return the diff of two contents as ``changes`` shows it: hidden if asked, obfuscated if configured."""
+    """Return the diff of two contents as ``changes`` shows it: hidden or obfuscated if arguments or options say so."""
     if template and __opts__.get("obfuscate_templates"):
         return OBFUSCATED
     return content_diff(old, new) if show_changes else HIDDEN

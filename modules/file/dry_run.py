@@ -1,4 +1,4 @@
-"""What managing a file would change."""
+"""The changes that managing a file would make."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_file_meta(
 ) -> Any:
     """Return the changes `manage_file` would make: ``newfile``, or ``diff``, ``user``, ``group``, ``mode`` and so on.
 
-    With one of the ``ignore_…``: whether anything significant differs, and those changes.
+    With one of the arguments ``ignore_…``, returns whether anything significant differs, and those changes.
     """
     require_settable(name, attrs)
     context: dict[str, str | None] = {"user": seuser, "role": serole, "type": setype, "range": serange}
@@ -80,7 +80,7 @@ def check_file_meta(
 
 
 def _is_readable(name: str, *, follow_symlinks: bool) -> bool:
-    """Return whether there is content to compare with: not behind a link that is replaced, and may not be followed."""
+    """Return whether there is content to compare with; False for a link that may not be followed and is replaced."""
     try:
         return filesystem.is_file(name)
     except PathRefused:
@@ -117,7 +117,7 @@ def check_managed_changes(
     new_file_diff: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return what a ``file.managed`` would change, or ``(False, why it would fail)``."""
+    """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``."""
     source, source_hash = source_list(source, source_hash, saltenv)
     sfn = ""
     source_sum: dict[str, str] = {}
@@ -186,7 +186,7 @@ def check_managed(
     skip_verify: bool = False,
     **kwargs: Any,
 ) -> tuple[bool | None, str]:
-    """Return whether a file is as managed (True), would change (None) or can't be managed (False), and a sentence."""
+    """Return True for a file that is as wanted, None if it would change, False for an error; and a comment."""
     changes = check_managed_changes(
         name,
         source,

@@ -1,4 +1,4 @@
-"""Editing a file in one step: what it held is kept beside it if asked, owner and mode stay."""
+"""Edits that replace a file atomically: owner and mode stay, and a backup is kept beside it if wanted."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def replace(
 ) -> Any:
     """Replace what matches a regular expression. Returns the diff, or with ``show_changes: False`` whether it changed.
 
-    ``append_if_not_found`` / ``prepend_if_not_found`` add a line (``not_found_content``, else ``repl``) where neither
-    the pattern nor that line is there. The file is always replaced at one stroke: ``preserve_inode`` and ``bufsize``
-    change nothing. ``search_only`` only tells whether anything matches.
+    ``append_if_not_found`` / ``prepend_if_not_found`` add a line (``not_found_content``, else ``repl``) if the file has
+    neither a match nor that line. The file is always replaced atomically, so ``preserve_inode`` and ``bufsize`` have no
+    effect. ``search_only`` only returns whether anything matches.
     """
     given = expand(path)
     path = filesystem.resolved(os.path.abspath(given))
@@ -102,7 +102,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _link_backup(given: str, path: str, backup: str) -> None:
-    """Where a link was edited through, a link to the backup stands beside it."""
+    """If the edited path is a link, make a link to the backup beside it."""
     if filesystem.is_link(given):
         beside = f"{given}{backup}"
         if filesystem.lexists(beside):
@@ -139,14 +139,14 @@ def comment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any
 
 
 def uncomment(path: str, regex: str, char: str = "#", backup: Any = ".bak") -> Any:
-    """Comment in the lines that match after their comment sign: see `comment_line`."""
+    """Uncomment the lines whose rest matches: see `comment_line`."""
     return comment_line(path, regex, char, False, backup)
 
 
 def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, backup: Any = ".bak") -> Any:
-    """Put ``char`` before each line that begins with a match of ``regex``, or take it away.
+    """Put ``char`` before each line that begins with a match of ``regex``, or remove it.
 
-    Returns the diff of those lines, False if there is none.
+    Returns the diff of those lines, False if no line matches.
     """
     end = "$" if regex.endswith("$") else ""
     core = regex.lstrip("^").rstrip("$")
@@ -194,7 +194,7 @@ def prepend(path: str, *args: Any, **kwargs: Any) -> str:
 
 
 def write(path: str, *args: Any, **kwargs: Any) -> str:
-    """Make these lines the content of a file. ``args`` may be a keyword, too."""
+    """Replace the content of a file by these lines. ``args`` may be a keyword, too."""
     lines = _arguments(args, kwargs)
     path = filesystem.resolved(os.path.abspath(expand(path)))
     store_text(path, "".join(f"{line}\n" for line in lines), "utf-8")
@@ -209,7 +209,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def store_text(path: str, text: str, codec: str) -> None:
-    """Write a file in the encoding it was read in, in UTF-8 if that has no letters for new text."""
+    """Write a file in the encoding it was read in, or in UTF-8 if that cannot encode the new text."""
     try:
         data = text.encode(codec)
     except UnicodeEncodeError:
@@ -218,7 +218,7 @@ def store_text(path: str, text: str, codec: str) -> None:
 
 
 def read(path: str, binary: bool = False) -> Any:
-    """Return what a file holds: text, or bytes if ``binary``."""
+    """Return the content of a file: text, or bytes if ``binary``."""
     path = expand(path)
     if binary:
         return filesystem.read_bytes(path)
@@ -233,7 +233,7 @@ def seek_read(path: str, size: int, offset: int) -> bytes:
 
 
 def seek_write(path: str, data: bytes | str, offset: int) -> int:
-    """Write bytes into a file at ``offset``, in place. Returns how many."""
+    """Write bytes into a file at ``offset``, in place. Returns their number."""
     raw = data.encode() if isinstance(data, str) else data
     with filesystem.open_write(expand(path)) as descriptor:
         written = os.pwrite(descriptor, raw, int(offset))
@@ -257,7 +257,7 @@ def psed(
     escape_all: bool = False,
     multi: bool = False,
 ) -> None:
-    """Replace ``before`` by ``after`` as sed would; ``limit`` takes only what follows its first match."""
+    """Replace ``before`` by ``after`` as sed would; with ``limit``, only after the first match of that."""
     path = filesystem.resolved(os.path.abspath(expand(path)))
     text, codec = load_text(path)
     head, tail = "", text

@@ -57,8 +57,8 @@ def find(path: str, *args: str, **kwargs: Any) -> Any:
     Tests: ``name``, ``iname`` (globs), ``regex``, ``iregex`` (on the base name), ``type`` (letters of b c d f l p s),
     ``owner``, ``group``, ``size`` (``+1k``, ``-2m``, ``5b``), ``mtime`` (``3d``, ``-1w``), ``grep``; ``mindepth`` and
     ``maxdepth``. Actions: ``print`` (path, name, size, type, mode, mtime, user, group, md5), ``delete`` (type letters,
-    or a for all), ``exec`` (a command with ``{}``); ``test: True`` deletes nothing. A wrong argument gives a text
-    ``error: …``.
+    or a for all), ``exec`` (a command with ``{}``); ``test: True`` deletes nothing. For a wrong argument, returns
+    the text ``error: …``.
     """
     options = {key: value for key, value in kwargs.items() if not key.startswith("_")}
     if "delete" in args:
@@ -153,7 +153,7 @@ def _kinds(value: str) -> set[int]:
 
 def _type_test(search: _Search, key: str, value: str) -> None:
     kinds = _kinds(value)
-    # what a link leads to counts, so that ``l`` finds the links that lead nowhere, as in Salt
+    # links are followed, so that ``l`` finds only links that lead nowhere, as in Salt
     search.tests.append(lambda entry: stat.S_IFMT(entry.found.st_mode) in kinds)
 
 

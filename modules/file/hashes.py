@@ -1,4 +1,4 @@
-"""Checksums of files, and checksums as states write them."""
+"""Checksums of files, and the forms in which states give checksums."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK = 1 << 18
 
 
 def get_hash(path: str, form: str = "sha256", chunk_size: int = _CHUNK) -> str:
-    """Return the hexadecimal checksum of a file. ValueError for an unknown ``form``; OSError if it can't be read."""
+    """Return the hexadecimal checksum of a file. ValueError for an unknown ``form``; OSError if it cannot be read."""
     try:
         digest = hashlib.new(form, usedforsecurity=False)
     except ValueError as error:
@@ -37,7 +37,7 @@ def get_hash(path: str, form: str = "sha256", chunk_size: int = _CHUNK) -> str:
 
 
 def get_sum(path: str, form: str = "sha256") -> str:
-    """Return the checksum of a file, or the words "File not found"."""
+    """Return the checksum of a file, or the text "File not found"."""
     return get_hash(path, form) if filesystem.is_file(expand(path)) else "File not found"
 
 
@@ -78,7 +78,7 @@ def get_source_sum(
 ) -> dict[str, str]:
     """Return ``{"hash_type", "hsum"}`` of a ``source_hash``: digits, ``type=digits``, a file of hashes, or its URL.
 
-    CommandExecutionError says what is wrong with it.
+    Raises CommandExecutionError if the ``source_hash`` is invalid or cannot be read.
     """
     if not isinstance(source_hash, str):
         raise _malformed(source_hash)
@@ -205,7 +205,7 @@ def verify_signature(
     sig_backend: str = "gpg",
     saltenv: str = "base",
 ) -> None:
-    """Verify a file with the module ``sig_backend``; CommandExecutionError if it is not what was signed."""
+    """Verify a file with the module ``sig_backend``. Raises CommandExecutionError if the signature is not valid."""
     if f"{sig_backend}.verify" not in __salt__:
         raise CommandExecutionError(
             f"Signature verification requires the {sig_backend} module, which could not be found. "

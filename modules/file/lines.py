@@ -1,4 +1,4 @@
-"""``file.line``: one line at its place."""
+"""``file.line``: one line at the right place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def line(
     """Insert, ensure, replace or delete a line. Returns the diff, or with ``show_changes: False`` whether it changed.
 
     ``match``, ``before``, ``after`` are regular expressions or parts of a line. CommandExecutionError if the place
-    isn't unique, or the arguments make no sense.
+    is not unique, or the arguments are invalid.
     """
     path = filesystem.resolved(os.path.abspath(expand(path)))
     if not filesystem.is_file(path):
@@ -79,7 +79,7 @@ def _eol(text: str) -> str:
 
 
 def _ended(body: list[str]) -> list[str]:
-    """Give every line but the last the line ending of a neighbour."""
+    """Give every line but the last a line ending, that of a neighbour."""
     for index, text in enumerate(body[:-1]):
         if not _eol(text):
             body[index] = text.rstrip() + (_eol(body[index - 1 if index > 1 else 1]) or "\n")
@@ -89,7 +89,7 @@ def _ended(body: list[str]) -> list[str]:
 
 
 def _matching(lines: list[str], expression: Any) -> list[str] | None:
-    """Return the lines an expression, or the plain text, is found in; None if nothing is asked for."""
+    """Return the lines that match an expression or contain it as text; None without lines or expression."""
     if not lines or not expression:
         return None
     try:

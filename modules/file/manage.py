@@ -1,4 +1,4 @@
-"""Putting a managed file in place, or in a dry run saying what that would change."""
+"""Putting a managed file in place, or in a dry run reporting what that would change."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def manage_file(
     sig_backend: str = "gpg",
     **kwargs: Any,
 ) -> Row:
-    """Put a file in place: content (``contents``, or that of the file ``sfn``), owner and mode at one stroke.
+    """Put a file in place: content (``contents``, or that of the file ``sfn``), owner and mode in one atomic step.
 
     ``sfn`` and ``source_sum`` come from `get_managed`; if ``sfn`` is empty, ``source`` is fetched. Returns the row,
     with ``changes`` (``diff``, ``user``, ``group``, ``mode``, ``attrs``, ``selinux``, ``new``).
@@ -171,7 +171,7 @@ def _dry_run(
 
 
 def _extras(name: str, ret: Row, attrs: Any, context: dict[str, str | None]) -> None:
-    """Set extended attributes and SELinux context, where they are asked for."""
+    """Set extended attributes and SELinux context, if they are wanted."""
     notes: list[str] = []
     if attrs is not None:
         check_attributes(name, ret, attrs, notes)
@@ -182,7 +182,7 @@ def _extras(name: str, ret: Row, attrs: Any, context: dict[str, str | None]) -> 
 
 
 def _behind(path: str, *, refusing: bool) -> os.stat_result | None:
-    """Return what a link leads to, None for nothing; where it may not be followed, unless ``refusing``."""
+    """Return the status of a link's target; None if there is none, or if it may not be followed unless ``refusing``."""
     try:
         return filesystem.stat(path)
     except FileNotFoundError:
@@ -194,7 +194,7 @@ def _behind(path: str, *, refusing: bool) -> os.stat_result | None:
 
 
 class _Placement:
-    """One file on its way: what `manage_file` knows about it."""
+    """One file that `manage_file` puts in place."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class _Placement:
         self.significant = False
 
     def update(self, present: os.stat_result, *, follow_symlinks: bool, show_changes: bool) -> None:
-        """Bring an existing file, or the link that stands in its place, to what is wanted."""
+        """Bring an existing file, or a link at its path, to the wanted state."""
         path = self.name
         found: os.stat_result | None = present
         replaces_link = False
@@ -258,7 +258,7 @@ class _Placement:
         self.significant = not self.lenient or self.lenient.significant(old, content)
 
     def _replace(self, path: str, found: os.stat_result | None) -> None:
-        """Write content, owner and mode at one stroke; what the state leaves open stays as it was."""
+        """Write content, owner and mode in one atomic step; what the state does not set stays as it was."""
         changes = self.wanted.differences(found) if found is not None else {}
         with Replacement(path, 0o600 if found is not None else 0o666) as new:
             if self.content is not None:
@@ -272,7 +272,7 @@ class _Placement:
             new.commit(sync=found is not None)
 
     def _give(self, new: Replacement, changes: Row) -> None:
-        """Set owner and mode of the new file as far as this process may, and report it."""
+        """Set owner and mode of the new file as far as this process may, and add that to the changes."""
         access = self.wanted.access(changes)
         if changes.keys() & {"user", "group"} and access.mode == -1:
             access = access._replace(mode=stat.S_IMODE(os.fstat(new.fd).st_mode))
@@ -290,7 +290,7 @@ class _Placement:
         self.ret["changes"].update({key: value for key, value in changes.items() if key not in left})
 
     def create(self, *, makedirs: bool, dir_mode: Any, full_diff: bool) -> None:
-        """Make a file that is not there yet."""
+        """Make a file that does not exist yet."""
         if not self._is_genuine(updating=False):
             return
         folder = os.path.dirname(self.name)
@@ -314,7 +314,7 @@ class _Placement:
             made = os.fstat(new.fd)
             differences = self.wanted.differences(made)
             if self.content is not None and self.content.data is None and self.wanted.mode is None:
-                # Salt copies a source into a private file and then sets the mode the umask leaves: that is a change
+                # Salt copies a source into a private file and then reports the mode that the umask leaves as a change
                 default = mode_text(made.st_mode)
                 if default != "0600":
                     changes["mode"] = default
@@ -322,7 +322,7 @@ class _Placement:
             new.commit(sync=False)
 
     def _is_genuine(self, *, updating: bool) -> bool:
-        """Compare a source with the hash, and the signature, it must have."""
+        """Compare a source with its expected hash and signature."""
         if self.content is None or self.content.data is not None:
             return True
         expected = self.must_match.get("hsum", "").lower()
@@ -350,7 +350,7 @@ class _Placement:
         return True
 
     def conclude(self) -> None:
-        """Say in one sentence what happened."""
+        """Set the comment that says in one sentence what happened."""
         if self.ret["changes"]:
             if not self.ret["comment"]:
                 self.ret["comment"] = f"File {self.name} updated"

@@ -18,7 +18,7 @@ def mode_text(bits: int) -> str:
 
 
 def mode_bits(mode: str) -> int | None:
-    """Return the bits of a mode, None if it isn't an octal number."""
+    """Return the bits of a mode, None if it is not an octal number."""
     try:
         bits = int(mode.lstrip("0Oo") or "0", 8)
     except ValueError:
@@ -27,6 +27,6 @@ def mode_bits(mode: str) -> int | None:
 
 
 def directory_mode(mode: Any) -> str:
-    """Return the mode of directories made for a file of ``mode``: who may do anything may also enter."""
+    """Return the mode of directories made for a file of ``mode``: each class with any permission may also enter."""
     digits = [digit if digit == "0" else str(int(digit) | 1) for digit in str(mode)[-3:]]
     return "".join(digits)

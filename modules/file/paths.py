@@ -1,4 +1,4 @@
-"""Questions about paths, and the path arithmetic templates ask for."""
+"""Functions about paths: what is there, and path arithmetic for templates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACCESS = {"f": os.F_OK, "r": os.R_OK, "w": os.W_OK, "x": os.X_OK}
 
 
 def expand(path: str) -> str:
-    """Replace a leading ``~``; a path without one costs a comparison."""
+    """Replace a leading ``~``; a path without one costs only a comparison."""
     return os.path.expanduser(path) if path[:1] == "~" else path
 
 
@@ -45,7 +45,7 @@ def path_exists_glob(path: str) -> bool:
 
 
 def is_link(path: str, nostat: bool = False) -> bool:
-    """Return whether ``path`` is a symbolic link. ``nostat`` asks the directory instead of the file."""
+    """Return whether ``path`` is a symbolic link. ``nostat`` reads the directory instead of the file's status."""
     path = expand(path)
     if not nostat:
         return filesystem.is_link(path)
@@ -60,7 +60,7 @@ def is_hardlink(path: str) -> bool:
 
 
 def readlink(path: str, canonicalize: bool = False) -> str:
-    """Return what the link ``path`` holds, or the real path at its end. InvocationError if it is no link."""
+    """Return the text of the link ``path``, or the real path it leads to. InvocationError if it is no link."""
     path = os.path.expandvars(expand(path))
     if not os.path.isabs(path):
         raise InvocationError(f"Path to link must be absolute: {path}")
@@ -78,7 +78,7 @@ def readdir(path: str) -> list[str]:
 
 
 def lstat(path: str) -> dict[str, Any]:
-    """Return ``st_…`` of ``path`` itself, links not followed; {} if it is not there."""
+    """Return ``st_…`` of ``path`` itself, without following links; {} if it does not exist."""
     path = absolute(path, "Path to file must be absolute.")
     try:
         found = filesystem.lstat(path)

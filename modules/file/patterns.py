@@ -37,7 +37,7 @@ def regex_flags(flags: Any) -> re.RegexFlag:
 
 
 def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
-    """Compile a pattern; CommandExecutionError says what is wrong with it."""
+    """Compile a pattern. Raises CommandExecutionError if it is invalid."""
     try:
         return re.compile(str(pattern), regex_flags(flags))
     except re.error as error:
@@ -45,12 +45,12 @@ def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
 
 
 def read_text(path: str) -> str:
-    """Return a file as text, its newlines as they are."""
+    """Return a file as text, with its newlines unchanged."""
     return decode(filesystem.read_bytes(path))
 
 
 def contains(path: str, text: Any) -> bool:
-    """Return whether a file holds ``text``, white space around it apart. False if there is no such file."""
+    """Return whether a file contains ``text``, without the white space around it. False if there is no such file."""
     path = expand(path)
     return filesystem.exists(path) and str(text).strip() in _readable(path)
 
@@ -79,7 +79,7 @@ def _readable(path: str) -> str:
 
 
 def grep(path: str, pattern: str, *opts: str) -> dict[str, Any]:
-    """Run grep on all files that match the glob ``path``, each option an argument; returns the ``cmd.run_all``."""
+    """Run grep on all files that match the glob ``path``, each option an argument; return what ``cmd.run_all`` does."""
     path = expand(path)
     options: list[str] = []
     for option in opts:

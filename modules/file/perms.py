@@ -30,12 +30,12 @@ _TYPES = {
 
 
 def status(path: str, follow_symlinks: bool = True) -> os.stat_result:
-    """Return the stat of ``path``; of the link itself if it leads nowhere. CommandExecutionError if it is not there."""
+    """Return the status of ``path``; of the link itself if it leads nowhere. CommandExecutionError if it is missing."""
     if follow_symlinks:
         try:
             return filesystem.stat(path)
         except OSError:
-            pass  # a dangling link is described as itself
+            pass  # for a dangling link, the status of the link itself
     try:
         return filesystem.lstat(path)
     except OSError as error:
@@ -43,9 +43,9 @@ def status(path: str, follow_symlinks: bool = True) -> os.stat_result:
 
 
 def stats(path: str, hash_type: str | None = None, follow_symlinks: bool = True) -> dict[str, Any]:
-    """Return inode, uid, gid, user, group, atime, mtime, ctime, size, mode ("0644"), type, target, and sum if asked.
+    """Return inode, uid, gid, user, group, atime, mtime, ctime, size, mode ("0644"), type, target and, if wanted, sum.
 
-    ``type`` is one of file, dir, link, char, block, pipe, socket. CommandExecutionError if ``path`` is not there.
+    ``type`` is one of file, dir, link, char, block, pipe, socket. CommandExecutionError if ``path`` does not exist.
     """
     path = expand(path)
     found = status(path, follow_symlinks)
@@ -94,7 +94,7 @@ def get_mode(path: str, follow_symlinks: bool = True) -> str:
 
 
 def set_mode(path: str, mode: str | int) -> str:
-    """Set the mode and return the one ``path`` has then; a text that says so if ``mode`` is none."""
+    """Set the mode and return the one ``path`` has then; an error text if ``mode`` is invalid."""
     path = expand(path)
     text = str(mode).lstrip("0Oo") or "0"
     if not filesystem.exists(path):
@@ -107,13 +107,13 @@ def set_mode(path: str, mode: str | int) -> str:
 
 
 def lchown(path: str, user: str | int | None, group: str | int | None) -> None:
-    """Set owner and group of ``path`` itself, also if it is a link. Who doesn't exist is left out."""
+    """Set owner and group of ``path`` itself, also if it is a link. An account that does not exist is ignored."""
     uid, gid, _ = _owners(user, group)
     filesystem.give(expand(path), Access(uid, gid), follow=False)
 
 
 def chown(path: str, user: str | int | None, group: str | int | None) -> str | None:
-    """Set owner and group; None if that worked, else what is wrong."""
+    """Set owner and group; return None if that worked, else the error."""
     path = expand(path)
     uid, gid, error = _owners(user, group)
     if not filesystem.exists(path):
@@ -128,7 +128,7 @@ def chown(path: str, user: str | int | None, group: str | int | None) -> str | N
 
 
 def chgrp(path: str, group: str | int) -> str | None:
-    """Set the group of ``path``; None if that worked, else what is wrong."""
+    """Set the group of ``path``; return None if that worked, else the error."""
     return chown(path, get_uid(path), group)
 
 
@@ -144,9 +144,9 @@ def _owners(user: str | int | None, group: str | int | None) -> tuple[int, int, 
 
 
 class Wanted:
-    """The owner, group and mode a state asks for, as written and as numbers.
+    """The owner, group and mode that a state wants, as written and as numbers.
 
-    Nothing is looked up for what is not asked for. A user or group that doesn't exist differs from every file's.
+    Only given accounts are looked up. A user or group that does not exist differs from that of every file.
     """
 
     __slots__ = ("bits", "gid", "group", "mode", "uid", "user")
@@ -160,7 +160,7 @@ class Wanted:
         self.bits = mode_bits(self.mode) if self.mode is not None else None
 
     def differences(self, found: os.stat_result, *, modeless: bool = False) -> dict[str, Any]:
-        """Return what of ``user``, ``group``, ``mode`` the file has otherwise, as a row reports it."""
+        """Return the wanted ``user``, ``group`` and ``mode`` where the file differs, as a row reports them."""
         changes: dict[str, Any] = {}
         if self.uid is not None and self.uid != found.st_uid:
             changes["user"] = self.user
@@ -192,10 +192,10 @@ def check_perms(
     setype: str | None = None,
     serange: str | None = None,
 ) -> tuple[Row, dict[str, Any]]:
-    """Give ``name`` the owner, mode, attributes and SELinux context asked for; None leaves one alone.
+    """Give ``name`` this owner, mode, attributes and SELinux context; None leaves one alone.
 
-    Returns the row ``ret`` (a new one for None) with ``changes`` and what went wrong in ``comment``, and ``lmode``,
-    ``luser``, ``lgroup`` as they were. In a dry run nothing is set and ``result`` is None if something would be.
+    Returns the row ``ret`` (a new one for None) with ``changes`` and the errors in ``comment``, and ``lmode``,
+    ``luser``, ``lgroup`` as they were. In a dry run nothing is set, and ``result`` is None if something would be.
     """
     name = expand(name)
     if ret:
@@ -241,7 +241,7 @@ def _enforce(
     *,
     follow_symlinks: bool,
 ) -> Row:
-    """Set what ``changes`` names; return what was reached, and say what was not."""
+    """Apply ``changes``; return those that worked, and report the errors."""
     access = wanted.access(changes)
     is_link = not follow_symlinks and stat.S_ISLNK(found.st_mode)
     if (access.uid, access.gid) != (-1, -1) and access.mode == -1 and not is_link:
@@ -259,7 +259,7 @@ def _enforce(
 
 
 def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) -> bool:
-    """Make a directory and those above it that are missing, all with this owner and mode."""
+    """Make a directory and its missing parents, all with this owner and mode."""
     directory = os.path.normpath(expand(dir_path))
     if not filesystem.is_directory(directory):
         makedirs_perms(directory, user, group, mode)
@@ -267,7 +267,7 @@ def mkdir(dir_path: str, user: Any = None, group: Any = None, mode: Any = None) 
 
 
 def makedirs_(path: str, user: Any = None, group: Any = None, mode: Any = None) -> str | None:
-    """Make the directory ``path`` is in, and those above it: end a directory with a slash. A text if it is there."""
+    """Make the parent directories of ``path``; end a directory with a slash. Returns a text if the parent exists."""
     path = expand(path)
     folder = os.path.normpath(os.path.dirname(path))
     if filesystem.is_directory(folder):
@@ -283,9 +283,9 @@ def makedirs_(path: str, user: Any = None, group: Any = None, mode: Any = None) 
 
 
 def makedirs_perms(name: str, user: Any = None, group: Any = None, mode: Any = "0755") -> None:
-    """Make directory ``name`` and those above it that are missing, each with this owner and mode.
+    """Make directory ``name`` and its missing parents, each with this owner and mode.
 
-    A directory another chunk makes at the same moment is taken as it is.
+    A directory that another chunk makes at the same moment is left as it is.
     """
     missing = []
     folder = expand(name).rstrip("/") or "/"

@@ -1,4 +1,4 @@
-"""What other programs do: sed and patch."""
+"""The programs sed and patch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sed(
     escape_all: bool = False,
     negate_match: bool = False,
 ) -> Any:
-    """Run ``sed -i`` with one substitution. Returns what ``cmd.run_all`` does, False if there is no such file."""
+    """Run ``sed -i`` with one substitution. Returns the result of ``cmd.run_all``, False if there is no such file."""
     path = expand(path)
     if not filesystem.exists(path):
         return False

@@ -13,13 +13,13 @@ _OPTIONS = {"user": "-u", "role": "-r", "type": "-t", "range": "-l"}
 
 
 def restorecon(path: str, recursive: bool = False) -> bool:
-    """Give ``path`` the context the policy has for it; False if restorecon failed."""
+    """Give ``path`` the context that the policy assigns to it; False if restorecon failed."""
     filesystem.require_unshared(path, "restorecon")
     return not __salt__["cmd.retcode"](["restorecon", "-FR" if recursive else "-F", path], python_shell=False)
 
 
 def get_selinux_context(path: str) -> str:
-    """Return ``user:role:type:range`` of ``path``, or a sentence if there is none."""
+    """Return ``user:role:type:range`` of ``path``, or an error text if it has none."""
     answer = __salt__["cmd.run_all"](["stat", "-c", "%C", path], python_shell=False, ignore_retcode=True)
     if answer["retcode"] == 0:
         return str(answer["stdout"])
@@ -34,7 +34,7 @@ def set_selinux_context(
     range: str | None = None,
     persist: bool = False,
 ) -> str | bool:
-    """Set parts of the context and return the whole; False if nothing was asked for or chcon failed.
+    """Set parts of the context and return the whole; False if no part is given or chcon failed.
 
     ``persist`` also writes it into the policy.
     """
@@ -55,7 +55,7 @@ def set_selinux_context(
 
 
 def context_difference(name: str, wanted: dict[str, str | None]) -> tuple[dict[str, str], dict[str, str]] | None:
-    """Return the parts of the context that differ, as they are and as they are wanted; None if there is no context."""
+    """Return the parts of the context that differ, the present and the wanted ones; None if there is no context."""
     present = get_selinux_context(name).split(":", 3)
     if len(present) != len(_PARTS):
         return None
@@ -65,7 +65,10 @@ def context_difference(name: str, wanted: dict[str, str | None]) -> tuple[dict[s
 
 
 def require_relabelled(name: str, wanted: dict[str, str | None]) -> None:
-    """Raise PathRefused where chcon may not be let loose and would be: for dry runs, and before a file is written."""
+    """Raise PathRefused if chcon would run on a path that other users could redirect.
+
+    Called in dry runs, and before a file is written.
+    """
     if not any(wanted.values()):
         return
     if filesystem.lexists(name):
@@ -76,7 +79,7 @@ def require_relabelled(name: str, wanted: dict[str, str | None]) -> None:
 
 
 def check_context(name: str, ret: dict[str, Any], notes: list[str], **wanted: str | None) -> None:
-    """Set the parts ``user``, ``role``, ``type``, ``range`` that are asked for; report into ``ret`` and ``notes``."""
+    """Set the given parts ``user``, ``role``, ``type``, ``range``; add the result to ``ret`` and ``notes``."""
     difference = context_difference(name, wanted)
     if difference is None:
         ret["result"] = False

@@ -1,4 +1,4 @@
-"""Where the content of a managed file comes from: ``salt://``, a local path, a URL; rendered if it is a template."""
+"""The sources of managed files: ``salt://``, a local path, a URL; rendered if it is a template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .modes import mode_text
 from .urls import is_remote, parse_salt_url, redact
 
 _RENDERED = "asyncstate-rendered-"
-_BINARY_HEAD = 2048  # what Salt looks at in a template it cannot read
+_BINARY_HEAD = 2048  # how much Salt reads of a template that it cannot decode
 
 
 def find_salt_file(url: str, saltenv: str) -> str | None:
@@ -29,7 +29,7 @@ def find_salt_file(url: str, saltenv: str) -> str | None:
 
 
 def local_copy(source: str, saltenv: str, *, verify_ssl: bool = True, use_etag: bool = False) -> str:
-    """Return a local path that holds ``source``, fetched if need be; "" if it can't be found."""
+    """Return the path of a local copy of ``source``, fetched if necessary; "" if the source does not exist."""
     if source.startswith("salt://"):
         return find_salt_file(source, saltenv) or ""
     if not is_remote(source):
@@ -39,7 +39,7 @@ def local_copy(source: str, saltenv: str, *, verify_ssl: bool = True, use_etag: 
 
 
 def source_mode(source: str, saltenv: str) -> str | None:
-    """Return the mode a ``salt://`` or local source has, for ``mode: keep``; None for any other."""
+    """Return the mode of a ``salt://`` or local source, for ``mode: keep``; None for any other."""
     if is_remote(source):
         return None
     path = local_copy(source, saltenv)
@@ -47,9 +47,9 @@ def source_mode(source: str, saltenv: str) -> str | None:
 
 
 def source_list(source: Any, source_hash: Any, saltenv: str) -> tuple[Any, Any]:
-    """Return the first source of a list that exists, with its hash; a single source as it is.
+    """Return the first source of a list that exists, with its hash; return a single source as it is.
 
-    A list entry may be ``{source: hash}``. CommandExecutionError if none exists.
+    A list entry may be ``{source: hash}``. Raises CommandExecutionError if none exists.
     """
     if not isinstance(source, list):
         return source, source_hash
@@ -79,7 +79,7 @@ def _exists(source: str, saltenv: str) -> bool:
 
 
 def _reachable(url: str) -> bool:
-    """Ask a server for the head of a document only."""
+    """Return whether a URL exists, by a request for its headers only."""
     from urllib.error import URLError  # noqa: PLC0415 - costs 20 ms, and few trees have remote sources
     from urllib.request import Request, urlopen  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ def _reachable(url: str) -> bool:
 
 
 def apply_template_on_contents(contents: str, template: str, context: Any, defaults: Any, saltenv: str) -> Any:
-    """Render text. Returns the text, or ``{"result": False, "comment": …}`` if that can't be done."""
+    """Render text. Returns the text, or ``{"result": False, "comment": …}`` if that fails."""
     try:
         return _render(contents, template, {**(defaults or {}), **(context or {})}, saltenv)
     except AsyncStateError as error:
@@ -100,7 +100,7 @@ def apply_template_on_contents(contents: str, template: str, context: Any, defau
 
 
 def render_source(path: str, template: str, context: dict[str, Any], saltenv: str, *, is_local: bool) -> str:
-    """Render a file; RenderError carries Salt's text. A local one is read here: others may own its folder."""
+    """Render a file; RenderError has Salt's text. A local file is read here, as another user may own its folder."""
     source = filesystem.read_bytes(path).decode() if is_local else Path(path)
     return _render(source, template, context, saltenv)
 
@@ -158,7 +158,7 @@ def get_managed(
     sig_backend: str = "gpg",
     **kwargs: Any,
 ) -> tuple[str, dict[str, str], str]:
-    """Get a source ready to be put in place: a local path, the hash it must have ({}: none asked for), what is wrong.
+    """Fetch or render a source; return a local path, the expected hash ({} if none is given), and the error.
 
     A rendered template is a temporary file; `manage_file` removes it.
     """
@@ -222,14 +222,14 @@ def get_managed(
     except UnicodeDecodeError:
         if not is_binary(head(path, _BINARY_HEAD)):
             raise
-        return path, {}, ""  # a picture among the templates is taken as it is
+        return path, {}, ""  # a binary file is no template and is used as it is
     return keep_rendered(text), {}, ""
 
 
 def _download(
     source: str, expected: dict[str, str], saltenv: str, *, skip_verify: bool, verify_ssl: bool, use_etag: bool
 ) -> tuple[str, str]:
-    """Return the cached copy of a URL, fetched anew unless it has the hash expected; and what went wrong."""
+    """Return the cached copy of a URL, fetched again unless it has the expected hash; and the error."""
     cached = __salt__["cp.is_cached"](source, saltenv)
     if cached and skip_verify:
         return str(cached), ""

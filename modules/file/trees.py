@@ -60,9 +60,9 @@ def remove(path: str, **kwargs: Any) -> bool:
 
 
 def rmdir(path: str, recurse: bool = False, verbose: bool = False, older_than: Any = None) -> Any:
-    """Remove an empty directory; with ``recurse`` also all empty ones below it, ``older_than`` so many days.
+    """Remove an empty directory; with ``recurse`` also all empty ones below it; only those ``older_than`` so many days.
 
-    Returns whether all of it worked; with ``verbose``: ``{"deleted", "errors", "result"}``.
+    Returns whether everything worked; with ``verbose``: ``{"deleted", "errors", "result"}``.
     """
     path = absolute(path)
     if not filesystem.is_directory(path):
@@ -98,7 +98,7 @@ def _age_limit(older_than: Any) -> float | None:
 
 
 def rename(src: str, dst: str) -> bool:
-    """Rename within a file system; what stands at ``dst`` is replaced."""
+    """Rename within a file system; an existing ``dst`` is replaced."""
     src, dst = absolute(src), expand(dst)
     try:
         filesystem.rename(src, dst)
@@ -108,7 +108,7 @@ def rename(src: str, dst: str) -> bool:
 
 
 def move(src: str, dst: str, disallow_copy_and_unlink: bool = False) -> Any:
-    """Move, across file systems too unless that is disallowed."""
+    """Move a path, also across file systems unless that is disallowed."""
     if disallow_copy_and_unlink:
         return rename(src, dst)
     src = absolute(src, "Source path must be absolute.")
@@ -143,7 +143,7 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
 
 
 def link(src: str, path: str) -> bool:
-    """Give the file ``src`` a second name."""
+    """Make ``path`` a hard link to the file ``src``."""
     src = absolute(src)
     try:
         filesystem.link(src, path)
@@ -153,7 +153,7 @@ def link(src: str, path: str) -> bool:
 
 
 def symlink(src: str, path: str, force: bool = False, atomic: bool = False, follow_symlinks: bool = True) -> bool:
-    """Make ``path`` a link to ``src``. A file there is replaced with ``force`` or ``atomic``, a directory never."""
+    """Make ``path`` a link to ``src``. An existing file is replaced with ``force`` or ``atomic``, a directory never."""
     path = expand(path)
     if not os.path.isabs(path):
         raise InvocationError(f"Link path must be absolute: {path}")

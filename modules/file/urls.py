@@ -16,7 +16,7 @@ _CREDENTIALS = re.compile(r"(https?)://.*@")
 def parse_salt_url(url: str) -> tuple[str, str | None]:
     """Split ``salt://path?saltenv=env`` into the path and the environment, None if it names none.
 
-    ``salt://|path`` takes the rest literally, question marks too.
+    In ``salt://|path`` the rest is literal, question marks too.
     """
     if not url.startswith(SALT_SCHEME):
         return url, None
@@ -33,5 +33,5 @@ def is_remote(source: str) -> bool:
 
 
 def redact(url: str) -> str:
-    """Return ``url`` without the password in it, for messages."""
+    """Return ``url`` without its password, for messages."""
     return _CREDENTIALS.sub(r"\1://<redacted>@", url)

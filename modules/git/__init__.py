@@ -1,8 +1,9 @@
 """The ``git`` execution module: repositories and their configuration.
 
-Arguments and results are Salt's. Every function takes ``user`` (who runs git) and, as ``options``, ``ignore_retcode``
-(a failure is no error in the log), ``git_opts`` (before the subcommand), ``output_encoding``, and where a remote is
-asked ``identity`` and ``saltenv``. A command that fails raises CommandExecutionError; no message shows a password.
+Arguments and results are Salt's. Every function takes ``user`` (the account git runs as) and, as ``options``,
+``ignore_retcode`` (a failure is no error in the log), ``git_opts`` (before the subcommand), ``output_encoding``, and,
+if it contacts a remote, ``identity`` and ``saltenv``. A command that fails raises CommandExecutionError; no message
+shows a password.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ __all__ = [
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where git is installed."""
+    """Load if git is installed."""
     if shutil.which("git"):
         return True
     return False, "The git execution module cannot be loaded: git unavailable."

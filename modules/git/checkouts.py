@@ -49,7 +49,7 @@ def init(
     user: str | None = None,
     **options: Any,
 ) -> str:
-    """Make an empty repository at ``cwd`` and return what git says. ``shared`` is a mode, or a word of git's."""
+    """Make an empty repository at ``cwd`` and return git's output. ``shared`` is a mode, or a value that git knows."""
     arguments = ["init", *(["--bare"] if bare else [])]
     if template is not None:
         arguments.append(f"--template={template}")
@@ -67,7 +67,7 @@ def init(
 def checkout(
     cwd: str, rev: str | None = None, force: bool = False, opts: Any = "", user: str | None = None, **options: Any
 ) -> str:
-    """Check out a branch or commit; ``force`` throws local changes away, ``opts: -b name`` makes a branch."""
+    """Check out a branch or commit; ``force`` discards local changes, ``opts: -b name`` makes a branch."""
     wanted = split_options(opts)
     if rev is None and not {"-b", "-B"} & set(wanted):
         raise InvocationError("'rev' argument is required unless -b or -B in opts")
@@ -78,7 +78,7 @@ def checkout(
 
 
 def discard_local_changes(cwd: str, path: str = ".", user: str | None = None, **options: Any) -> str:
-    """Undo what was changed at ``path`` since it was staged."""
+    """Undo the changes at ``path`` since it was staged."""
     arguments = ["checkout", "--", path]
     return str(run(arguments, expanded(cwd, user), user=user, redirect_stderr=True, **options)["stdout"])
 
@@ -89,7 +89,7 @@ def reset(cwd: str, opts: Any = "", user: str | None = None, **options: Any) -> 
 
 
 def merge(cwd: str, rev: str | None = None, opts: Any = "", user: str | None = None, **options: Any) -> str:
-    """Merge ``rev`` into what is checked out."""
+    """Merge ``rev`` into the commit that is checked out."""
     arguments = ["merge", *split_options(opts), *([rev] if rev else [])]
     return str(run(arguments, expanded(cwd, user), user=user, **options)["stdout"])
 
@@ -100,7 +100,7 @@ def pull(cwd: str, opts: Any = "", user: str | None = None, **options: Any) -> s
 
 
 def branch(cwd: str, name: str | None = None, opts: Any = "", user: str | None = None, **options: Any) -> bool:
-    """Make a branch, or do what ``opts`` say to it, for instance ``--set-upstream-to origin/main``."""
+    """Make a branch, or change it by ``opts``, for instance ``--set-upstream-to origin/main``."""
     arguments = ["branch", *split_options(opts), *([] if name is None else [name])]
     run(arguments, expanded(cwd, user), user=user, **options)
     return True
@@ -115,7 +115,7 @@ def tag(
     user: str | None = None,
     **options: Any,
 ) -> str:
-    """Tag ``ref``, with a ``message`` as an annotated tag; ``opts: -d`` deletes the tag."""
+    """Tag ``ref``; a ``message`` makes an annotated tag, ``opts: -d`` deletes the tag."""
     wanted = [option for option in split_options(opts) if option not in {"-a", "--annotate"}]
     if any(option == "-m" or "--message" in option for option in wanted):
         raise InvocationError('Tag messages must be passed in the "message" argument')

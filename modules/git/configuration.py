@@ -55,7 +55,7 @@ def config_get_regexp(
     output_encoding: str | None = None,
     **kwargs: Any,
 ) -> dict[str, list[str]]:
-    """Return, by key, the values that match ``value_regex`` of the keys that match a regular expression."""
+    """Return the values that match ``value_regex``, by key, for the keys that match a regular expression."""
     place, where = _place(cwd, user, kwargs)
     arguments = ["config", place, "--get-regexp", key]
     result = run(
@@ -90,7 +90,7 @@ def config_set(
 ) -> list[str] | None:
     """Give ``key`` one value, or the values ``multivar``, in place of those it has; return the list it has then.
 
-    ``add: True`` keeps the values there are.
+    ``add: True`` keeps the existing values.
     """
     add = kwargs.pop("add", False)
     place, where = _place(cwd, user, kwargs)
@@ -130,7 +130,7 @@ def config_unset(
     output_encoding: str | None = None,
     **kwargs: Any,
 ) -> bool:
-    """Remove the value of ``key``, with ``all: True`` its values. CommandExecutionError says why it cannot be."""
+    """Remove the value of ``key``, with ``all: True`` all its values. Raises CommandExecutionError if that fails."""
     everything = kwargs.pop("all", False)
     place, where = _place(cwd, user, kwargs)
     arguments = ["config", "--unset-all" if everything else "--unset", place, key]

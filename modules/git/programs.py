@@ -1,4 +1,4 @@
-"""Running git: identities for ssh, options, and no password in a message or a log."""
+"""Running git: with SSH identities and options, and without passwords in messages and logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _UNATTENDED = {"GIT_TERMINAL_PROMPT": "0"}
-"""Nobody is there to answer: a remote that wants a password is an error, not a run that hangs."""
+"""No user is there to answer, so a remote that asks for a password is an error, not a run that hangs."""
 _SSH = (
     "ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no "
     "-oChallengeResponseAuthentication=no"
@@ -30,7 +30,7 @@ def redacted(text: str) -> str:
 
 
 def with_credentials(url: str, user: str | None, password: str | None) -> str:
-    """Return ``url`` with user and password in it. InvocationError unless it is an https URL."""
+    """Return ``url`` with user and password in it. Raises InvocationError unless it is an https URL."""
     if user is None and password is None:
         return url
     parts = urlparse(url)
@@ -43,7 +43,7 @@ def with_credentials(url: str, user: str | None, password: str | None) -> str:
 
 
 def expanded(cwd: Any, user: str | None) -> str:
-    """Return ``cwd``, taken from the home of ``user`` if it is no absolute path."""
+    """Return ``cwd`` as an absolute path; a relative one starts at the home of ``user``."""
     return os.path.join(os.path.expanduser(f"~{user}" if user else "~"), str(cwd))
 
 
@@ -63,7 +63,7 @@ def comma_separated(value: Any) -> list[str]:
 
 
 def refuse_unknown(arguments: dict[str, Any]) -> None:
-    """Raise InvocationError, in Salt's words, for keyword arguments a function does not have."""
+    """Raise InvocationError, with Salt's message, for keyword arguments that a function does not have."""
     unknown = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("__")]
     if unknown:
         raise InvocationError(f"The following keyword arguments are not valid: {', '.join(unknown)}")
@@ -83,10 +83,10 @@ def run(
     saltenv: str = "base",
     output_encoding: str | None = None,
 ) -> dict[str, Any]:
-    """Run git and return what ``cmd.run_all`` does. With ``failhard``, CommandExecutionError if git fails.
+    """Run git and return the result of ``cmd.run_all``. With ``failhard``, raises CommandExecutionError if git fails.
 
-    ``identity`` is a private key for ssh, or several of them, tried one after the other; ``salt://`` keys are copied to
-    a private file for the time of the command. ``git_opts`` stand before the subcommand.
+    ``identity`` is a private key for ssh, or a list of keys to try in turn; ``salt://`` keys are copied to a private
+    file while the command runs. ``git_opts`` stand before the subcommand.
     """
     if cwd:
         filesystem.require_unshared(cwd, "git", user)
@@ -140,7 +140,7 @@ def _run_with_keys(
 
 @contextmanager
 def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
-    """Give the path of a private key, None if there is none."""
+    """Yield the path of a private key, None if there is none."""
     if not key.startswith("salt://"):
         yield key if filesystem.is_file(key) else None
         return

@@ -1,4 +1,4 @@
-"""Remote repositories of a repository: their addresses, and fetching from them."""
+"""The remotes of a repository: their addresses, and fetching from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def remotes(cwd: str, user: str | None = None, redact_auth: bool = True, **optio
     found: dict[str, dict[str, str]] = {}
     for line in output.splitlines():
         name, _, rest = line.partition("\t")
-        # With a partial clone a filter follows in brackets.
+        # In a partial clone, a filter follows in brackets.
         match = re.match(r"(.*?)\s+\((fetch|push)\)", rest)
         if match:
             url = match[1]
@@ -48,7 +48,7 @@ def remote_set(
     push_https_pass: str | None = None,
     **options: Any,
 ) -> dict[str, str]:
-    """Give a remote its address, removing first one of the same name. Returns its addresses, without passwords."""
+    """Set the address of a remote; one of the same name is replaced. Returns its addresses, without passwords."""
     address = with_credentials(url, https_user, https_pass)
     push_address = with_credentials(str(push_url), push_https_user, push_https_pass) if push_url else None
     where = expanded(cwd, user)

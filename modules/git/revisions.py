@@ -1,4 +1,4 @@
-"""What a repository, here or elsewhere, has: commits, branches, tags. Nothing here changes one."""
+"""Commits, branches and tags of a local or remote repository. These functions change nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError, PathRefuse
 from .programs import comma_separated, expanded, run, split_options, with_credentials
 
 _LINK_LIMIT = 1 << 16
-"""Bytes of a file that says where a worktree's repository is."""
+"""How many bytes are read of the file that names a worktree's repository."""
 
 _STATUS_WORDS = {"M": "modified", "A": "new", "D": "deleted", "??": "untracked"}
 
@@ -28,7 +28,7 @@ def revision(cwd: str, rev: str = "HEAD", short: bool = False, user: str | None 
 
 
 def rev_parse(cwd: str, rev: str | None = None, opts: Any = "", user: str | None = None, **options: Any) -> str:
-    """Return what ``git rev-parse`` makes of ``rev``. CommandExecutionError if it means nothing."""
+    """Return the output of ``git rev-parse`` for ``rev``. CommandExecutionError if it names nothing."""
     arguments = ["rev-parse", *split_options(opts), *([] if rev is None else [rev])]
     return str(run(arguments, expanded(cwd, user), user=user, **options)["stdout"])
 
@@ -39,7 +39,7 @@ def current_branch(cwd: str, user: str | None = None, **options: Any) -> str:
 
 
 def describe(cwd: str, rev: str = "HEAD", user: str | None = None, **options: Any) -> str:
-    """Return the name ``git describe`` has for a commit: by the latest tag before it, else its short name."""
+    """Return the name that ``git describe`` gives a commit: by the latest tag before it, else its short hash."""
     return str(run(["describe", "--always", rev], expanded(cwd, user), user=user, **options)["stdout"])
 
 
@@ -55,7 +55,7 @@ def symbolic_ref(
 
 
 def list_branches(cwd: str, remote: bool = False, user: str | None = None, **options: Any) -> list[str]:
-    """Return the local branches, or with ``remote`` those known of remote repositories."""
+    """Return the local branches, or with ``remote`` the remote-tracking branches."""
     return _references(cwd, "refs/remotes/" if remote else "refs/heads/", user, options)
 
 
@@ -75,7 +75,7 @@ def remote_refs(
 ) -> dict[str, str]:
     """Return the references of the repository at ``url`` and the commits they name: ``{"refs/heads/main": sha, …}``.
 
-    ``filter`` is a pattern the references have to match. CommandExecutionError if the repository cannot be reached.
+    ``filter`` is a pattern that the references must match. CommandExecutionError if the repository cannot be reached.
     """
     pattern = options.pop("filter", None)
     kinds = [option for option, wanted in (("--heads", heads), ("--tags", tags)) if wanted]
@@ -113,7 +113,7 @@ def merge_base(
 ) -> Any:
     """Return the best common ancestor of commits; with ``all: True`` the list of all of them.
 
-    ``is_ancestor`` tells instead whether the first of two commits is an ancestor of the second.
+    With ``is_ancestor``, returns instead whether the first of two commits is an ancestor of the second.
     """
     everything = options.pop("all", False)
     commits = [] if refs is None else [ref.strip() for ref in comma_separated(refs)]
@@ -153,7 +153,7 @@ def diff(
     paths: Any = None,
     **options: Any,
 ) -> str:
-    """Return the differences between commits, the working tree and, with ``cached``, what is staged."""
+    """Return the differences between commits, the working tree and, with ``cached``, the index."""
     if no_index and cached:
         raise CommandExecutionError("The 'no_index' and 'cached' options cannot be used together")
     arguments = ["diff", *split_options(opts)]
@@ -166,13 +166,13 @@ def diff(
     if paths:
         arguments += ["--", *comma_separated(paths)]
     if no_index:
-        # Exit status 1 says that they differ.
+        # Exit status 1 means that they differ.
         options.update(ignore_retcode=True, failhard=False)
     return str(run(arguments, cwd, user=user, redirect_stderr=True, **options)["stdout"])
 
 
 def status(cwd: str, user: str | None = None, **options: Any) -> dict[str, list[str]]:
-    """Return the files that differ from the last commit, by what happened to them: ``{"modified": […], …}``."""
+    """Return the files that differ from the last commit, by the kind of change: ``{"modified": […], …}``."""
     output = run(["status", "-z", "--porcelain"], expanded(cwd, user), user=user, **options)["stdout"]
     found: dict[str, list[str]] = {}
     for entry in output.split("\0"):
@@ -183,7 +183,7 @@ def status(cwd: str, user: str | None = None, **options: Any) -> dict[str, list[
 
 
 def is_worktree(cwd: str, user: str | None = None, **options: Any) -> bool:
-    """Return whether ``cwd`` is in a worktree that was added to a repository somewhere else."""
+    """Return whether ``cwd`` is in a worktree that was added to a repository at another path."""
     where = expanded(cwd, user)
     if not filesystem.is_directory(where):
         return False
