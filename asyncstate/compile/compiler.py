@@ -1,4 +1,10 @@
-"""The compiler: from SLS names, or high data, to a Plan."""
+"""The compiler: turns SLS names, or high data, into a Plan.
+
+    SLS ──render, include──▶ high data ──extend, verify, _in, exclude──▶ complete high data ──names──▶ drafts
+    drafts ──requisites──▶ graph ──sort──▶ serial order ──aggregate groups, stages, footprints──▶ Plan
+
+An arrow names the steps in the order they happen.
+"""
 
 from __future__ import annotations
 
@@ -46,24 +52,24 @@ if TYPE_CHECKING:
 
 
 class StateIndex(FootprintSource, Protocol):
-    """What the compiler asks about state modules."""
+    """What the compiler needs to know about state modules."""
 
     def has(self, name: str, /) -> bool:
         """Whether there is a function ``module.function``."""
 
     def module(self, name: str, /) -> object | None:
-        """Return the module of that name, None if it is not there."""
+        """Return the module of that name, or None if there is none."""
 
     def reason(self, name: str, /) -> str:
-        """Say in Salt's words why there is no ``module.function``."""
+        """Return, in Salt's words, why there is no ``module.function``."""
 
 
 class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
-    ``render(file, context)`` renders one SLS; ``states.has("module.function")`` says what state modules can do;
-    ``functions``, the loader of state modules, what each function takes: without it arguments are not looked at.
-    ``real_path`` says where a path leads on the machine.
+    ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
+    have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
+    does not check arguments. ``real_path`` resolves the links of a path on this machine.
     """
 
     def __init__(
@@ -105,7 +111,7 @@ class Compiler:
     def highdata(
         self, sls: Sequence[str] | None = None, saltenv: str | None = None, exclude: Sequence[Any] | str = ()
     ) -> HighData:
-        """Render the SLS given, or what the top file says, into high data (``.data``), extensions not yet applied."""
+        """Render the given SLS, or those of the top file, into high data (``.data``); ``extend`` is not yet applied."""
         with rare_collections():
             selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
             high = self._build(selection, exclude)
@@ -122,10 +128,10 @@ class Compiler:
         exclude: Sequence[Any] | str = (),
         only_ids: Sequence[str] = (),
     ) -> Plan:
-        """Compile the SLS given, or what the top file says.
+        """Compile the given SLS, or those of the top file.
 
-        ``only_ids`` keeps these IDs and what they depend on. A highstate that has nothing to do is a plan without
-        chunks whose one row says so, as in Salt.
+        ``only_ids`` keeps only these IDs and what they depend on. If a highstate has nothing to do, the plan has no
+        chunks and a single row that says so, as in Salt.
         """
         with rare_collections():
             if sls is None:
@@ -134,7 +140,7 @@ class Compiler:
             return self._plan(high, self._env(saltenv), only_ids, f"SLS '{','.join(sls)}'")
 
     def plan_file(self, file: SlsFile) -> Plan:
-        """Compile one file, wherever it lies. It may only declare states, as in Salt's ``state.template``."""
+        """Compile one file, at any path. It may only declare states, as in Salt's ``state.template``."""
         with rare_collections():
             high = self._build({file.saltenv: [file.sls]}, (), OneMoreSls(self._file_client, file))
             said = {"include": high.includes.get(file.sls), "exclude": high.data.get(EXCLUDE)}
@@ -147,7 +153,7 @@ class Compiler:
             return self._plan(high, file.saltenv, ())
 
     def plan_high(self, high: dict[Any, Any]) -> Plan:
-        """Compile high data that did not come from files; the dict given is left as it is.
+        """Compile high data that did not come from files. ``high`` itself is not changed.
 
         IDs may be written as in an SLS (``{"a": "test.nop", "b": {"test.nop": []}}``) or as in high data.
         """
@@ -175,7 +181,7 @@ class Compiler:
         return self._plan(high, saltenv, only_ids)
 
     def _nothing(self, comment: str, top: Top, saltenv: str, why: str = "") -> Plan:
-        """Return the plan that is Salt's one failed row, with a mistake that says what was looked for, and where."""
+        """Return a plan with Salt's single failed row, and a mistake that says what was searched for, and where."""
         from asyncstate.sources.topfile import no_states_row, why_nothing  # noqa: PLC0415 - as above
 
         hint = why or why_nothing(top, self._file_client, self._opts, str(self._opts.get("id", "")))
@@ -226,7 +232,7 @@ class Compiler:
         )
 
     def _complete(self, high: HighData) -> None:
-        """Apply everything that one SLS says about the states of another, and check the whole."""
+        """Apply what one SLS says about states of another (``extend``, ``_in``, ``exclude``), and check the result."""
         findings = high.findings
         if not findings.errors:
             reconcile_extends(high, findings)
@@ -243,7 +249,7 @@ class Compiler:
         findings.check()
 
     def _check_calls(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
-        """Look for what a run would trip over. Not ``whole``: there are errors, so that some states are left out."""
+        """Find calls that would fail in a run. Not ``whole``: states with errors are missing from ``drafts``."""
         if self._functions is None:
             return
         strict = bool(self._opts.get("strict_arguments"))
@@ -255,7 +261,7 @@ class Compiler:
             findings.refuse_mistakes()
 
     def _silence(self, findings: Findings) -> None:
-        """Leave out the warnings that the options, or comments in the tree, silence."""
+        """Drop the warnings that the options, or comments in the tree, silence."""
         ignored = frozenset(self._opts.get("ignore_rules") or ())
         silenced = Silenced(lambda path: self._file_client.read(path).decode(errors="replace"))
 
@@ -291,7 +297,7 @@ class Compiler:
         )
 
     def _why_not_aggregated(self, module: str) -> str | None:
-        """Say why a module cannot be aggregated anywhere; one that only refuses this machine is no mistake."""
+        """Return why a module can never be aggregated, or None. A module that refuses only this machine is accepted."""
         if self._can(module, MOD_AGGREGATE):
             return None
         if self._states.module(module) is not None:
@@ -300,7 +306,7 @@ class Compiler:
         return None if refused else "there is no such state module"
 
     def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> tuple[int, ...]:
-        """Add the implicit order the options ask for; return the chunks whose effects are unknown and that run free."""
+        """Add the edges of the option ``implicit_order``; return the chunks whose unknown effects it does not order."""
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return ()
@@ -320,7 +326,7 @@ class Compiler:
         return [str(pattern) for pattern in ([patterns] if isinstance(patterns, str) else patterns)]
 
     def _can(self, module: str, function: str) -> bool:
-        """Ask once whether a module has one of the optional functions."""
+        """Return whether a module has an optional function; each answer is cached."""
         key = (module, function)
         known = self._capabilities.get(key)
         if known is None:

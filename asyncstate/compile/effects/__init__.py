@@ -1,5 +1,5 @@
-"""What states do to the machine, as far as it decides their order: aggregate groups and footprints.
+"""Effects of states on the machine that decide their order: aggregate groups and footprints.
 
 Read in this order: ``aggregate`` (which states one call may do), ``footprint`` (what a state reads and writes),
-``scoreboard`` (who touched a resource last, and so has to be waited for).
+``scoreboard`` (which state touched a resource last, so that later ones wait for it).
 """

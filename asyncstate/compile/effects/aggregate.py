@@ -1,8 +1,10 @@
 """Aggregation as a rewrite of the graph: states that one ``mod_aggregate`` call may join wait for each other's needs.
 
-A group has one module and one order stage, and no path leads from one of its members to another. Module by module, each
-eligible state gets a level, the number of eligible states on the longest path to it; states of one level form a group.
-That is the group Salt would put them in, found in one pass over the graph instead of a search for each pair.
+The members of a group have one module and one order stage, and no path leads from one to another. In each module, every
+eligible state gets a level: the number of eligible states on the longest path to it. States of one level form a group.
+Salt builds the same groups; here one pass over the graph finds them instead of a search for each pair.
+
+    what any member waits for ──▶ GROUP ──▶ first member ──▶ … ──▶ last member ──▶ what waits for any member
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ ALONE = {
     "no_log": "it says no_log: the row of a common call would name it",
     "timeout": "its timeout is for its own call, not for that of others",
 }
-"""Why states with these keywords join no common call."""
+"""Why a state with one of these keywords does not join a common call."""
 
 MAX_MEMBERS = 500
 """The size of the largest group, as in Salt."""
 
 
 class Aggregation:
-    """What aggregation made of a requisite graph: its new serial order, and why eligible states are in no group."""
+    """The result of aggregation: the new serial order, and for eligible states without a group the reason."""
 
     def __init__(self, serial: list[int]) -> None:
         self.serial = serial
@@ -79,8 +81,8 @@ def _eligible(
 ) -> dict[str, list[int]]:
     """Return the eligible states of each module in serial order, for modules that have more than one.
 
-    A state's own ``aggregate`` decides over the option. Once one says True, the module's later states that say nothing
-    are eligible too.
+    A state's own ``aggregate`` wins over the option. Once one says True, later states of the module without an
+    ``aggregate`` are eligible too.
     """
     if not option and not any("aggregate" in draft.args for draft in graph.drafts):
         return {}
@@ -115,9 +117,9 @@ def _eligible(
 def warn_odd_options(
     drafts: Sequence[Draft], option: Any, findings: Findings, *, why_not: Callable[[str], str | None]
 ) -> None:
-    """Warn of what says to aggregate and, in Salt too, has no effect: a text, a module that has no ``mod_aggregate``.
+    """Warn of settings that, as in Salt, have no effect: a text, or a module that has no ``mod_aggregate``.
 
-    ``why_not(module)`` tells what is wrong with a module that the option names, None if nothing is.
+    ``why_not(module)`` returns what is wrong with a module that the option names, or None.
     """
     if isinstance(option, str):
         findings.warn_at(*_no_list("state_aggregate", option))
@@ -141,7 +143,7 @@ def _no_list(what: str, text: str) -> tuple[str, str, int, str]:
 
 
 def _wants(option: Any, draft: Draft) -> bool:
-    """Whether an option means this state: True, or a list with its module. A plain string means nothing, as in Salt."""
+    """Whether an option includes this state: True, or a list with its module. As in Salt, a plain string does not."""
     return option is True or (isinstance(option, (list, tuple, set, dict)) and draft.state in option)
 
 
@@ -171,7 +173,7 @@ def _group_module(
 
 
 def _levels(graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:
-    """Return for each node how many eligible states are on the longest path to it, and the last of them."""
+    """Return for each node the number of eligible states on the longest path to it; for eligible ones also the last."""
     size = len(graph.chunk)
     levels = [0] * size
     last = [-1] * size
@@ -223,7 +225,7 @@ def _predecessors(graph: RequisiteGraph, nodes: set[int]) -> dict[int, list[int]
 
 
 def _pull_forward(graph: RequisiteGraph, order: SerialOrder, members: list[int]) -> None:
-    """Have all members come before whatever would keep a dependent of one of them waiting, as in Salt."""
+    """Move all members forward to the smallest key of their dependents, as in Salt."""
     needed: list[Any] = []
     stack = [node for member in members for node in graph.after[member]]
     while stack:
@@ -239,10 +241,10 @@ def _pull_forward(graph: RequisiteGraph, order: SerialOrder, members: list[int])
 
 
 def _add_group(graph: RequisiteGraph, members: list[int], before: dict[int, list[int]], label: str) -> int:
-    """Add one GROUP node: it waits for all its members wait for, and they wait for it, one after the other.
+    """Add one GROUP node: it waits for all that its members wait for, and they follow it one after the other.
 
-    The first does the work of all, so the others come behind it; and whatever depends on one of them waits for the
-    last, as it does in Salt.
+    The first member does the work of all, so the others come behind it. As in Salt, a state that depends on one member
+    waits for the last.
     """
     group = graph.add_node(NodeKind.GROUP)
     graph.members[group] = tuple(members)

@@ -1,9 +1,9 @@
-"""Footprints: the implicit order between states that touch the same things.
+"""Footprints: the implicit order between states that touch the same resources.
 
-A state module says what a state reads and writes (``mod_footprint(low)``), a state may say it itself (``footprint:``).
-In serial order, a state waits for those before it that wrote what it touches, or touched what it writes. It also says
-which folders it ``makes`` where they are missing: two who make one do not wait for each other, but those who need it
-do. Edges go forward in serial order, so they never make a cycle.
+A state module declares what a state reads and writes (``mod_footprint(low)``), or the state does (``footprint:``). A
+state waits for earlier states, in serial order, that wrote what it touches, or touched what it writes. A footprint also
+names the folders a state ``makes`` if they are missing: two states that make one folder do not wait for each other, but
+a state that needs it waits. Edges go forward in serial order, so they never form a cycle.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 _WITHOUT = frozenset({"test"})
 _HOLDS_FORMULA = frozenset({"pkg", "service"})
-"""What a package installs and a daemon reads cannot be named beforehand: they keep their place within their formula."""
+"""Nobody can list in advance what a package installs or a daemon reads, so these keep their place in their formula."""
 
 _COMMANDS = frozenset({"cmd", "module"})
 _CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
 _ABSOLUTE_PATH = re.compile(r"""(?<![^\s'"`;|&<>()=,])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
 _MOST_NAMES = 100_000
-"""How many resources a state may read, write or make: a list of a module's own class may be endless."""
+"""How many resources a state may read, write or make. A list of a module's own class may be endless."""
 _NOT_FILES = ("/dev/", "/proc/", "/sys/")
 
 
 class Footprint(NamedTuple):
-    """What a state touches; ``unknown``: nobody can say what else it does."""
+    """What a state touches. ``unknown``: it may also touch resources that are not listed."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -50,20 +50,20 @@ class Footprint(NamedTuple):
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
-        """Read what a module or a state says."""
+        """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
         return cls(reads, writes, makes, bool(declared.get("unknown")))
 
     def everything(self) -> tuple[str, ...]:
-        """Return every name in it."""
+        """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *self.makes)
 
 
 class FootprintSource(Protocol):
-    """What is asked about state modules."""
+    """Finds the functions of state modules."""
 
     def find(self, name: str, /) -> LoadedFunction | None:
-        """Return the function called ``module.function``, None if there is none."""
+        """Return the function ``module.function``, or None if there is none."""
 
 
 class _Module(NamedTuple):
@@ -74,7 +74,7 @@ class _Module(NamedTuple):
 class Footprints:
     """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
-    ``real_path`` tells where a path leads: what is touched through a link is touched under both names.
+    ``real_path`` resolves links: a path that leads through a link counts under both names.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Footprints:
         self.unknown: list[int] = []
 
     def of(self, chunk: LowChunk) -> Footprint:
-        """Return what a chunk touches, the rule of its formula included."""
+        """Return what a chunk touches, including the resource that stands for its formula."""
         named = self._named(chunk)
         if self._real_path is None:
             return named
@@ -127,7 +127,7 @@ class Footprints:
             return own._replace(writes=(*own.writes, formula))
         if own.unknown:
             self.unknown.append(chunk.index)
-        if module.bundled or looked_at is not None:  # what a condition looks at, a package may have brought
+        if module.bundled or looked_at is not None:  # a package of the formula may install what a condition tests
             return own._replace(reads=(*own.reads, formula))
         return own
 
@@ -170,9 +170,9 @@ def _refuse_awaitables(declared: Any) -> None:
 
 
 def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
-    """Add an edge, with what it is about, for every two nodes with a conflict.
+    """Add an edge for every two nodes with a conflict, labelled with the resources.
 
-    A check, or a group's conditions, only read.
+    A check, and the conditions of a group, only read.
     """
     dag = builder.dag
 
@@ -201,7 +201,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
-    """Give every member of an aggregate group what all of them touch: whichever runs does the work of the rest."""
+    """Give each member of an aggregate group the footprints of all: the member that runs does the work of the rest."""
     for node in builder.nodes:
         if node.kind is NodeKind.GROUP:
             members = [known[member] for member in node.members]
@@ -217,7 +217,8 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
 def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the files that the conditions of a state name; None if it has no conditions.
 
-    What is asked of a folder may be what is in it, and whether it is there may depend on who needed it for a file.
+    Each name covers the tree below it: a condition may test what is in a folder, or whether the folder exists, which
+    may depend on a state that made it for a file.
     """
     if args.keys().isdisjoint(_CONDITIONS):
         return None

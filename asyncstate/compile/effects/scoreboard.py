@@ -1,13 +1,19 @@
-"""The scoreboard: who touched which resource last. Walked in serial order, it says what each state has to wait for.
+"""The scoreboard: which state touched which resource last. States enter it in serial order and learn what to wait for.
 
-A resource is a name such as ``user:www`` or ``pkgdb``. Paths know their place: touching ``path:/a/b`` needs ``/a``, so
-it waits for whoever wrote ``/a`` last, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
-below ``/a``. Every access costs as much as its path is deep; those whom many wait for are joined in one node.
+    earlier    later
+    read       read      neither waits
+    read       write     the later one waits (write-after-read)
+    write      read      the later one waits (read-after-write)
+    write      write     the later one waits (write-after-write)
+    make       make      neither waits; a folder that may be missing, such as with ``makedirs``
+    make       need      the later one waits
+    need       make      the later one waits
 
-Making a folder that may be missing (``makedirs``) is an access of its own: those who make the same one do not wait for
-each other, but those who need it and those who make it do.
+A resource is a name such as ``user:www`` or ``pkgdb``. Paths are hierarchical: touching ``path:/a/b`` needs ``/a``, so
+it waits for the last writer of ``/a``, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
+below ``/a``. The cost of an access grows with the depth of its path; nodes that many wait for are joined in one node.
 
-Whoever has to wait is told for what: the resource that both touch and at least one of the two writes.
+Each wait has a reason: the resource that both states touch and at least one of them writes or makes.
 """
 
 from __future__ import annotations
@@ -26,11 +32,11 @@ _ALWAYS_THERE = """
     /usr/local/bin /usr/local/lib /usr/local/sbin /usr/sbin /usr/share
     /var /var/cache /var/lib /var/log /var/spool /var/tmp
 """.split()
-"""Folders of every system: that one makes a folder in them does not keep others waiting who have a file there."""
+"""Folders that every system has. A state with a file in one of them does not wait for states that may make it."""
 
 
 class _Resource:
-    """A plain name: its last writer, and who read it since."""
+    """A plain name: its last writer, and the readers since then."""
 
     __slots__ = ("name", "readers", "writer")
 
@@ -43,9 +49,9 @@ class _Resource:
 class _Place:
     """A path.
 
-    ``users`` are those who used it or something below since it was last written, ``writers_below`` those of them who
-    wrote below it; ``tree_writer`` and ``tree_readers`` are the ones who touched all below it, ``makers`` those who
-    made the folder if it was missing, ``needers`` those who needed it. One that is ``lasting`` never is missing.
+    ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
+    that wrote below it. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if
+    it was missing, ``needers`` needed it. A ``lasting`` path is never missing.
     """
 
     __slots__ = (
@@ -75,17 +81,17 @@ class _Place:
 
 
 _Access = tuple[list[_Place] | str, bool, bool]
-"""A path as the places down to it or a plain name, whether it is a whole tree, whether it is written."""
+"""A plain name, or a path as the places from the root down to it; whether it is a whole tree; whether it is written."""
 
 
 Waits = dict[int, tuple[str, ...]]
-"""The nodes one has to wait for, and the names of the resources because of which."""
+"""The nodes to wait for, each with the names of the resources that are the reason."""
 
 
 class Scoreboard:
-    """Resources and who touched them.
+    """Resources and the nodes that touched them.
 
-    ``join(nodes, resource)`` makes one node that is done when all of ``nodes`` are; all of them touched ``resource``.
+    ``join(nodes, resource)`` makes a node that ends when all of ``nodes`` have ended; all of them touched ``resource``.
     """
 
     def __init__(self, join: Callable[[list[int], str], int]) -> None:
@@ -96,10 +102,10 @@ class Scoreboard:
             self._places(path)[-1].lasting = True
 
     def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> Waits:
-        """Return what ``node`` has to wait for, and why; record what it reads, writes and makes.
+        """Return what ``node`` waits for, and why; record what it reads, writes and makes.
 
-        ``makes`` are the paths of folders that it makes where they, or any above them, are missing. What both touch is
-        named as ``node`` names it, or is the folder above that the other one wrote or made.
+        ``makes`` are folders that it makes if they, or folders above them, are missing. The resource of a wait is the
+        one that ``node`` names, or the folder above it that the other node wrote or made.
         """
         before: Waits = {}
         made = [self._places(name.removeprefix(PATH)) for name in makes]
@@ -233,7 +239,7 @@ def _wait_for_all(before: Waits, nodes: Iterable[int], resource: str) -> None:
 
 
 def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
-    """Return the folders that must be there: those that are read, those that something is written in."""
+    """Return the folders that must exist: those that are read, and those in which something is written."""
     own = {id(place) for place in made}
     needed = []
     for where, _, writes_it in placed:

@@ -1,4 +1,4 @@
-"""The last step: everything renumbered into serial order and frozen into a Plan."""
+"""The last step: renumber everything into serial order and freeze it as a Plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 
 
 class PlanBuilder:
-    """Renumbers a requisite graph. ``number[node]`` is the number of its node in the plan, -1 if there is none."""
+    """Renumbers a requisite graph. ``number[node]`` is the number of a node in the plan, -1 if it is left out."""
 
     def __init__(self, graph: RequisiteGraph, serial: Sequence[int], order: SerialOrder) -> None:
         self._graph = graph
@@ -66,7 +66,7 @@ class PlanBuilder:
         )
 
     def _add_others(self, serial: Sequence[int]) -> None:
-        """Number checks, groups and sets behind the chunks, and give everything that takes time its rank."""
+        """Number checks, groups and sets behind the chunks. Checks and groups also get a rank, as they take time."""
         graph = self._graph
         for rank, node in enumerate(serial):
             if graph.kind[node] is NodeKind.CHUNK:
@@ -101,7 +101,7 @@ class PlanBuilder:
         return sorted(timed, key=self.rank.__getitem__)
 
     def requisites(self) -> tuple[tuple[Requisite, ...], ...]:
-        """Return the requisites of each chunk, as the plan numbers them."""
+        """Return the requisites of each chunk, with the plan's node numbers."""
         found: list[tuple[Requisite, ...]] = [()] * len(self.chunks)
         number = self.number
         for draft, packed in self._graph.requisites.items():
@@ -115,7 +115,7 @@ class PlanBuilder:
         return tuple(found)
 
     def _add_listeners(self, listening: Listening) -> None:
-        """Put the listeners that are in the plan behind everything else."""
+        """Add the listeners of chunks in the plan, ranked behind everything else."""
         last = max(self.rank, default=0)
         for place, (listener, targets) in enumerate(listening.listeners, last + 1):
             chunk = self.number[listener]
@@ -125,7 +125,7 @@ class PlanBuilder:
                 self.add_node(Node(NodeKind.LISTENER, chunk, known, label), place)
 
     def broken_listeners(self, listening: Listening) -> tuple[BrokenListener, ...]:
-        """Return the rows of listeners that do not exist."""
+        """Return the rows for listeners whose state does not exist."""
         return tuple(
             BrokenListener(tuple(self.number[target] for target in targets if self.number[target] >= 0), tag, row)
             for targets, tag, row in listening.broken

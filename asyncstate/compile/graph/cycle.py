@@ -1,4 +1,4 @@
-"""What to say about a cycle: Salt's line with the cycle Salt finds, then a shortest one with the place of each state.
+"""Report a cycle: Salt's line with the cycle that Salt finds, then a shortest cycle with the place of each state.
 
 Both searches are iterative: a cycle of a hundred thousand states is reported like any other.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 _SHOWN = 20
-"""How many links of a cycle are shown; the rest of a longer one is counted."""
+"""How many links of a cycle are shown. The rest is only counted."""
 
 Link = tuple["Draft", str, "Draft"]
 """A state, the kind of its requisite, and the state it waits for."""
@@ -43,7 +43,7 @@ def report_cycle(graph: RequisiteGraph, findings: Findings) -> None:
 
 
 def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
-    """Say so where a requisite names a state of its own ID, and so the state itself."""
+    """Return a line that explains a requisite by which a state waits for itself; none for longer cycles."""
     if len(links) != 1 or links[0][0] is not links[0][2]:
         return []
     [(draft, kind, _)] = links
@@ -54,7 +54,7 @@ def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
 
 
 def _first_cycle(graph: RequisiteGraph) -> list[int]:
-    """Return the first cycle a depth-first search meets, nodes and edges taken in the order they were added."""
+    """Return the first cycle of a depth-first search that follows nodes and edges in the order they were added."""
     finished = bytearray(len(graph.chunk))
     for start in range(len(graph.chunk)):
         path: list[int] = []
@@ -86,7 +86,7 @@ def _shortest_cycle(graph: RequisiteGraph) -> list[int]:
 
 
 def _links(graph: RequisiteGraph, cycle: list[int]) -> Iterator[Link]:
-    """Yield the links of a cycle of nodes; sets are passed over."""
+    """Yield the links of a cycle of nodes, without its sets."""
     for position, node in enumerate(cycle):
         if graph.kind[node] is NodeKind.SET:
             continue

@@ -1,4 +1,4 @@
-"""``listen`` and ``listen_in``: no edges; which chunks run ``mod_watch`` after everything, and because of whom."""
+"""``listen`` and ``listen_in``: no edges, but the chunks that run ``mod_watch`` at the end, and their targets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _ERROR = "Listen_Error"
 
 
 class Listening(msgspec.Struct):
-    """Who listens to whom, as draft numbers, in the order Salt asks; and the rows of listeners that make no sense.
+    """Listeners and their targets as draft numbers, in Salt's order; and the rows of listeners with missing states.
 
-    ``broken``: (targets, tag, row) of a ``listen_in`` to nothing, whose row only counts when a target changes.
+    ``broken``: (targets, tag, row) of a ``listen_in`` that names a missing listener; the row appears only if a target
+    changes. ``rows``: the rows, by tag, for missing targets.
     """
 
     listeners: list[tuple[int, tuple[int, ...]]] = []
@@ -65,7 +66,7 @@ class _Listeners:
                 self._listen(module, listener, self._targets(draft.state, draft.id))
 
     def _references(self, draft: Draft, key: str) -> Iterator[tuple[str, Any]]:
-        """Yield (module, ID or name) of each item; a bare name means the first state that has it."""
+        """Yield (module, ID or name) of each item. A bare ID or name means the first state that has it."""
         references = draft.args.get(key)
         if references and not isinstance(references, (dict, list)):
             self._warn(draft, f"{key}: {references} is ignored: it needs to be a list")

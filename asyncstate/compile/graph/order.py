@@ -1,8 +1,8 @@
 """Serial order: exactly the order in which Salt 3008 would run the chunks.
 
-Kahn's algorithm with a heap. A node's key is ``(effective order, own order, module + name + function, tag)``; its
-effective order is the smallest of its own and those of the nodes that wait for it *directly*. Those are looked at in
-the order the edges were added, and one whose kind of requisite weighs less than one seen before does not count.
+Kahn's algorithm with a heap. A node's key is ``(effective order, own order, module + name + function, tag)``. The
+effective order is the smallest of its own order and those of its *direct* dependents. Salt visits the dependents in the
+order the edges were added, and ignores one whose kind of requisite weighs less than that of one visited before.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def order_cap(drafts: Sequence[Draft]) -> int:
 
 
 def is_order(order: Any) -> bool:
-    """Whether an ``order`` says anything; anything else counts as none."""
+    """Whether an ``order`` is valid. An invalid one counts as none."""
     if isinstance(order, str):
         return order in {"first", "last"}
     return order is UNSET or isinstance(order, (int, float))
 
 
 def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
-    """Name every ``order`` that is no order."""
+    """Warn of every invalid ``order``, and ignore it."""
     for draft in drafts:
         if not draft.automatic and (not is_order(draft.order) or draft.order != draft.order):
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
@@ -59,7 +59,7 @@ def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
 
 
 class SerialOrder:
-    """Keys and order of the nodes of one graph. ``own[n]`` is draft n's order once its key was asked for."""
+    """Keys and order of the nodes of one graph. ``own[n]`` is the order of draft n, once its key was computed."""
 
     def __init__(self, graph: RequisiteGraph) -> None:
         self._graph = graph
@@ -72,11 +72,11 @@ class SerialOrder:
         self.keys: dict[int, Key] = {}
 
     def sort(self) -> list[int]:
-        """Return the chunk and check nodes in serial order; fewer than there are when the graph has a cycle."""
+        """Return the chunk and check nodes in serial order; if the graph has a cycle, some are missing."""
         return kahn(self._graph, self._key)
 
     def sort_again(self) -> list[int]:
-        """Sort a graph to which groups were added, each with a key of its own; all other keys stay as they were."""
+        """Sort again after groups were added with keys of their own. All other keys stay."""
         return kahn(self._graph, self.keys.__getitem__)
 
     def _key(self, node: int) -> Key:
@@ -90,7 +90,7 @@ class SerialOrder:
         return key
 
     def _settle(self, number: int) -> float:
-        """Turn what was written into a number, once: words, the position within ``names``, negative numbers."""
+        """Return a draft's order as a number; computed once from words, ``names`` positions and negative numbers."""
         if self._settled[number]:
             return self.own[number]
         order = self._number(number)
@@ -112,7 +112,7 @@ class SerialOrder:
         return 0 if order == "first" else self.cap
 
     def _seen_by_others(self, node: int) -> float:
-        """The order a node that is waited for sees: as written, negative numbers too; no order never pulls."""
+        """Return the order of a dependent as Salt sees it: as written, even negative; infinity for none."""
         number = self._graph.chunk[node]
         order = self._raw[number]
         return _INFINITY if order is UNSET else self._number(number)
@@ -133,7 +133,7 @@ class SerialOrder:
         return least
 
     def _least_through_sets(self, node: int) -> float:
-        """The same where some dependents wait for a set. Those of one set have one weight: a prefix of them counts."""
+        """Do the same where dependents wait for a set. Those of one set share a weight, so a prefix of them counts."""
         direct: list[tuple[int, int, int]] = []
         sets: list[tuple[int, int]] = []
         begins: dict[int, int] = {}
@@ -159,7 +159,7 @@ class SerialOrder:
         return least
 
     def _least_of_set(self, node: int, set_node: int, cut: int) -> float:
-        """The smallest order among those who wait for a set, of those added before ``cut`` (-1: of all)."""
+        """Return the smallest order of a set's dependents that were added before ``cut`` (-1: of all)."""
         known = self._set_orders.get(set_node)
         if known is None:
             after = self._graph.after[set_node]
@@ -172,14 +172,14 @@ class SerialOrder:
         return smallest[count - 1] if count else _INFINITY
 
     def _position(self, node: int, other: int, kind: int) -> int:
-        """When the edge was added: each draft adds its own, those to a check once it exists."""
+        """Return when an edge was added: a draft adds its own edges; edges to a check are added once it exists."""
         graph = self._graph
         number = graph.chunk[node] if kind == PREREQUIRED else graph.chunk[other]
         return max(number, graph.created_by.get(other, 0)) << 4 | kind
 
 
 def kahn(graph: RequisiteGraph, key: Callable[[int], Any]) -> list[int]:
-    """Sort the nodes of a graph. Sets take no place: what waits for them is free with their last member."""
+    """Sort the nodes of a graph. Sets are left out: their dependents become free with the last member."""
     waiting = graph.in_degrees()
     kinds = graph.kind
     after = graph.after

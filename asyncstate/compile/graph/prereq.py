@@ -1,4 +1,9 @@
-"""``prereq``: the target gets a second node, run in test mode before the state that asks, and the target after it."""
+"""``prereq``: the target gets a second node, its CHECK, which runs the target in test mode.
+
+    CHECK of the target ──prereq──▶ state with the prereq ──prerequired──▶ target
+
+The words on the arrows are the kinds of the edges.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def add_prereq(graph: RequisiteGraph, asking: int, target: int) -> None:
-    """Wire one ``prereq``: target's CHECK, then the state that asks, then the target itself.
+    """Add the edges of one ``prereq``, which the state ``asking`` has on ``target``.
 
-    In a chain the check of a middle state waits for the check it asks for only if the outer state is declared first, as
-    in Salt: a check that is there already is told of it, one that is made later takes over everything but a ``prereq``.
+    In a chain (a has a prereq on b, b on c) the check of b waits for the check of c only if a is declared before b, as
+    in Salt: an existing check gets the new edge, but a later one copies all edges of its target except ``prereq``.
     """
     check = graph.check_of.get(target)
     if check is None:
@@ -31,7 +36,7 @@ def add_prereq(graph: RequisiteGraph, asking: int, target: int) -> None:
 
 
 def _add_check(graph: RequisiteGraph, asking: int, target: int) -> int:
-    """Add the CHECK node of a target; it waits for whatever the target was found to wait for so far."""
+    """Add the CHECK node of a target. It waits for what the target waits for so far, except for its prereqs."""
     check = graph.add_node(NodeKind.CHECK, target)
     graph.check_of[target] = check
     graph.created_by[check] = asking

@@ -1,6 +1,6 @@
-"""The graph while it is made: numbered in compile order, edges in the order Salt adds them.
+"""The graph under construction: nodes in compile order, edges in the order Salt adds them.
 
-What pulls a state forward depends on the order in which edges were added, so that order is kept. The final graph,
+Which dependents pull a state forward depends on the order of its edges, so the graph keeps that order. The final graph,
 numbered in serial order, is made from this one when everything is known.
 """
 
@@ -22,8 +22,8 @@ PREREQ = RequisiteKind.PREREQ.weight
 PREREQUIRED = RequisiteKind.PREREQUIRED.weight
 SET_MEMBER = len(KINDS)
 GROUP_MEMBER = SET_MEMBER + 1
-"""Edge kinds are numbers: the weight of the requisite, or these for the edge from a member to its set, and for those to
-an aggregate group and from it to its members."""
+"""The kind of an edge is a number: the weight of its requisite, or SET_MEMBER from a member to its set, or GROUP_MEMBER
+to an aggregate group and from it to its members."""
 
 KIND_BITS = 4
 KIND_MASK = (1 << KIND_BITS) - 1
@@ -32,9 +32,9 @@ KIND_MASK = (1 << KIND_BITS) - 1
 class RequisiteGraph:
     """Nodes ``0 … len(drafts)-1`` are the drafts; checks, sets and groups are added behind them.
 
-    ``chunk[n]`` is the draft a node stands for, -1 for sets and groups. ``after[n]`` are the nodes that wait for ``n``
-    and ``kinds[n]`` why, in the order the edges were added. ``requisites[n]``, if there are any, are draft n's, each as
-    one number: ``node << 4 | kind``.
+    ``chunk[n]`` is the draft of a node, -1 for sets and groups. ``after[n]`` are the nodes that wait for ``n``, and
+    ``kinds[n]`` the kinds of those edges, both in the order the edges were added. ``requisites[n]``, if there are any,
+    are those of draft n, each as one number: ``node << 4 | kind``.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class RequisiteGraph:
         self.kinds[before].append(kind)
 
     def require(self, number: int, node: int, kind: int) -> bool:
-        """Note a requisite of a draft; False if it was noted before."""
+        """Add a requisite to a draft; return False if the draft has it already."""
         requisites = self.requisites.get(number)
         if requisites is None:
             requisites = self.requisites[number] = {}
@@ -93,7 +93,7 @@ class RequisiteGraph:
         return len(self.chunk) - 1
 
     def add_set(self, members: tuple[int, ...], label: str) -> int:
-        """Add a node that is done when all its members are."""
+        """Add a node that ends when all its members have ended."""
         node = self.add_node(NodeKind.SET)
         self.members[node] = members
         self.label[node] = label
@@ -102,11 +102,11 @@ class RequisiteGraph:
         return node
 
     def seen_in(self, nodes: Iterable[int]) -> list[int]:
-        """Return the drafts ``nodes`` stand for in the order they first do so: with its check, if a draft has one."""
+        """Return the drafts of ``nodes`` without repetition. A draft with a check takes the place of the check."""
         return list(dict.fromkeys(self.chunk[node] for node in nodes if self.chunk[node] >= 0))
 
     def in_degrees(self) -> list[int]:
-        """How many edges lead to each node; double edges count twice."""
+        """Return how many edges lead to each node; double edges count twice."""
         waiting = [0] * len(self.chunk)
         for targets in self.after:
             for target in targets:

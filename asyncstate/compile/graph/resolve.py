@@ -1,4 +1,4 @@
-"""Requisites resolved: every reference becomes an edge, a set, or an error that names the nearest thing there is."""
+"""Resolve requisites: every reference becomes edges, a set, or an error that names the nearest existing name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 SET_THRESHOLD = 8
-"""From how many targets on a reference goes through a SET node instead of an edge for each."""
+"""A reference with this many targets or more goes through a SET node instead of one edge for each target."""
 
 _DIRECT = {kind.value: kind.weight for kind in DIRECT}
 _RANK = {kind.value: position for position, kind in enumerate(DIRECT)}
@@ -31,7 +31,7 @@ _HINT_LIMIT = 10
 
 
 class TargetIndex:
-    """Finds drafts by module and ID or name, by ID or name alone, and by SLS; exactly or by glob."""
+    """Finds drafts by module and ID or name, by ID or name alone, and by SLS; by exact text or by glob."""
 
     def __init__(self, drafts: Sequence[Draft], includes: dict[str, list[str]]) -> None:
         self._drafts = drafts
@@ -43,7 +43,7 @@ class TargetIndex:
         self._globs: dict[tuple[str, str], list[int]] = {}
 
     def table(self, module: str) -> dict[Any, list[int]]:
-        """Return ID or name -> drafts, of one module, or of all for ``id``."""
+        """Return the mapping from ID or name to drafts, of one module, or of all modules for ``id``."""
         table = self._tables.get(module)
         if table is None:
             table = self._tables[module] = {}
@@ -59,7 +59,7 @@ class TargetIndex:
         return sorted({self._drafts[number].state for number in self.table("id").get(target, ())})
 
     def known_names(self, module: str) -> list[str]:
-        """Return every ID and name of a module, or of all for ``id``."""
+        """Return every ID and name of a module, or of all modules for ``id``."""
         return [name for name in self.table(module) if isinstance(name, str)]
 
     def known_sls(self) -> list[str]:
@@ -69,8 +69,8 @@ class TargetIndex:
     def sls(self, name: str) -> list[int] | None:
         """Return the drafts of an SLS and what it includes; None if there is no such SLS.
 
-        As in Salt these are the states included through it on their first way in. An SLS that has none of its own
-        stands for all it includes, by whatever way.
+        As in Salt, an included SLS counts only for the chain of includes through which it was rendered first. An SLS
+        without any such draft means the drafts of everything it includes, through any chain.
         """
         table = self._sls_table()
         found = table.get(name)
@@ -88,7 +88,7 @@ class TargetIndex:
         return table[name]
 
     def glob(self, module: str, pattern: str) -> list[int]:
-        """Return the drafts whose ID or name matches; each pattern is compiled and tried once."""
+        """Return the drafts whose ID or name matches. The result of each pattern is cached."""
         key = (module, pattern)
         found = self._globs.get(key)
         if found is None:
@@ -159,7 +159,7 @@ class Resolver:
                 self._resolve_draft(number, draft)
 
     def _downgrade_watch(self, draft: Draft) -> None:
-        """A module without ``mod_watch`` cannot watch: its ``watch`` is a ``require``."""
+        """Turn ``watch`` into ``require`` if the module has no ``mod_watch``, as it cannot watch."""
         args = draft.args
         if ("watch" in args or "watch_any" in args) and not self._has_mod_watch(draft.state):
             for watch, require in (("watch", "require"), ("watch_any", "require_any")):
@@ -225,7 +225,7 @@ class Resolver:
             self._require(number, node, kind)
 
     def _require(self, number: int, node: int, kind: int) -> None:
-        """Make a draft wait for a node; its check too, if there is one."""
+        """Make a draft, and its check if there is one, wait for a node."""
         graph = self._graph
         if not graph.require(number, node, kind):
             return
@@ -241,9 +241,9 @@ class Resolver:
             add_prereq(graph, number, target)
 
     def _own_glob(self, number: int, kind: int, module: str, target: str, targets: list[int]) -> None:
-        """A glob that matches the state itself means all the others.
+        """Resolve a glob that matches its own state: it means all the others.
 
-        A second state with the same glob is on a cycle with the first; the edge back to it says so, without N more.
+        A second state with the same glob forms a cycle with the first. One edge to the first shows it, without N more.
         """
         key = (kind, module, target)
         first = self._own_matches.setdefault(key, number)
@@ -278,7 +278,7 @@ class Resolver:
             self._findings.error_at(message, draft.file, line, self._hint(module, target))
 
     def _hint(self, module: str, target: str) -> str:
-        """Say where the target does exist, or what is spelled most like it. Comparing is slow: only a few times."""
+        """Return which modules have the target, or the nearest name. Comparing is slow, so only a few errors get it."""
         if module not in {"id", "sls"}:
             modules = self.index.modules_of(target)
             if modules:

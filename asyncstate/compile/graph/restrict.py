@@ -1,4 +1,4 @@
-"""A few IDs out of a tree: what they depend on comes along, the rest stays out."""
+"""Restrict a tree to a few IDs and what they depend on."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], where: str) -> list[int]:
-    """Return the nodes that the states of ``ids`` depend on, and they themselves, in serial order.
+    """Return the nodes of the states of ``ids`` and the nodes they depend on, in serial order.
 
-    A state that is checked for a prereq is kept, and runs. Raises CompileError for an ID that is not there; ``where``
-    says in what it was looked for.
+    The target of a prereq is kept and runs, too. Raises CompileError for a missing ID; ``where`` names the searched
+    tree in the message.
     """
     known = {draft.id for draft in graph.drafts}
     missing = [id_ for id_ in ids if id_ not in known]

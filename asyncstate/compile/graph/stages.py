@@ -1,7 +1,9 @@
-"""Explicit orders as barriers: what has a smaller order is done before what has a larger one begins.
+"""Explicit orders as barriers: all states of a smaller order end before a state of a larger one begins.
 
-States with the same explicit order run in tandem. Automatic numbers only break ties, so all states without an explicit
-order share one stage.
+    states of order 1 ──▶ STAGE "order 5" ──▶ states of order 5 ──▶ STAGE "order last" ──▶ states of order last
+
+States with the same explicit order may run at the same time. Automatic numbers only break ties, so all states without
+an explicit order share one stage. A state that one of a smaller order requires belongs to that stage.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _BARRIER, _STATE = 0, 1
 
 
 class Stages(NamedTuple):
-    """The stage of each node; ``common`` is that of all states without an explicit order, ``last`` that of ``last``."""
+    """The stage of each node; ``common``: of states without an explicit order; ``last``: with ``order: last``."""
 
     of: list[float]
     common: float
@@ -37,7 +39,7 @@ class Stages(NamedTuple):
 
 
 def effective_stages(graph: RequisiteGraph, serial: Sequence[int], cap: int) -> Stages | None:
-    """Return the stage of each node: the smallest of its own and its dependents'. None if there is only one."""
+    """Return the stage of each node: the smallest of its own and its dependents'. None without explicit orders."""
     drafts = graph.drafts
     if all(draft.automatic for draft in drafts):
         return None
@@ -63,7 +65,7 @@ def _explicit(draft: Draft, cap: int) -> float:
 
 
 class _Barriers:
-    """The barriers so far, with rising levels, and the states no barrier waits for yet."""
+    """The barriers so far, with rising levels, and the states that no barrier waits for yet."""
 
     def __init__(self, builder: PlanBuilder, stages: Stages) -> None:
         self._builder = builder
@@ -74,7 +76,7 @@ class _Barriers:
         self._pending: list[tuple[float, int, int]] = []
 
     def before(self, stage: float) -> int | None:
-        """Return the node that a state of ``stage`` waits for: done when every earlier state of a smaller stage is."""
+        """Return the barrier that a state of ``stage`` waits for; it ends after all earlier states of smaller ones."""
         pending = self._pending
         position = bisect_right(self._levels, stage)
         base = self._nodes[position - 1] if position else None
@@ -99,7 +101,7 @@ class _Barriers:
         return "order last" if stage == self._last else f"order {stage:.15g}"
 
     def passed(self, stage: float, node: int) -> None:
-        """Take note of a state that later, larger stages have to wait for."""
+        """Add a state that later states of larger stages must wait for."""
         heappush(self._pending, (stage, _STATE, node))
 
 

@@ -1,6 +1,7 @@
-"""One rendered SLS, brought into the one shape high data has: ``{id: {module: [function, {argument: value}, …]}}``.
+"""Bring one rendered SLS into the form of high data: ``{id: {module: [function, {argument: value}, …]}}``.
 
-Works in place, as Salt does: lists that a YAML anchor shares between two IDs stay shared, and get both their functions.
+It works in place, as Salt does: a list that two IDs share through a YAML anchor stays shared, and gets the functions
+of both.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ EXCLUDE: Final = "__exclude__"
 """Key of high data beside the IDs: the ``exclude`` declarations, until they are applied."""
 
 ID_REQUISITES = frozenset({*(kind.value for kind in DIRECT), *IN_SUFFIXED, "listen", "use", "onfail_stop"})
-"""Keys that stand for a requisite of every state of an ID when they are found directly under it."""
+"""Keys that, directly under an ID, are a requisite of each of its states."""
 
 
 def take_extends(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> dict[Any, Any] | None:
-    """Remove and return the ``extend`` declaration, its dotted keys split, each entry marked with where it is from."""
+    """Remove and return the ``extend`` declaration: dotted keys split, entries marked with SLS and environment."""
     if "extend" not in data:
         return None
     extends = data.pop("extend")
@@ -61,8 +62,8 @@ def take_excludes(data: dict[Any, Any], sls: str, env: str, findings: Findings) 
 def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> None:
     """Split ``module.function`` keys and short declarations, and mark every ID with its SLS and environment.
 
-    Dotted keys move behind the undotted ones of their ID, which decides the automatic order. IDs whose body cannot be
-    read are reported and taken out.
+    Dotted keys move behind the undotted ones of their ID; the automatic order follows from that. IDs with an unreadable
+    body are reported and removed.
     """
     unreadable = []
     for id_, body in data.items():
@@ -126,7 +127,7 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
 
 
 def _mark(body: dict[str, Any], id_: Any, sls: str, env: str, findings: Findings) -> None:
-    """Say in the body of an ID where it comes from, unless it does so itself, as Salt allows."""
+    """Write SLS and environment into the body of an ID, unless the body already has them, as Salt allows."""
     for key, own in (("__sls__", sls), ("__env__", env)):
         if not isinstance(body.setdefault(key, own), str):
             body[key] = own
@@ -135,7 +136,7 @@ def _mark(body: dict[str, Any], id_: Any, sls: str, env: str, findings: Findings
 
 
 def _share_requisites(body: dict[str, Any], modules: set[str], keys: list[str]) -> None:
-    """Give every state of an ID the requisites that stand directly under the ID."""
+    """Give every state of an ID the requisites directly under the ID."""
     for key in keys:
         value = body.pop(key)
         for module in [module for module in body if module in modules]:

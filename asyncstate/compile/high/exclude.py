@@ -1,4 +1,4 @@
-"""``exclude``: IDs taken out of the tree, by ID or by the SLS that declares them."""
+"""``exclude``: remove IDs from the tree, by ID or by the SLS that declares them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
 
 
 def apply_excludes(high: HighData) -> None:
-    """Remove what ``__exclude__`` names. What the removed IDs extended or required of others stays.
+    """Remove the IDs that ``__exclude__`` names. Their extensions and ``_in`` requisites of other IDs stay.
 
-    An ID that is a list or a mapping is an error; Salt gives up on it.
+    An ID that is a list or a mapping is an error; Salt stops with an exception there.
     """
     excluded = high.data.pop(EXCLUDE, None)
     if not excluded:

@@ -1,4 +1,4 @@
-"""``extend``: additions to IDs declared elsewhere. Also carries what the ``_in`` requisites add."""
+"""``extend``: additions to IDs declared elsewhere. The ``_in`` requisites use the same mechanism."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class NameIndex:
-    """Finds the IDs that have some argument of a given value, as Salt does when an extended ID is not an ID.
+    """Finds the IDs with an argument of a given value, as Salt does when no ID has the extended name.
 
-    Any argument counts, not only ``name``. The index may know too much after arguments were replaced, so what it finds
-    is looked at again; what is added later has to be `note`d.
+    Any argument counts, not only ``name``. After arguments were replaced the index may hold old values, so `find`
+    checks each match again. Arguments added later must be passed to `note`.
     """
 
     def __init__(self, data: dict[Any, Any]) -> None:
@@ -25,7 +25,7 @@ class NameIndex:
         self._position: dict[Any, int] = {}
 
     def find(self, value: Any, module: str) -> list[Any]:
-        """Return the IDs whose state of ``module`` has an argument equal to ``value``, once for each such argument."""
+        """Return the IDs whose state of ``module`` has an argument equal to ``value``: once for each such argument."""
         if self._owners is None:
             self._build()
         found = [id_ for id_, of in (self._owners or {}).get(value, ()) if of == module]
@@ -38,7 +38,7 @@ class NameIndex:
         ]
 
     def note(self, id_: Any, module: str, argument: Any) -> None:
-        """Take note of an argument that was added to a state."""
+        """Add an argument that a state received to the index."""
         if self._owners is not None and isinstance(argument, dict) and len(argument) == 1:
             value = next(iter(argument.values()))
             if isinstance(value, (str, int, float)):
@@ -61,9 +61,9 @@ class NameIndex:
 
 
 class Extension:
-    """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``; ``by`` is the ID that asks.
+    """Additions to one ID: ``{module: [argument, …]}``, from the SLS ``sls`` of ``env``, where the ID ``by`` adds them.
 
-    ``void``: it comes from an excluded SLS, so it has to make sense but adds nothing.
+    ``void``: it comes from an excluded SLS, so its target must exist, but nothing is added.
     """
 
     __slots__ = ("by", "env", "name", "sls", "states", "void")
@@ -80,7 +80,7 @@ class Extension:
 
 
 def reconcile_extends(high: HighData, findings: Findings) -> None:
-    """Apply and remove ``__extend__``. An extension from an SLS that is excluded by name does not count."""
+    """Apply and remove ``__extend__``. Extensions from an SLS that is excluded by name add nothing."""
     declared = high.data.pop(EXTEND, None)
     if not declared:
         return
@@ -101,7 +101,7 @@ def reconcile_extends(high: HighData, findings: Findings) -> None:
 
 
 def _warn_of_rivals(data: dict[Any, Any], extensions: list[Extension], findings: Findings) -> None:
-    """Warn where two SLS give one argument of a state different values: which counts depends on their order."""
+    """Warn where two SLS give one argument of a state different values: their order decides which counts."""
     given: dict[tuple[Any, str, Any], tuple[Any, Extension]] = {}
     for extension in extensions:
         for module, arguments in extension.states.items() if not extension.void and extension.name in data else ():
@@ -121,7 +121,7 @@ def _warn_of_rivals(data: dict[Any, Any], extensions: list[Extension], findings:
 
 
 def excluded_by_name(high: HighData) -> set[Any]:
-    """Return the SLS that ``__exclude__`` names outright; what they add to others does not count."""
+    """Return the SLS that ``__exclude__`` names without a glob; what they add to other SLS does not count."""
     return {
         item if isinstance(item, str) else item.get("sls")
         for item in high.data.get(EXCLUDE, ())
@@ -137,9 +137,9 @@ def apply_extensions(
     strict: bool = False,
     names: NameIndex | None = None,
 ) -> None:
-    """Add each extension to the ID it means, or else to the one ID that has its name as the value of an argument.
+    """Add each extension to the ID it names, or else to the only ID that has that name as the value of an argument.
 
-    ``strict``: the ID itself must have the module. Otherwise a module it does not have is added to it.
+    ``strict``: the ID must already have the module. Otherwise a missing module is added to it.
     """
     data = high.data
     names = names if names is not None else NameIndex(data)
@@ -178,7 +178,7 @@ def _target(data: dict[Any, Any], extension: Extension, module: str | None, name
 
 
 def _extend_state(existing: list[Any], arguments: list[Any]) -> None:
-    """Merge arguments into those of a state: requisites are added to, a function and all else are replaced."""
+    """Merge arguments into those of a state: requisites grow; the function and all other arguments are replaced."""
     for argument in arguments:
         updated = False
         for position, current in enumerate(existing):
@@ -224,6 +224,6 @@ def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:
 
 
 def _warn_of_letters(extension: Extension, target: Any, findings: Findings) -> None:
-    """Salt takes the letters of a word, or the keys of a dict, for functions; so do we, and say so."""
+    """Warn: as in Salt, each letter of a string, or each key of a dict, is now taken for a function."""
     message = f"the extension of '{target}' in SLS '{extension.sls}' is not formed as a list of arguments"
     findings.warn(message, env=extension.env, sls=extension.sls, id_="extend")

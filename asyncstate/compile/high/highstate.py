@@ -1,7 +1,13 @@
-"""From SLS names to high data: render each SLS and its includes once, merge them, number the states.
+"""Turn SLS names into high data: render each SLS and its includes once, number the states, merge the SLS.
 
 High data is Salt's own structure, ``{id: {module: [function, {argument: value}, …], "__sls__": …, "__env__": …}}``,
 with ``__extend__`` and ``__exclude__`` beside the IDs until those are applied.
+
+Numbers and merging follow two orders. If a includes b, and b includes c:
+
+    render             a ──▶ b ──▶ c      depth first
+    number the states  c ──▶ b ──▶ a      an SLS after all it includes
+    merge              a ──▶ b ──▶ c      an SLS before all it includes
 """
 
 from __future__ import annotations
@@ -38,8 +44,8 @@ log: logging.Logger = get_logger(__name__)
 class HighData:
     """The merged tree. ``data`` is what ``show highstate`` and ``show sls`` print.
 
-    ``numbered[n]`` is the ID whose state got the automatic order 10000 + n. ``includes`` names, for every SLS that was
-    rendered, what it includes.
+    ``numbered[n]`` is the ID whose state got the automatic order 10000 + n. ``includes`` lists, for each rendered SLS,
+    the SLS it includes.
     """
 
     __slots__ = ("data", "findings", "includes", "numbered")
@@ -51,7 +57,7 @@ class HighData:
         self.includes: dict[str, list[str]] = {}
 
     def is_automatic(self, id_: Any, order: Any) -> bool:
-        """Whether ``order`` is the number this ID was given, not one that was written for it."""
+        """Whether ``order`` is the automatic number of this ID, not an explicit one."""
         if type(order) is not int:
             return False
         number = order - FIRST_AUTO_ORDER
@@ -78,7 +84,7 @@ class _Sls:
 
 
 class HighStateBuilder:
-    """Renders the closure of a selection of SLS. Raises nothing: mistakes go to ``findings``, and the rest goes on."""
+    """Renders selected SLS and all they include. Raises nothing: it records errors in ``findings`` and continues."""
 
     def __init__(
         self,
@@ -110,7 +116,7 @@ class HighStateBuilder:
                 if env in self._environments:
                     meant = self._expand(name, env) or [name]
                 else:
-                    # Salt goes on with what the name before stood for. Both are looked for, so both are named.
+                    # Salt continues with the SLS of the name before. We look up both, so that errors name both.
                     self._findings.error(f"No matching salt environment for environment '{env}' found")
                     meant = list(dict.fromkeys([*meant, name]))
                 for sls in meant:
@@ -120,7 +126,7 @@ class HighStateBuilder:
         return self._high
 
     def _render_closure(self, sls: str, env: str, *, named: bool) -> None:
-        """Render one SLS and, depth first, what it includes; an explicit stack, so no chain is too long."""
+        """Render one SLS and, depth first, what it includes. The stack is explicit, so no include chain is too long."""
         root = self._open(sls, env, [], named=named)
         self._roots.append(root)
         stack = [root]
@@ -139,7 +145,7 @@ class HighStateBuilder:
             stack.append(child)
 
     def _open(self, sls: str, env: str, chain: list[str], *, named: bool = False) -> _Sls:
-        """Render one SLS and take its declarations apart. ``named``: it was asked for, not included."""
+        """Render one SLS and split its declarations. ``named``: it was selected by name, not included or globbed."""
         unit = _Sls(sls, env, chain)
         file = self._file_client.sls_file(sls, env) if env in self._environments else None
         if file is None:
@@ -170,7 +176,7 @@ class HighStateBuilder:
         return unit
 
     def _data_of(self, file: SlsFile) -> Any:
-        """Render one file; a failure is noted, and the SLS counts as empty."""
+        """Render one file. A failure is recorded, and the SLS counts as empty."""
         sls, env = file.sls, file.saltenv
         self._findings.opened(env, sls, file.path)
         try:
@@ -227,7 +233,7 @@ class HighStateBuilder:
                     yield sls, resolved
 
     def _environment_of(self, env: str, sls: str, file: SlsFile) -> str | None:
-        """Return the environment an include comes from; note an error if there is none, or more than one."""
+        """Return the environment of an included SLS; record an error if there is none, or more than one."""
         if env != _ANY_ENVIRONMENT:
             if env in self._selection or self._expand(sls, env):
                 return env
@@ -270,7 +276,7 @@ class HighStateBuilder:
         return ".".join([*parts[: -len(dots)], rest])
 
     def _expand(self, name: str, env: str) -> list[str]:
-        """Return the SLS of ``env`` that ``name`` stands for: itself, or what it matches as a glob."""
+        """Return the SLS of ``env`` that ``name`` means: the one of that name, or all that match the glob."""
         if env not in self._listings:
             names = self._file_client.list_states(env) if env in self._environments else []
             self._listings[env] = (names, set(names))
@@ -280,8 +286,8 @@ class HighStateBuilder:
         return [name] if name in known else []
 
     def _nearest(self, sls: str, env: str) -> str:
-        """Say what may have been meant by an SLS that is not there, or why one whose file is there cannot be named."""
-        self._expand(sls, env)  # lists the environment
+        """Return a hint for a missing SLS: the nearest name, or why a file that exists cannot be named as an SLS."""
+        self._expand(sls, env)  # fills self._listings[env]
         near = nearest(sls, self._listings[env][0])
         if not near:
             return ""
@@ -289,12 +295,12 @@ class HighStateBuilder:
             return f"did you mean '{near}'?"
         path = next(path for path in self._file_client.list_files(env) if sls_names([path]) == [near])
         return (
-            f"there is a file {path}, but no SLS can be named in whose file or folder name is a period: '{near}' means "
-            f"{near.replace('.', '/')}.sls. Rename it"
+            f"there is a file {path}, but an SLS name cannot mean a file or folder with a period in its name: '{near}' "
+            f"means {near.replace('.', '/')}.sls. Rename it"
         )
 
     def _number(self, unit: _Sls) -> None:
-        """Give every state of a finished SLS without an ``order`` the next number; includes were numbered before."""
+        """Give each state without an ``order`` the next number. What the SLS includes is already numbered."""
         self._finished += 1
         unit.finished = self._finished
         if not self._auto_order:
@@ -312,7 +318,7 @@ class HighStateBuilder:
                     numbered.append(id_)
 
     def _merge(self) -> None:
-        """Join all SLS in Salt's order: an SLS before what it includes, roots in the order they were asked for."""
+        """Merge all SLS in Salt's order: an SLS before what it includes, selected SLS in the order of the selection."""
         units: list[_Sls] = []
         stack = self._roots[::-1]
         while stack:
@@ -358,7 +364,7 @@ class HighStateBuilder:
 
 
 def _first_owners(units: list[_Sls]) -> dict[Any, _Sls]:
-    """For each ID, the SLS whose declaration of it was numbered first."""
+    """Return, for each ID, the SLS whose declaration of it was numbered first."""
     owners: dict[Any, _Sls] = {}
     for unit in sorted(units, key=lambda unit: unit.finished):
         for id_ in unit.data:
@@ -367,7 +373,7 @@ def _first_owners(units: list[_Sls]) -> dict[Any, _Sls]:
 
 
 def _distinct_extends(extends: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
-    """One entry for each extended ID and body; the same body given twice counts once."""
+    """Return one entry for each extended ID and body; equal bodies count once."""
     seen: dict[Any, list[Any]] = {}
     distinct = []
     for declaration in extends:

@@ -1,4 +1,4 @@
-"""``require_in`` and its kin, ``use`` and ``use_in``: turned into additions to the states they mean."""
+"""``require_in`` and the other ``_in`` requisites, ``use`` and ``use_in``: turned into additions to their targets."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
 
 EXPANDED = REFERRING - {"listen_in"}
-"""``listen_in`` is looked at when listeners are resolved."""
+"""The requisites expanded here. ``listen_in`` is not: `compile.graph.listen` resolves it."""
 
 _NEVER_USED = frozenset(
     {*EXPANDED, "require", "watch", "prereq", "onfail", "onfail_stop", "onchanges", "name", "names"}
 )
-"""What ``use`` leaves behind. The rest is copied, ``listen`` and the ``_any`` requisites too, as in Salt."""
+"""What ``use`` does not copy. It copies all other arguments, even ``listen`` and ``_any`` requisites, as in Salt."""
 
 _REPEAT_LIMIT = 10_000
-"""Salt adds the targets of one list again for each item that follows. So do we, as ``show lowstate`` has it, but not
-in lists so long that the repetition would cost more than the tree itself."""
+"""Salt adds the targets of one list again for each item that follows. So do we, as ``show lowstate`` prints them, but
+not in lists so long that the repetition would cost more than the tree itself."""
 
 
 def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[str]) -> None:
@@ -50,7 +50,7 @@ def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[
 
 
 class _Additions:
-    """What one target gets: arguments in order, and where in them each requisite block is."""
+    """The additions to one target: arguments in order, and the block of each requisite among them."""
 
     __slots__ = ("arguments", "blocks")
 
@@ -91,7 +91,7 @@ class _Expansion:
         ]
 
     def expand(self, key: str, references: Any, id_: Any, module: str, body: dict[str, Any]) -> None:
-        """Take in one requisite of one state."""
+        """Collect the additions of one requisite of one state."""
         kind = key.split("_", 1)[0]
         if isinstance(references, dict):
             for of_module, name in references.items():
@@ -122,7 +122,7 @@ class _Expansion:
                 targets = []
 
     def _require(self, kind: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
-        """Have a target refer to the state that named it. A single dict under ``use`` does this, too, and no more."""
+        """Make a target refer to the state that named it. For a dict under ``use`` this is all that happens."""
         target, target_module = meant
         if isinstance(target, (list, dict)):
             self._illegal(target, id_, body)
@@ -168,7 +168,7 @@ class _Expansion:
                     yield found
 
     def _plain(self, name: Any) -> tuple[str, Any] | None:
-        """Resolve a bare target: an ID means its first state, anything else the first state with that ``name``."""
+        """Resolve a bare target: an ID means its first state, any other text the first state with that ``name``."""
         body = self._data.get(name)
         if isinstance(body, dict):
             module = next((module for module in body if not module.startswith("__")), None)
@@ -205,7 +205,7 @@ class _Expansion:
         return additions
 
     def _copy_arguments(self, receiver: Any, receiver_module: str, giver: Any, giver_module: str) -> None:
-        """Give one state the arguments of another that it lacks."""
+        """Copy to one state the arguments of another that it does not have itself."""
         taken = {
             next(iter(argument))
             for argument in self._data[receiver][receiver_module]

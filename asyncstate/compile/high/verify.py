@@ -1,4 +1,4 @@
-"""The structure of high data, checked as a whole: every mistake is reported, none stops the check."""
+"""Check the structure of high data: every mistake is reported, none stops the check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.findings import Findings
 
 REFERRING = frozenset({*IN_SUFFIXED, "use"})
-"""Requisites that change other states (or, with ``use``, this one) instead of becoming edges."""
+"""Requisites that change other states (``use``: their own state) instead of becoming edges."""
 
 _CHECKED = REQUISITE_KEYWORDS | REFERRING | MISTAKEN_IN | {"names"}
 
@@ -46,7 +46,7 @@ def verify_high(high: HighData, findings: Findings) -> bool:
 
 
 def sound_part(high: HighData) -> HighData:
-    """Return the states that have the right form, of high data that may hold others; it has findings of its own."""
+    """Return high data with only the states of the right form, and with findings of its own."""
     data: dict[Any, Any] = {}
     for id_, body in high.data.items():
         if id_ == EXCLUDE:

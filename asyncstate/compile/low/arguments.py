@@ -1,8 +1,8 @@
-"""States held against the functions they name: what a run would trip over, found before anything runs.
+"""Compare states with the functions they call, to find before the run what would fail in it.
 
-A *mistake* is what the run answers with a failed row: no such function, an argument it does not take, one that it
-lacks. Where a function takes any keyword, one that is nearly a documented argument is only probably a mistake. The run
-does not depend on what is found here: its rows are Salt's.
+A *mistake* is a call that the run answers with a failed row: the function does not exist, does not take an argument, or
+lacks one. If a function takes any keyword, one that resembles a documented argument is only probably a mistake. The run
+does not depend on these findings: its rows are Salt's.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ _COMMON = (
     | {"name", "names", "onfail_stop", "timeout", "aggregate"}
     | frozenset(word for word in INTERNAL_KEYWORDS if not word.startswith("__"))
 ) - {"state", "fun", "prerequired"}
-"""What any state may have."""
+"""Arguments that any state may have."""
 
 _LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
-"""Those that are no other word when a letter is changed: ``user`` is not meant to be ``use``."""
+"""The longer of them: of a short one, a changed letter makes another word (``user`` does not mean ``use``)."""
 
 _PASSING_ON = frozenset({"event", "module", "stateconf"})
-"""Modules whose functions hand on whatever they are given, under names that the tree chooses."""
+"""Modules whose functions pass on all arguments, under names that the tree chooses."""
 
 _GIVEN = frozenset({"name", "fun", "state", "order", "__id__", "__sls__", "__env__"})
-"""What low data has without anybody writing it."""
+"""Keys of low data that no SLS has to write."""
 
 _BRINGERS = frozenset({"pkg", "pip", "virtualenv", "cmd", "archive", "git", "module", "saltutil"})
-"""States that may bring the program or library which a module needs to load."""
+"""Modules whose states may install a program or library that another module needs to load."""
 
 
 class Functions(Protocol):
-    """What is asked about state functions: the loader."""
+    """Finds state functions: the loader."""
 
     def find(self, name: str, /) -> LoadedFunction | None:
-        """Return the function called ``module.function``, or None."""
+        """Return the function ``module.function``, or None."""
 
     def get(self, name: str, /) -> LoadedFunction:
-        """Do the same; raise FunctionNotFound, with the nearest name, if there is none."""
+        """Return the function ``module.function``. Raises FunctionNotFound, with the nearest name, if there is none."""
 
     def module(self, name: str, /) -> object | None:
         """Return the module of that name, or None."""
 
     def refused(self, module_name: str, /) -> LoadedModule | None:
-        """Return the module of that name that does not load as things are now, with the functions it would have."""
+        """Return the module of that name if it does not load at present, with the functions it would have; or None."""
 
 
 class _Taken(NamedTuple):
-    """What one function takes, as sets to compare with; ``mentioned``: the words of its documentation."""
+    """The arguments of one function, as sets to compare with; ``mentioned``: the words of its documentation."""
 
     names: frozenset[str]
     accepted: frozenset[str]
@@ -96,7 +96,7 @@ class _Taken(NamedTuple):
 
 
 def _expected(function: LoadedFunction) -> dict[str, Expected]:
-    """Return what the annotations of a bundled function say; those of others may be meant for readers only."""
+    """Return the annotated types of a bundled function. Annotations of other functions may only be documentation."""
     found = {}
     for name, parameter in inspect.signature(inspect.unwrap(function.func)).parameters.items():
         expected = Expected.of(parameter.annotation)
@@ -120,11 +120,11 @@ def check_arguments(
     strict: bool = False,
     whole: bool = True,
 ) -> None:
-    """Note what is wrong with the function and the arguments of every draft.
+    """Record what is wrong with the function and the arguments of every draft.
 
-    ``used_by(draft)`` returns the text of the template the keywords of a draft are variables of, "" if there is none.
-    ``strict``: what is probably a mistake is one. Not ``whole``: other mistakes may have kept arguments from the
-    drafts, so that nothing is said about missing ones.
+    ``used_by(draft)`` returns the text of the template that uses the keywords of a draft as variables, "" if there is
+    none. ``strict``: a probable mistake counts as a mistake. Not ``whole``: errors may have removed arguments from the
+    drafts, so missing ones are not reported.
     """
     checker = _Checker(functions, findings, used_by, strict=strict, whole=whole)
     checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
@@ -143,7 +143,7 @@ def check_arguments(
 
 
 class _Checker:
-    """Says what is wrong with one draft at a time, the same thing at the same place once."""
+    """Checks one draft at a time; reports the same mistake at the same place once."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class _Checker:
         self.bringers = False
 
     def look_up(self, name: str) -> _Taken | None:
-        """Ask for a function once; None if there is none."""
+        """Return what a function takes, None if it does not exist; the answer is cached."""
         function = self._functions.find(name)
         if function is None and self.bringers:
             function = self._later(name)
@@ -172,7 +172,7 @@ class _Checker:
         return taken
 
     def no_function(self, draft: Draft, name: str) -> None:
-        """Say that the function is not there, unless its module is and may load once the tree was applied in part."""
+        """Report a missing function, unless its module exists and may load once part of the tree was applied."""
         module = self._functions.refused(draft.state) if self.bringers else None
         if module is not None and not module.functions:
             return
@@ -181,13 +181,13 @@ class _Checker:
         self._note(UNKNOWN_FUNCTION, draft, None, message, "\n".join(filter(None, (reason, hint))), mistake=True)
 
     def _later(self, name: str) -> LoadedFunction | None:
-        """Return a function of a module that may load once the tree was applied in part."""
+        """Return a function of a module that may load once part of the tree was applied."""
         state, _, fun = name.partition(".")
         module = self._functions.refused(state)
         return module.functions.get(fun) if module is not None else None
 
     def arguments(self, draft: Draft, name: str, taken: _Taken) -> None:
-        """Say which arguments a function lacks or does not take."""
+        """Report arguments that a call lacks or that its function does not take."""
         for key in sorted(taken.required - draft.args.keys()) if self._whole else ():
             message = f"Missing parameter {key} for state {name} (ID '{draft.id}' in SLS '{draft.sls}')"
             self._note(MISSING_ARGUMENT, draft, None, message, "", mistake=True)
@@ -202,7 +202,7 @@ class _Checker:
             self._note(UNKNOWN_ARGUMENT, draft, str(key), message, hint, mistake=True)
 
     def shape(self, draft: Draft, name: str, key: str, expected: Expected) -> None:
-        """Say that an argument is a list, a mapping or neither, where it must not be."""
+        """Report an argument that is a list, a mapping or neither, against the annotation."""
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"
         message = f"'{key}' of '{name}' must be {expected}, not {described(draft.args[key])} ({where})"
         self._note(ARGUMENT_TYPE, draft, key, message, "", mistake=False)
@@ -225,7 +225,7 @@ class _Checker:
 
     def _note(self, rule: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
         line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
-        # States that one line of a loop declares have the same mistake: the first of them stands for all.
+        # All states that one line of a loop declares have the same mistake: only the first is reported.
         key = (rule, draft.file, line, draft.state, draft.fun, argument) if line else (rule, message)
         if key not in self._noted:
             self._noted.add(key)
@@ -255,13 +255,13 @@ def _did_you_mean(name: str) -> str:
 
 
 def _requisite_meant_by(key: str) -> str:
-    """Return the requisite a key may be meant for: misspelt, or ``watches``, ``require-in``, ``on_changes``."""
+    """Return the requisite that a key probably means: misspelt, or ``watches``, ``require-in``, ``on_changes``."""
     plain = key.replace("-", "_").removesuffix("es")
     return plain if plain in _REQUISITE_WORDS else near_miss(key, _REQUISITE_WORDS)
 
 
 def _refers(value: Any) -> bool:
-    """Tell whether a value has the form of a list of requisites."""
+    """Return whether a value has the form of a list of requisites."""
     return (
         isinstance(value, list)
         and bool(value)

@@ -1,4 +1,4 @@
-"""A draft: a low chunk while the graph is made."""
+"""A draft: a low chunk while the graph is built."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import Lines
 
 UNSET: Any = object()
-"""No ``order`` at all, which is not the same as one that is null."""
+"""The state has no ``order``, which differs from an ``order`` of null."""
 
 
 class Draft:
-    """A chunk while the graph is made: like LowChunk, but the place in serial order is not known yet.
+    """A chunk while the graph is built: like LowChunk, but its place in the serial order is not known yet.
 
-    ``order`` is what was written, ``fraction`` what the position within ``names`` adds to it, ``automatic`` whether the
-    number was given rather than written.
+    ``order`` is the value in high data, ``fraction`` what the position within ``names`` adds to it, ``automatic``
+    whether the compiler gave the number, not the SLS.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class Draft:
         return place_text(self.sls, self.id, self.file, self.line)
 
     def low(self) -> dict[str, Any]:
-        """Return low data for code that only looks: fresh at the top, shared below."""
+        """Return low data for code that only reads it: a new dict, whose values are shared."""
         return {
             **self.args,
             "state": self.state,

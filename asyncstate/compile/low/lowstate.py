@@ -1,4 +1,4 @@
-"""From high data to one draft for each call: arguments collected, ``names`` expanded, disabled states taken out."""
+"""Turn high data into one draft for each call: collect arguments, expand ``names``, remove disabled states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LowStates:
 
 _NOT_ARGUMENTS = frozenset({"state", "fun", "__sls_included_from__"})
 _OVERRIDING = {"__id__": "id", "__sls__": "sls", "__env__": "env"}
-"""Arguments that replace what the compiler knows about a state. One that is no text stays an argument."""
+"""Arguments that replace fields of a draft. A value that is not a string stays an argument."""
 
 
 def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[str] = ()) -> LowStates:
@@ -93,7 +93,7 @@ def _override(draft: Draft) -> None:
 
 
 def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findings) -> None:
-    """A requisite or an extension added a module that the ID does not have: nothing to run."""
+    """Warn: a requisite or an extension added a module that the ID does not have, so there is nothing to run."""
     message = f"No function declared in state '{id_}' in SLS '{sls}': what was added to its '{module}' has no effect"
     findings.warn(message, env=env, sls=sls, id_=id_)
 

@@ -1,4 +1,4 @@
-"""``names``: one state declared once and called for each name."""
+"""``names``: a state that is declared once and called for each name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 NamedEntry = Any
-"""A name, or ``{name: [{argument: value}, …]}`` with what is different for this one."""
+"""A name, or ``{name: [{argument: value}, …]}`` with arguments for this name only."""
 
 STEP = 10000.0
 """The n-th name runs n/10000 after the order of its state."""
 
 _COLLECTIONS = (dict, list, set)
-"""What YAML may put where a name belongs."""
+"""Types that YAML may give instead of a name."""
 
 
 def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) -> list[Draft]:
-    """Return one draft for each distinct entry. An entry may override any argument, ``name`` and ``order`` included.
+    """Return one draft for each distinct entry. An entry may override any argument, also ``name`` and ``order``.
 
-    Two entries that end up with the same tag are one state: the later one, at the place of the first.
+    Two entries with the same tag are one state: the later entry, in the position of the first.
     """
     copies: dict[Any, Draft] = {}
     for position, entry in enumerate(_distinct(entries), 1):
@@ -43,7 +43,7 @@ def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) ->
 
 
 def _distinct(entries: list[NamedEntry]) -> list[NamedEntry]:
-    """Drop repeated entries; names are looked up, the few entries with overrides compared."""
+    """Drop repeated entries. Names are looked up in a set; the few entries with overrides are compared one by one."""
     seen: set[Any] = set()
     overriding: list[Any] = []
     distinct = []

@@ -1,4 +1,4 @@
-"""``salt://`` sources of states: which are not there, and what the templates among them say."""
+"""``salt://`` sources of states: find those that are missing, and read the templates among them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 MISSING_SOURCE = "missing-source"
 
 _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
-"""Functions that fetch what they are named by, unless they have a ``source``."""
+"""Functions that fetch the file that their ``name`` says, unless they have a ``source``."""
 
 _HINT_LIMIT = 10
-"""How often the nearest name is looked for: to compare with every file of a large tree takes a while."""
+"""How many errors get the nearest name: comparing with every file of a large tree is slow."""
 
 _LARGEST_TEMPLATE = 1 << 20
 
@@ -31,7 +31,7 @@ _FOLDERS = frozenset({"file.recurse"})
 
 
 class SaltSources:
-    """Looks up what states fetch from the file roots. Each file is looked for once."""
+    """Looks up what states fetch from the file roots, each file once."""
 
     def __init__(self, file_client: FileClient) -> None:
         self._file_client = file_client
@@ -41,7 +41,7 @@ class SaltSources:
         self._envs = frozenset(file_client.envs())
 
     def check(self, drafts: Sequence[Draft], findings: Findings) -> None:
-        """Note every source that is in no file root, unless a state of the tree may put it there, by its name."""
+        """Record every source that no file root has, unless the ``name`` of a state says that it may write it there."""
         said: set[tuple[str, int, str]] = set()
         for draft in drafts:
             for argument, urls in _wanted(draft):
@@ -56,7 +56,7 @@ class SaltSources:
                 )
 
     def text_of(self, draft: Draft) -> str:
-        """Return the text of the template that a state renders: of its sources, local ones too, and its contents."""
+        """Return the text of the templates that a state renders: its ``contents`` and its sources, also local ones."""
         texts = [str(draft.args.get("contents", ""))]
         for url in _texts(draft.args.get("source")):
             path, env = parse_salt_url(url)
@@ -132,7 +132,7 @@ class SaltSources:
 
 
 def _local(path: str) -> str:
-    """Return the path of a file that can be a template: no pipe, no device, nothing large; else ""."""
+    """Return the path if the file can be a template (a regular file, not too large), else ""."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -146,10 +146,10 @@ def _environment(draft: Draft) -> str:
 
 
 def _wanted(draft: Draft) -> Iterator[tuple[str, list[str]]]:
-    """Yield arguments and their URLs, one of which must be there."""
+    """Yield each argument with its URLs, one of which must exist."""
     args = draft.args
     if draft.fun == "absent":
-        return  # what is taken away need not be there
+        return  # a file to be removed need not exist
     if "source" in args:
         urls = _texts(args["source"])
         if urls:
@@ -161,7 +161,7 @@ def _wanted(draft: Draft) -> Iterator[tuple[str, list[str]]]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the URLs in a source: one, a list, or one of mappings as ``file.managed`` and ``pkg.installed`` take."""
+    """Return the URLs of a source: text, a list, or a list of mappings as ``file.managed``, ``pkg.installed`` take."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
