@@ -1,7 +1,7 @@
-"""Where the text of a tree comes from: roots on disk, or files in memory.
+"""File clients: read the files of a tree from roots on disk or from memory.
 
-Behaves as Salt's ``roots`` backend: the first root of an environment that has the path wins, symlinks are followed
-(also out of the root, unless ``fileserver_followsymlinks`` is off), ``..`` never leaves a root.
+They behave like Salt's ``roots`` backend: the first root of an environment that has the path wins, symlinks are
+followed (also out of the root, unless ``fileserver_followsymlinks`` is off), ``..`` never leaves a root.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEVER_SLS = frozenset({".git", ".hg", ".svn"})
 
 
 class SlsFile(msgspec.Struct, frozen=True):
-    """One SLS: its name, its environment, and the file it is in (``relpath`` is ``p/q.sls`` or ``p/q/init.sls``)."""
+    """One SLS: its name, its environment and its file (``relpath`` is ``p/q.sls`` or ``p/q/init.sls``)."""
 
     sls: str
     saltenv: str
@@ -33,7 +33,7 @@ class SlsFile(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What one environment holds, sorted; paths relative to the roots, with slashes. ``links``: path -> target."""
+    """The sorted content of one environment, as paths relative to the roots. ``links`` maps a link to its target."""
 
     files: list[str]
     dirs: list[str]
@@ -42,7 +42,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FileClient(TreeFiles, Protocol):
-    """What everything above needs of a source of files: SLS by their names beside what plugins get."""
+    """A source of files: everything that plugins may use, and SLS by their names."""
 
     def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
         """Return the file of an SLS: ``<path>.sls`` before ``<path>/init.sls``. Slashes in the name are accepted."""
@@ -62,7 +62,7 @@ def sls_names(files: Iterable[str]) -> list[str]:
 
 
 class _SlsLookup:
-    """What both clients do the same way, on top of `find` and `list_states`."""
+    """The methods that both clients share, based on `find` and `list_states`."""
 
     def find(self, path: str, saltenv: str) -> str | None:
         raise NotImplementedError
@@ -89,7 +89,7 @@ def _expression(regex: str) -> re.Pattern[str]:
     try:
         return re.compile(regex)
     except re.error as error:
-        raise ConfigError(f"file_ignore_regex: {regex!r} is no regular expression: {error}") from None
+        raise ConfigError(f"file_ignore_regex: {regex!r} is not a regular expression: {error}") from None
 
 
 class LocalFileClient(_SlsLookup):
@@ -114,7 +114,7 @@ class LocalFileClient(_SlsLookup):
 
     @classmethod
     def from_opts(cls, opts: Mapping[str, Any], roots: str = "file_roots") -> LocalFileClient:
-        """Make a client of the roots in ``opts[roots]`` that heeds Salt's ``fileserver_*`` and ``file_ignore_*``."""
+        """Make a client for the roots in ``opts[roots]`` with Salt's ``fileserver_*`` and ``file_ignore_*`` options."""
         return cls(
             opts[roots],
             follow_symlinks=opts.get("fileserver_followsymlinks", True),
@@ -128,13 +128,13 @@ class LocalFileClient(_SlsLookup):
         return list(self._roots)
 
     def roots(self, saltenv: str) -> list[str]:
-        """Return the directories of an environment; those of ``__env__`` stand in for one that is not configured."""
+        """Return the directories of an environment; those of ``__env__`` if it is not configured."""
         if saltenv in self._roots:
             return list(self._roots[saltenv])
         return [root.replace("__env__", saltenv) for root in self._roots.get("__env__", ())]
 
     def find(self, path: str, saltenv: str) -> str | None:
-        """Return the real file of a path relative to the roots, or None. Never a file outside them."""
+        """Return the file at a path relative to the roots, or None. ``..`` never leaves the roots."""
         path = os.path.normpath(path)
         if os.path.isabs(path) or path == ".." or path.startswith("../"):
             return None
@@ -161,17 +161,17 @@ class LocalFileClient(_SlsLookup):
         return self._listing(saltenv).dirs
 
     def list_empty_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory of an environment that holds nothing."""
+        """Return every empty directory of an environment."""
         return self._listing(saltenv).empty_dirs
 
     def list_symlinks(self, saltenv: str) -> dict[str, str]:
-        """Return every symlink of an environment and its target (those that stay in the root, when followed)."""
+        """Return every symlink of an environment and its target; if links are followed, only those within the root."""
         return self._listing(saltenv).links
 
     def list_states(self, saltenv: str) -> list[str]:
         """Return the dotted names of every SLS of an environment, sorted."""
         if saltenv not in self._states:
-            # no SLS inside a repository's own directory can ever be named, and those are large
+            # An SLS inside such a directory cannot be named, and these directories are large.
             self._states[saltenv] = sls_names(self._walk(saltenv, prune=_NEVER_SLS).files)
         return self._states[saltenv]
 
@@ -204,7 +204,7 @@ class LocalFileClient(_SlsLookup):
 
 
 class _Walk:
-    """Gathers the files below one or more roots. A directory that contains itself is entered once."""
+    """Gathers the files below one or more roots. A directory that contains itself through a link is entered once."""
 
     def __init__(self, follow_symlinks: bool, prune: frozenset[str]) -> None:
         self.files: set[str] = set()
@@ -247,12 +247,12 @@ class _Walk:
 
 
 def _directory_identity(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """Return device and inode of a directory (or of one that a symlink leads to), None for anything else."""
+    """Return device and inode of a directory, or of one that a symlink leads to; None for anything else."""
     try:
         if not entry.is_dir():
             return None
         status = entry.stat()
-    except OSError:  # a symlink that leads to itself, or into a directory that may not be read
+    except OSError:  # a symlink to itself, or into an unreadable directory
         return None
     return status.st_dev, status.st_ino
 
@@ -266,7 +266,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
 
 
 class OtherTexts:
-    """A file client some of whose files have another text than they have on disk. ``texts`` has them by real path."""
+    """A file client with other texts for some files than those on disk. ``texts`` maps the paths of `find` to texts."""
 
     def __init__(self, client: FileClient, texts: Mapping[str, str]) -> None:
         self._client = client
@@ -276,13 +276,13 @@ class OtherTexts:
         return getattr(self._client, name)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file that `find` named, or the text that stands in for it."""
+        """Return the replacing text of a file that `find` returned, else its content."""
         text = self._texts.get(path)
         return self._client.read(path) if text is None else text.encode()
 
 
 class OneMoreSls:
-    """A file client that has one more SLS than another, whatever the other has under that name."""
+    """A file client with one additional SLS, which replaces an SLS of the same name."""
 
     def __init__(self, client: FileClient, file: SlsFile) -> None:
         self._client = client
@@ -311,16 +311,16 @@ class MemoryFileClient(_SlsLookup):
         return list(self._files)
 
     def roots(self, saltenv: str) -> list[str]:
-        """Return the pseudo directory of an environment; [] for an unknown one."""
+        """Return the virtual directory of an environment; [] for an unknown one."""
         return [self._PREFIX + saltenv] if saltenv in self._files else []
 
     def find(self, path: str, saltenv: str) -> str | None:
-        """Return the pseudo path of a file, or None."""
+        """Return the virtual path of a file, or None."""
         path = os.path.normpath(path)
         return f"{self._PREFIX}{saltenv}/{path}" if path in self._files.get(saltenv, ()) else None
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises RenderError for a path that `find` did not name."""
+        """Return the content of a file. Raises RenderError for a path that `find` did not return."""
         saltenv, _, relpath = path.removeprefix(self._PREFIX).partition("/")
         try:
             content = self._files[saltenv][relpath]
@@ -333,7 +333,7 @@ class MemoryFileClient(_SlsLookup):
         return sorted(self._files.get(saltenv, ()))
 
     def list_dirs(self, saltenv: str) -> list[str]:
-        """Return every directory that holds a file, directly or below."""
+        """Return every directory that contains a file, directly or below."""
         parents: set[str] = set()
         for path in self._files.get(saltenv, ()):
             while path := os.path.dirname(path):
@@ -341,7 +341,7 @@ class MemoryFileClient(_SlsLookup):
         return sorted(parents)
 
     def list_empty_dirs(self, saltenv: str) -> list[str]:
-        """Return []: directories exist through their files alone."""
+        """Return []: a directory in memory exists only through its files."""
         del saltenv
         return []
 

@@ -1,7 +1,7 @@
 """Grains: facts about this machine, read from files and system calls.
 
-Nothing is executed and no name server is asked, so gathering takes about a millisecond. Names and values are Salt's;
-what Salt finds out only by running programs (``dmidecode``, ``lspci``, ``lvm``) is taken from ``/sys`` or left out.
+No program is run and no name server is queried, so gathering takes about a millisecond. Names and values are Salt's;
+facts that Salt gets only from programs (``dmidecode``, ``lspci``, ``lvm``) are read from ``/sys`` or left out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _SYSTEM_GRAINS = "/etc/salt/grains"
 
 
 def core_grains(root: str = "/") -> dict[str, Any]:
-    """Return what Salt's ``core`` and ``extra`` grain modules give on Linux.
+    """Return the grains of Salt's ``core`` and ``extra`` grain modules on Linux.
 
-    ``root`` is where ``etc``, ``proc`` and ``sys`` are looked for; facts about the process are always this one's.
+    ``root`` is the folder that contains ``etc``, ``proc`` and ``sys``; facts about the process are always those of this
+    process.
     """
     grains: dict[str, Any] = {}
     grains |= grains_os.kernel_grains()
@@ -77,12 +78,12 @@ def _process_grains() -> dict[str, Any]:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it was removed under us
+    except FileNotFoundError:  # it was removed meanwhile
         return ""
 
 
 def _user_name(uid: int) -> str:
-    import pwd  # noqa: PLC0415 - there is none outside Unix
+    import pwd  # noqa: PLC0415 - missing outside Unix
 
     try:
         return pwd.getpwuid(uid).pw_name
@@ -91,7 +92,7 @@ def _user_name(uid: int) -> str:
 
 
 def _group_name(gid: int) -> str:
-    import grp  # noqa: PLC0415 - there is none outside Unix
+    import grp  # noqa: PLC0415 - missing outside Unix
 
     try:
         return grp.getgrgid(gid).gr_name
@@ -105,14 +106,17 @@ def gather(
     override: Mapping[str, Any] | None = None,
     core: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return all grains, each source over the one before, in the order Salt 3008 merges them.
+    """Return all grains. Later sources override earlier ones, in the order of Salt 3008.
 
-    Core grains (``core``, else those of this machine), the functions of ``_grains`` modules, the static ``grains``
-    file (beside the configuration, else ``/etc/salt/grains``), the ``grains`` option, ``override`` (the command
-    line's). Later keys replace earlier ones, or are merged into them with ``grains_deep_merge``. ``grains_blacklist``
-    holds globs of names to leave out of the first three. A custom function may take the grains gathered so far as
-    ``grains``; one that fails is logged and skipped, as in Salt. Raises ConfigError for a static file that is not a
-    YAML mapping.
+    1. core grains: ``core``, or those of this machine if it is None
+    2. the functions of ``_grains`` modules
+    3. the static ``grains`` file beside the configuration, or ``/etc/salt/grains``
+    4. the ``grains`` option
+    5. ``override``, the grains of the command line
+
+    Later keys replace earlier ones; with ``grains_deep_merge`` mappings are merged. ``grains_blacklist`` contains globs
+    of names to leave out of the first three. A custom function may have a parameter ``grains``, the grains gathered so
+    far; one that fails is logged and skipped, as in Salt. Raises ConfigError if the static file is not a YAML mapping.
     """
     deep = bool(opts.get("grains_deep_merge"))
     blocked = opts.get("grains_blacklist") or ()
@@ -143,14 +147,14 @@ def _identity_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, Any]) -> dict[str, Any]:
-    import inspect  # noqa: PLC0415 - only where there are custom grains
+    import inspect  # noqa: PLC0415 - needed only for custom grains
 
     try:
         wants_grains = "grains" in inspect.signature(function).parameters
         found = function(grains=grains) if wants_grains else function()
         if isinstance(found, dict):
             return dict(found)
-    except BaseException as error:  # a fact that cannot be found out must not stop the run; Salt logs it too
+    except BaseException as error:  # a failing grain must not stop the run; Salt logs it too
         if meant_for_program(error):
             raise
         log.exception("Custom grain function %s failed and is left out", name)
@@ -162,7 +166,7 @@ def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, An
 def static_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the static grains file: ``grains`` beside the configuration, else /etc/salt/grains.
 
-    Raises ConfigError, naming the file and the line, if it is there and is not a YAML mapping.
+    Returns {} if there is none. Raises ConfigError, which names the file and the line, if it is not a YAML mapping.
     """
     beside = os.path.join(os.path.dirname(opts.get("conf_file") or _SYSTEM_GRAINS), "grains")
     for path in dict.fromkeys((beside, _SYSTEM_GRAINS)):
@@ -172,7 +176,7 @@ def static_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_grains_file(path: str) -> dict[str, Any]:
-    """Read a YAML file of grains. Raises ConfigError naming the file, and the line of a syntax error."""
+    """Read a YAML file of grains. Raises ConfigError, which names the file and the line of a syntax error."""
     import yaml  # noqa: PLC0415 - start-up time: most machines have no such file
 
     try:

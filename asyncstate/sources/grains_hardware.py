@@ -1,4 +1,4 @@
-"""Grains of the machine itself: processor, memory, firmware, disks, and what it is virtualised by."""
+"""Grains of the hardware: processor, memory, firmware, disks, and the kind of virtualisation."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def memory_grains(root: str = "/") -> dict[str, Any]:
 
 
 def firmware_grains(root: str = "/") -> dict[str, Any]:
-    """Return manufacturer, productname, serialnumber, uuid and the bios grains, as far as this user may read them."""
+    """Return manufacturer, productname, serialnumber, uuid and the bios grains that this user may read."""
     found = {grain: read_text(root, f"sys/class/dmi/id/{file}").strip() for grain, file in _FIRMWARE.items()}
     if "uuid" in found:
         found["uuid"] = found["uuid"].lower()
@@ -97,7 +97,7 @@ def _secure_boot(root: str, directory: str) -> bool:
 
 
 def virtual_grains(root: str = "/") -> dict[str, Any]:
-    """Return virtual ("physical" for none) and virtual_subtype: the innermost container, else the hypervisor."""
+    """Return virtual ("physical" if it is not) and virtual_subtype: the innermost container, else the hypervisor."""
     if container := _container(root):
         return container
     if os.path.isfile(os.path.join(root, "proc/vz/version")):
@@ -128,8 +128,8 @@ def _container(root: str) -> dict[str, Any]:
     elif os.path.exists(os.path.join(root, "run/.containerenv")):
         kind = "podman"
     else:
-        told = re.search(r"(?:^|\0)container=([^\0]+)", read_text(root, "proc/1/environ"))
-        kind = told[1] if told else read_text(root, "run/systemd/container").strip()
+        found = re.search(r"(?:^|\0)container=([^\0]+)", read_text(root, "proc/1/environ"))
+        kind = found[1] if found else read_text(root, "run/systemd/container").strip()
     return {"virtual": "container", "virtual_subtype": _CONTAINERS.get(kind, kind)} if kind else {}
 
 
@@ -142,7 +142,7 @@ def _xen_domain(root: str) -> str:
 
 
 def disk_grains(root: str = "/") -> dict[str, Any]:
-    """Return disks (those that rotate) and ssds, virtual devices left out."""
+    """Return disks (those that rotate) and ssds, without virtual devices."""
     grains: dict[str, Any] = {"disks": [], "ssds": []}
     for name in list_names(root, "sys/block"):
         try:
@@ -156,11 +156,11 @@ def disk_grains(root: str = "/") -> dict[str, Any]:
 
 
 def boot_grains(root: str = "/") -> dict[str, Any]:
-    """Return kernelparams, as pairs of name and value (None without one), and fibre_channel_host."""
+    """Return kernelparams, as pairs of name and value (None if it has none), and fibre_channel_host."""
     line = read_text(root, "proc/cmdline")
     try:
         words = shlex.split(line)
-    except ValueError:  # a quote that is never closed
+    except ValueError:  # an unclosed quote
         words = line.split()
     pairs = [word.split("=") for word in words]
     return {

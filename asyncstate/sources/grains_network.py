@@ -1,4 +1,4 @@
-"""Grains of the network: names, interfaces, addresses, gateways. No name server is ever asked."""
+"""Grains of the network: names, interfaces, addresses, gateways. No name server is ever queried."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from asyncstate.data.kernel_network import Address, Route
 
 _UP = 1  # RTF_UP
-_ANY_IPV4 = "0.0.0.0"  # noqa: S104 - the destination of a default route, nothing listens there
+_ANY_IPV4 = "0.0.0.0"  # noqa: S104 - the destination of a default route, not an address to listen on
 
 
 def name_grains(nodename: str, root: str = "/") -> dict[str, Any]:
-    """Return localhost, fqdn, host, domain and machine_id; a domain comes from the name itself or ``etc/hosts``."""
+    """Return localhost, fqdn, host, domain and machine_id. The domain comes from the node name or ``etc/hosts``."""
     fqdn = nodename
     if "." not in nodename:
         fqdn = next((names[0] for _, names in _hosts(root) if nodename in names), nodename) or "localhost.localdomain"
@@ -81,7 +81,7 @@ def _is_of_family(family: int, text: str) -> bool:
 
 
 def _resolver(root: str) -> dict[str, Any]:
-    """Return the ``dns`` grain: what resolv.conf says."""
+    """Return the ``dns`` grain, read from resolv.conf."""
     words: dict[str, list[str]] = {"nameserver": [], "search": [], "domain": [], "options": [], "sortlist": []}
     for line in read_text(root, "etc/resolv.conf").splitlines():
         key, _, value = line.partition("#")[0].partition(";")[0].strip().partition(" ")

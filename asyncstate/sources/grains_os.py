@@ -67,7 +67,7 @@ _OS_OF_NAME = {
     "mendel": "Mendel",
     "photon": "VMware Photon OS",
 }
-"""Salt's ``os`` grain by the first ten characters of the distribution's name, without blanks, in lower case."""
+"""First ten characters of the distribution's name, without spaces, in lower case -> Salt's ``os`` grain."""
 
 _OS_OF_ID_AND_NAME = {
     ("astra", "Astra Linux (Orel)"): "AstraLinuxCE",
@@ -172,7 +172,7 @@ def _os_name(fullname: str, os_id: str) -> str:
 
 
 def _family_of_id(release: dict[str, str]) -> str:
-    """Return the family of a distribution by what it descends from: the oldest ancestor of ``ID_LIKE``."""
+    """Return the family of a distribution: its oldest ancestor, which is the last one in ``ID_LIKE``."""
     like = release.get("ID_LIKE", "").split()
     if not like:
         return ""
@@ -183,7 +183,7 @@ def _family_of_id(release: dict[str, str]) -> str:
 
 
 def _release_number(release: dict[str, str], root: str) -> str:
-    if release.get("ID") == "centos":  # its os-release leaves the minor number out
+    if release.get("ID") == "centos":  # its os-release has no minor number
         number = re.search(r"\d+\.\d+", read_text(root, "etc/centos-release"))
         return number[0] if number else release.get("VERSION_ID", "")
     return release.get("VERSION_ID") or release.get("BUILD_ID", "")
@@ -199,7 +199,7 @@ def _codename(release: dict[str, str]) -> str:
 
 
 def release_grains(grains: dict[str, Any]) -> dict[str, Any]:
-    """Return osrelease_info, osmajorrelease and osfinger for what `distribution_grains` found."""
+    """Return osrelease_info, osmajorrelease and osfinger for the result of `distribution_grains`."""
     release = grains.get("osrelease")
     if not release:
         return {}
@@ -213,7 +213,7 @@ def release_grains(grains: dict[str, Any]) -> dict[str, Any]:
 
 
 def package_architecture(family: str, cpuarch: str, root: str = "/") -> str:
-    """Return the architecture as the package manager calls it: dpkg's name on Debian, the machine's elsewhere."""
+    """Return the package manager's name of the architecture: dpkg's name on Debian, the machine's elsewhere."""
     if family != "Debian":
         return cpuarch
     own = read_text(root, "var/lib/dpkg/arch").split()
@@ -225,7 +225,7 @@ def package_architecture(family: str, cpuarch: str, root: str = "/") -> str:
 
 
 def init_grains(root: str = "/") -> dict[str, Any]:
-    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and, where systemd is installed, its version."""
+    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and, if systemd is installed, its version."""
     grains: dict[str, Any] = {"init": _init_system(root)}
     if which("systemctl") and which("localectl"):
         grains["systemd"] = {"version": _systemd_version(root), "features": ""}
@@ -261,7 +261,7 @@ _INIT_PROGRAMS = {
 
 
 def _systemd_version(root: str) -> str:
-    """Return the version in the name of systemd's private library: asking systemctl takes longer than all the rest."""
+    """Return the version in the name of systemd's private library: systemctl takes longer than all other grains."""
     multiarch = getattr(sys.implementation, "_multiarch", "")
     for directory in ("usr/lib/systemd", f"usr/lib/{multiarch}/systemd", "usr/lib64/systemd", "lib/systemd"):
         for name in list_names(root, directory):

@@ -1,7 +1,7 @@
-"""Targets: which tops and which states are meant for this machine.
+"""Targets: whether an expression, of a top file for example, matches this machine.
 
-Salt's minion-side matchers. An expression that makes no sense matches nothing and is logged as a warning, as in Salt;
-it never raises.
+These are Salt's minion-side matchers. As in Salt, an invalid expression matches nothing and is logged as a warning; it
+never raises an exception.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WITHOUT_COUNTERPART = frozenset({"range", "data", "resource"})
 
 
 class Matcher:
-    """Matches targets against one machine: its id and nodegroups (from ``opts``), its grains, its pillar."""
+    """Matches targets against one machine: its ID and nodegroups (from ``opts``), its grains, its pillar."""
 
     def __init__(self, opts: Mapping[str, Any], grains: Mapping[str, Any], pillar: Mapping[str, Any]) -> None:
         self._id: str = opts.get("id", "")
@@ -62,11 +62,11 @@ class Matcher:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The names `match` accepts, those that never match here included."""
+        """The kinds that `match` accepts, including those that never match here."""
         return frozenset(self._kinds) | _WITHOUT_COUNTERPART
 
     def match(self, kind: str, expr: Any, **options: Any) -> bool:
-        """Whether ``expr`` of the given kind means this machine; ``delimiter`` is taken by grain and pillar kinds.
+        """Whether ``expr`` of the given kind matches this machine. Grain and pillar kinds take a ``delimiter``.
 
         Raises KeyError for a kind that is not among `kinds`.
         """
@@ -76,11 +76,11 @@ class Matcher:
         return self._kinds[kind](expr, **options)
 
     def glob(self, expr: Any) -> bool:
-        """Shell pattern over the id."""
+        """Whether a shell pattern matches the ID."""
         return isinstance(expr, str) and fnmatch.fnmatch(self._id, expr)
 
     def pcre(self, expr: str) -> bool:
-        """Regular expression that matches the id from its start."""
+        """Whether a regular expression matches the ID, from its start."""
         try:
             return re.match(expr, self._id) is not None
         except (re.error, TypeError) as error:
@@ -88,32 +88,32 @@ class Matcher:
             return False
 
     def list(self, expr: str | Sequence[str]) -> bool:
-        """Comma-separated ids, or a sequence of them."""
+        """Whether the ID is in a comma-separated list, or in a sequence."""
         ids = expr.split(",") if isinstance(expr, str) else expr
         return self._id in ids
 
     def managing_minion(self, expr: str) -> bool:
-        """Exactly the id."""
+        """Whether ``expr`` equals the ID."""
         return self._id == expr
 
     def grain(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """``key:glob``, nested keys with the delimiter."""
+        """Whether a grain matches ``key:glob``. The delimiter also separates nested keys."""
         return self._in_data(self._grains, "grains", expr, delimiter, glob_fits)
 
     def grain_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """``key:regex``."""
+        """Whether a grain matches ``key:regex``."""
         return self._in_data(self._grains, "grains pcre", expr, delimiter, _regex_match)
 
     def pillar(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """``key:glob`` over the pillar."""
+        """Whether a pillar value matches ``key:glob``."""
         return self._in_data(self._pillar, "pillar", expr, delimiter, glob_fits)
 
     def pillar_pcre(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """``key:regex`` over the pillar."""
+        """Whether a pillar value matches ``key:regex``."""
         return self._in_data(self._pillar, "pillar pcre", expr, delimiter, _regex_match)
 
     def pillar_exact(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """``key:value`` over the pillar, the value taken literally (but for upper and lower case)."""
+        """Whether a pillar value equals that of ``key:value``; upper and lower case are equal."""
         return self._in_data(self._pillar, "pillar", expr, delimiter, _equal_match)
 
     @staticmethod
@@ -124,11 +124,11 @@ class Matcher:
         return subdict_match(data, expr, delimiter, fits)
 
     def nodegroup(self, expr: str) -> bool:
-        """Name of a nodegroup of the configuration."""
+        """Whether this machine is in a nodegroup of the configuration."""
         return expr in self._nodegroups and self.compound(self._nodegroup_words(expr, frozenset()))
 
     def ipcidr(self, expr: str) -> bool:
-        """Address or network, IPv4 or IPv6, of any interface (grains ``ipv4`` and ``ipv6``)."""
+        """Whether any interface has the address or is in the network (grains ``ipv4`` and ``ipv6``)."""
         try:
             network = ipaddress.ip_network(expr)
         except ValueError:
@@ -138,7 +138,7 @@ class Matcher:
         return any(_is_within(address, network) for address in addresses)
 
     def compound(self, expr: str | Sequence[str]) -> bool:
-        """Boolean expression over the other kinds: ``G@os:Debian and not ( web* or L@a,b )``."""
+        """Whether a boolean expression of the other kinds is true: ``G@os:Debian and not ( web* or L@a,b )``."""
         if not isinstance(expr, str | list | tuple):
             log.warning("Compound target is neither text nor a list: %r", expr)
             return False
@@ -161,7 +161,7 @@ class Matcher:
         return bool(verdict)
 
     def _term(self, word: str) -> bool | None:
-        """Match one word; None if it names an engine there is none for."""
+        """Match one word; None if it names an unknown engine."""
         parts = _TARGET.match(word)
         if parts is None or not parts["engine"]:
             return self.glob(word)
@@ -172,14 +172,14 @@ class Matcher:
         return self._kinds[kind](parts["pattern"], **options)
 
     def _expanded(self, words: Sequence[str]) -> Sequence[str]:
-        """Put the words of nodegroups in the place of ``N@name``."""
+        """Replace each ``N@name`` by the words of that nodegroup."""
         expanded: list[str] = []
         for word in words:
             expanded += self._nodegroup_words(word[2:], frozenset()) if word.startswith("N@") else [word]
         return expanded
 
     def _nodegroup_words(self, name: str, within: frozenset[str]) -> Sequence[str]:
-        """Return the words of a nodegroup, nested ones expanded, in parentheses; [] for one that makes no sense."""
+        """Return the words of a nodegroup, in parentheses, with nested ones expanded; [] for an invalid one."""
         definition = self._nodegroups.get(name)
         if name in within or not isinstance(definition, str | list | tuple):
             reason = "contains itself" if name in within else "is not defined as text or a list"
@@ -195,7 +195,7 @@ class Matcher:
 
 
 def _as_single_target(words: Sequence[str]) -> str:
-    """Return the one target that a nodegroup without operators and engines means: ids (L@), or a regex (E@)."""
+    """Return the single target of a nodegroup without operators and engines: IDs (L@) or a regex (E@); else ""."""
     if _OPERATORS & set(words) or any("*" in word or re.match(r"[A-Z]@", word) for word in words):
         return ""
     is_regex = any(character in word for word in words for character in "([{\\?}])")

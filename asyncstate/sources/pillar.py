@@ -1,7 +1,7 @@
 """Pillar: data for this machine, rendered from its own roots and its own top file.
 
-Follows Salt's pillar compiler for a masterless minion, texts included. Everything that is wrong is gathered into one
-PillarError, each mistake with file and line; no half-rendered pillar is ever returned.
+Follows Salt's pillar compiler for a masterless minion, with the same messages. All mistakes are gathered into one
+PillarError, each with file and line; a pillar with mistakes is never returned.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar
 _TOP_FAILED = "Error encountered while rendering pillar top file."
 _NOT_SUPPORTED = {
     "ext_pillar": "external pillars are not run",
-    "decrypt_pillar": "pillar keys are not decrypted; let the SLS say #!yaml|gpg instead",
+    "decrypt_pillar": "pillar keys are not decrypted; use #!yaml|gpg in the SLS instead",
 }
 
 
@@ -41,11 +41,11 @@ def compile_pillar(
     render: Render,
     override: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the pillar of this machine with ``override`` (the command line's) merged on top.
+    """Return the pillar of this machine with ``override`` (from the command line) merged over it.
 
-    ``fileclient`` serves ``pillar_roots``. ``render`` decides what templates see as ``pillar`` (in Salt not the
-    override: it is laid over the finished pillar); the names in its ``extra`` are the ``defaults`` of an include.
-    Raises PillarError: its first issue is Salt's headline, one issue a mistake follows.
+    ``fileclient`` serves ``pillar_roots``. ``render`` decides what templates see as ``pillar`` (in Salt this does not
+    contain the override, which is merged over the finished pillar). The names in its ``extra`` are the ``defaults`` of
+    an include. Raises PillarError: the first issue is Salt's headline, then one issue per mistake follows.
     """
     if override is not None and not isinstance(override, dict):
         raise PillarError([Issue(NOT_A_DICTIONARY)])
@@ -60,7 +60,7 @@ def compile_pillar(
 
 
 class _Target(NamedTuple):
-    """One target of the merged tops: how to match it, what it gives."""
+    """One target of the merged top files: the kind of match, its SLS names, its order."""
 
     kind: str
     names: list[str]
@@ -68,7 +68,7 @@ class _Target(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """An SLS that rendered: where it is, for messages about its content."""
+    """A rendered SLS with its file, for messages about its content."""
 
     file: SlsFile
     rendered: Rendered
@@ -91,7 +91,7 @@ class _Compiler:
         self._fileclient = fileclient
         self._render = render
         self._override = override
-        self._matcher = Matcher(opts, grains, {})  # no pillar exists yet that a pillar target could mean
+        self._matcher = Matcher(opts, grains, {})  # there is no pillar yet for pillar targets
         self._env = opts.get("pillarenv") or None
         self._missing_is_fine: set[tuple[str, str]] = set()
         self.issues: list[Issue] = []
@@ -100,7 +100,7 @@ class _Compiler:
         targets = self._merged_tops()
         names = self._matches(targets)
         top_issues, self.issues = self.issues, []
-        pillar = self._ground()
+        pillar = self._initial_pillar()
         for env in self._in_env_order(names):
             rendered: dict[str, dict[str, Any] | None] = {}
             for sls in self._expanded(names[env], env):
@@ -112,8 +112,8 @@ class _Compiler:
             pillar["master"] = {key: value for key, value in self._opts.items() if key != "pillar"}
         return self._merge(pillar, copy.deepcopy(self._override))
 
-    def _ground(self) -> dict[str, Any]:
-        """Return what the SLS are laid over: the override, whose keys and list items come first, as in Salt."""
+    def _initial_pillar(self) -> dict[str, Any]:
+        """Return what the SLS are merged over: the override, so its keys and list items come first, as in Salt."""
         if self._opts.get("pillar_source_merging_strategy") == "list":
             return {}
         return copy.deepcopy(self._override)
@@ -130,9 +130,10 @@ class _Compiler:
     # -- tops ------------------------------------------------------------------------------------------------------
 
     def _environments(self) -> list[str]:
-        """Return the pillar environments; ``__env__`` stands for the one that is asked for."""
-        asked = self._env or self._opts.get("saltenv") or "base"
-        return list(dict.fromkeys(["base", *(asked if env == "__env__" else env for env in self._fileclient.envs())]))
+        """Return the pillar environments, with the selected one in place of ``__env__``."""
+        selected = self._env or self._opts.get("saltenv") or "base"
+        envs = (selected if env == "__env__" else env for env in self._fileclient.envs())
+        return list(dict.fromkeys(["base", *envs]))
 
     def _top_environments(self) -> list[str]:
         known = self._environments()
@@ -144,7 +145,7 @@ class _Compiler:
         return known
 
     def _merged_tops(self) -> dict[str, dict[Any, _Target]]:
-        """Read every top and its includes; a later one replaces what an earlier one says about the same target."""
+        """Read every top file and its includes; a later file replaces an earlier one's entry for the same target."""
         targets: dict[str, dict[Any, _Target]] = {}
         for env in self._top_environments():
             path = self._fileclient.find(top_path(self._opts), env)
@@ -153,13 +154,13 @@ class _Compiler:
             top = self._top(SlsFile("", env, path, top_path(self._opts)), "Primary Top file")
             if top is None:
                 continue
-            self._take_over(top, targets)
+            self._add_targets(top, targets)
             for sls in self._top_includes(top):
                 file = self._fileclient.sls_file(sls, env)
                 if file is None:
                     log.warning("%s: there is no SLS %r to include in environment %r", path, sls, env)
                 elif included := self._top(file, f"Top file {sls}"):
-                    self._take_over(included, targets)
+                    self._add_targets(included, targets)
         return targets
 
     def _top(self, file: SlsFile, what: str) -> _Source | None:
@@ -184,7 +185,7 @@ class _Compiler:
         self.issues.append(top.issue(_TOP_FAILED, "include", "The include of a top file is a list."))
         return []
 
-    def _take_over(self, top: _Source, targets: dict[str, dict[Any, _Target]]) -> None:
+    def _add_targets(self, top: _Source, targets: dict[str, dict[Any, _Target]]) -> None:
         for env, body in top.rendered.data.items():
             if env == "include":
                 continue
@@ -211,7 +212,7 @@ class _Compiler:
         return _Target(kind, names, order)
 
     def _matches(self, targets: dict[str, dict[Any, _Target]]) -> dict[str, list[str]]:
-        """Return the SLS names of each environment that are meant for this machine, each once."""
+        """Return the SLS names that match this machine, by environment, each once."""
         found: dict[str, dict[str, None]] = {}
         for env, body in targets.items():
             if self._env and env != self._env:
@@ -244,10 +245,10 @@ class _Compiler:
         defaults: dict[str, Any] | None = None,
         included_by: _Source | None = None,
     ) -> dict[str, Any] | None:
-        """Return the data of one SLS with what it includes; None if there is none. Mistakes go to ``issues``.
+        """Return the data of one SLS with its includes; None if there is none. Mistakes are added to ``issues``.
 
-        ``done`` holds the SLS of this environment that are rendered already: includes take them from there, which also
-        ends circles.
+        ``done`` contains the SLS of this environment that are already rendered. Includes take them from there, which
+        also ends include cycles.
         """
         file = self._fileclient.sls_file(sls, env)
         if file is None:
@@ -324,7 +325,7 @@ class _Compiler:
             defaults = options.get("defaults") or {} if isinstance(options, dict) else None
             if isinstance(name, str) and isinstance(defaults, dict):
                 return _Include(name, defaults, str(options.get("key") or ""))
-        message = f"Include Declaration in SLS '{source.file.sls}' holds something that is no include: {item!r}"
+        message = f"Include Declaration in SLS '{source.file.sls}' contains something that is not an include: {item!r}"
         hint = "An include is a name, or {name: {defaults: {…}, key: …}}."
         self.issues.append(source.issue(message, "include", hint))
         return None
@@ -338,7 +339,7 @@ class _Compiler:
         if not source.file.relpath.endswith("init.sls"):
             package.pop()
         absolute = ".".join([*package, name[1:]])
-        # Salt looks a relative name up from the root as well, and merges both
+        # Salt also resolves a relative name from the root, and merges both.
         candidates = self._fileclient.expand([dotted, absolute], env)
         found = [candidate for candidate in candidates if self._fileclient.sls_file(candidate, env)]
         return list(dict.fromkeys(found)) or [absolute]
@@ -351,7 +352,7 @@ class _Include(NamedTuple):
 
 
 def _nested(key: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Put ``data`` under ``x:y``."""
+    """Put ``data`` under a nested key: ``x:y`` gives ``{"x": {"y": data}}``."""
     for part in reversed(key.split(":")) if key else ():
         data = {part: data}
     return data

@@ -1,6 +1,6 @@
-"""Merging pillars: the strategies of ``pillar_source_merging_strategy``.
+"""Merges pillars by the strategies of ``pillar_source_merging_strategy``.
 
-Nothing is changed in place: each function returns a new mapping, in the key order of the first, then new keys.
+No argument is changed: each function returns a new mapping, with the keys of the first in their order, then new keys.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def merge(
 ) -> Pillar:
     """Merge ``second`` over ``first`` by one of the strategies that `settled` explains.
 
-    With ``merge_lists``, ``recurse`` lets lists grow by what they lack; else they replace each other.
+    With ``merge_lists``, ``recurse`` adds to a list the items that it lacks; otherwise the later list replaces it.
     """
     strategy = settled(strategy, renderer)
     if strategy == "recurse":
         return merge_recurse(first, second, merge_lists)
     if strategy in {"aggregate", "overwrite"}:
-        taken = _copied(first)
-        taken.update(second)
-        return taken
+        merged = _copied(first)
+        merged.update(second)
+        return merged
     if strategy == "list":
         pairs = {key: [value, second[key]] if key in second else value for key, value in first.items()}
         return pairs | {key: value for key, value in second.items() if key not in first}
@@ -41,9 +41,9 @@ def merge(
 
 
 def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lists: bool = False) -> Pillar:
-    """Merge mappings at every level; anything else in ``second`` replaces what is in ``first``.
+    """Merge mappings at every level; any other value in ``second`` replaces the one in ``first``.
 
-    The result is ordered if ``first`` is: then a template prints it in its order.
+    The result is an OrderedDict if ``first`` is one: Jinja prints that in its order.
     """
     merged = _copied(first)
     for key, value in second.items():
@@ -58,7 +58,7 @@ def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lis
 
 
 def independent(data: Any, copies: dict[int, Any] | None = None) -> Any:
-    """Return a copy that shares no dict and no list with ``data``. What data has twice, the copy has twice."""
+    """Return a copy that shares no dict and no list with ``data``. Objects that occur twice do so in the copy too."""
     kind = type(data)
     if kind not in {dict, OrderedDict, list}:
         return data

@@ -1,4 +1,4 @@
-"""Which top-level keys of a pillar anybody looked at."""
+"""Records which top-level keys of a pillar are read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class WatchedPillar(dict[str, Any]):
-    """A pillar that remembers which keys were looked at. Going through all of it counts as looking at all."""
+    """A pillar that records which keys are read. Iterating over it counts as reading all keys."""
 
     def __init__(self, pillar: dict[str, Any]) -> None:
         super().__init__(pillar)
         self._seen: set[Any] = set()
 
     def unused(self) -> list[str]:
-        """Return the keys nobody looked at, in order."""
+        """Return the keys that were never read, in order."""
         return [key for key in dict.keys(self) if key not in self._seen]
 
     def __getitem__(self, key: str) -> Any:

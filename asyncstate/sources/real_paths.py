@@ -1,4 +1,4 @@
-"""Where paths really lead, through the links that are there while a tree is compiled."""
+"""Resolves symbolic links in paths, as they are while a tree is compiled."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 
 
 class RealPaths:
-    """Follows links. Each path is looked at once: what is asked about again is as it was the first time."""
+    """Resolves symbolic links. Each path is read once, and the same result is returned every time."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {"": "/", "/": "/"}
 
     def __call__(self, path: str) -> str:
-        """Return an absolute path without links in it; one that does not exist as far as it does."""
+        """Return an absolute path with its links resolved; the part that does not exist stays as it is."""
         unknown = []
         above = path
         while above not in self._known:

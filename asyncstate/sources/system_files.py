@@ -1,4 +1,4 @@
-"""Reading the small text files in which a Linux system describes itself."""
+"""Reads the small text files in which a Linux system describes itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def read_text(root: str, path: str) -> str:
-    """Return the content of a file below ``root``, "" if it is not there or may not be read."""
+    """Return the content of a file below ``root``, "" if it does not exist or cannot be read."""
     try:
         with open(os.path.join(root, path), "rb") as file:
             return file.read().decode("utf-8", "replace")
@@ -15,7 +15,7 @@ def read_text(root: str, path: str) -> str:
 
 
 def list_names(root: str, path: str) -> list[str]:
-    """Return the sorted names in a directory below ``root``, [] if there is none."""
+    """Return the sorted names in a directory below ``root``, [] if it does not exist or cannot be read."""
     try:
         return sorted(os.listdir(os.path.join(root, path)))
     except OSError:
@@ -25,7 +25,7 @@ def list_names(root: str, path: str) -> list[str]:
 def which(program: str) -> str | None:
     """Return the executable that ``program`` names on the search path, or None.
 
-    The system's own directories are searched even when PATH leaves them out, as it often does for cron jobs.
+    The system's own directories are searched even if they are not in PATH, as often in cron jobs.
     """
     if os.path.isabs(program):
         return program if os.access(program, os.X_OK) else None

@@ -1,7 +1,7 @@
-"""The top file: which SLS of which environment are meant for this machine.
+"""The top file: which SLS of which environment are assigned to this machine.
 
-A top file that does not render, or has the wrong shape, is a CompileError with file and line (Salt reports "no match"
-for the former). That nothing matches is no error but one failed row, `no_states_row`.
+A top file that does not render, or has the wrong structure, raises a CompileError with file and line (for the former,
+Salt reports "no match"). If nothing matches, the result is not an error but one failed row, `no_states_row`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_TARGETS = "Unable to render top file: Unable to render top file. No targets 
 
 
 class Rendered(Protocol):
-    """What a renderer gives back: the data, and where in the source an entry of it stands."""
+    """The result of a renderer: the data, and the line of each entry in the source."""
 
     data: Any
 
@@ -51,7 +51,7 @@ class Render(Protocol):
 
 
 class Section(msgspec.Struct):
-    """What one top file says about one environment: items by target. ``body`` is as it was written."""
+    """The section of one top file for one environment: items by target. ``body`` is not yet verified."""
 
     env: Any
     body: Any
@@ -59,7 +59,7 @@ class Section(msgspec.Struct):
     rendered: Rendered
 
     def issue(self, message: str, target: Any = None, hint: str = "") -> Issue:
-        """Return an Issue at the place of a target, or of the whole section."""
+        """Return an Issue at the line of a target, or of the whole section."""
         line = self.rendered.line_of(self.env, target) if target is not None else 0
         return Issue(message, self.file, line or self.rendered.line_of(self.env), hint)
 
@@ -68,7 +68,7 @@ class Top(msgspec.Struct):
     """All top files merged: ``sections[env][target]`` is the list of items.
 
     ``failure`` is Salt's comment if a section has no targets at all: then `no_states_row(failure)` is the whole result.
-    ``envs`` are the environments there are; ``origins[env][target]`` says which top file a target comes from.
+    ``envs`` are the existing environments; ``origins[env][target]`` is the section that a target comes from.
     """
 
     sections: dict[Any, dict[Any, Any]]
@@ -79,19 +79,19 @@ class Top(msgspec.Struct):
 
 
 def no_states_row(comment: str = NO_MATCH) -> dict[str, dict[str, Any]]:
-    """Return the rows of a highstate that has nothing to do, in Salt's shape: one failed row without an ID."""
+    """Return the rows of a highstate without states, in Salt's form: one failed row without an ID."""
     row = {"result": False, "comment": comment, "name": "No States", "changes": {}, RUN_NUM: 0}
     return {NO_STATES_TAG: row}
 
 
 def why_nothing(top: Top, fileclient: FileClient, opts: Mapping[str, Any], id_: str) -> str:
-    """Say which top files were looked for and where, whom they are for, and what to do next."""
+    """Return a message: which top files were found or searched for, their targets, and the next step."""
     relpath = top_path(opts)
     files = [path for env in top.envs if (path := fileclient.find(relpath, env))]
     if files:
         targets = ", ".join(repr(str(target)) for section in top.sections.values() for target in section)
-        whom = f"its targets are {targets}" if targets else "it has no targets"
-        return f"{', '.join(files)}: {whom}; this machine is {id_!r}. See: asyncstate show top"
+        found = f"its targets are {targets}" if targets else "it has no targets"
+        return f"{', '.join(files)}: {found}; this machine is {id_!r}. See: asyncstate show top"
     roots = ", ".join(f"{root} ({env})" for env in top.envs for root in fileclient.roots(env))
     names = [sls for env in top.envs for sls in fileclient.list_states(env)]
     there = f"name one of these: {', '.join(names[:_SHOWN])}{' …' if len(names) > _SHOWN else ''}" if names else ""
@@ -101,7 +101,7 @@ def why_nothing(top: Top, fileclient: FileClient, opts: Mapping[str, Any], id_: 
 
 
 def environments(fileclient: FileClient, opts: Mapping[str, Any]) -> list[str]:
-    """Return the environments in the order their tops count: ``env_order`` if given, else base first."""
+    """Return the environments in the order of their top files: ``env_order`` if given, else base first."""
     known = fileclient.envs()
     order = list(dict.fromkeys(opts.get("env_order") or ()))
     if order:
@@ -115,9 +115,9 @@ def top_path(opts: Mapping[str, Any]) -> str:
 
 
 def read_tops(fileclient: FileClient, opts: Mapping[str, Any], render: Render) -> Top:
-    """Read and merge the top files of all environments (of ``saltenv`` or ``state_top_saltenv`` alone if set).
+    """Read and merge the top files of all environments (only of ``saltenv`` or ``state_top_saltenv`` if set).
 
-    Raises CompileError when a top file does not render, is no mapping, or an environment has the wrong shape.
+    Raises CompileError if a top file does not render, is not a mapping, or has an environment of the wrong structure.
     """
     reader = _Reader(fileclient, opts, render)
     sections = reader.read()
@@ -132,7 +132,7 @@ def read_tops(fileclient: FileClient, opts: Mapping[str, Any], render: Render) -
 
 
 class _Reader:
-    """Renders top files and the ones they include."""
+    """Renders top files and those they include."""
 
     def __init__(self, fileclient: FileClient, opts: Mapping[str, Any], render: Render) -> None:
         self._fileclient = fileclient
@@ -141,9 +141,9 @@ class _Reader:
         self.warnings: list[Issue] = []
 
     def read(self) -> dict[str, list[dict[Any, Section]]]:
-        """Return the sections of every top file by the environment it was found in; ``[{}]`` where there is none."""
-        alone = self._opts.get("saltenv") or self._opts.get("state_top_saltenv")
-        envs = [str(alone)] if alone else environments(self._fileclient, self._opts)
+        """Return the sections of every top file by the environment it was found in; ``[{}]`` if there is none."""
+        only = self._opts.get("saltenv") or self._opts.get("state_top_saltenv")
+        envs = [str(only)] if only else environments(self._fileclient, self._opts)
         return {env: self._tops_of(env) for env in envs}
 
     def _tops_of(self, env: str) -> list[dict[Any, Section]]:
@@ -197,7 +197,7 @@ def _render_issue(file: SlsFile, error: RenderError) -> Issue:
 
 
 class _NoTargets(Exception):
-    """A section is neither a mapping nor an empty list: Salt gives up with one failed row."""
+    """A section is neither a mapping nor an empty list: then Salt returns one failed row."""
 
 
 def _merge(tops: dict[str, list[dict[Any, Section]]], opts: Mapping[str, Any]) -> Top:
@@ -214,7 +214,7 @@ def _merge(tops: dict[str, list[dict[Any, Section]]], opts: Mapping[str, Any]) -
 
 
 def _add(top: Top, env: Any, section: Section) -> None:
-    """Take over the targets of a section; a target that is there already is replaced."""
+    """Add the targets of a section; they replace existing ones."""
     if not isinstance(section.body, dict):
         if section.body == []:
             return
@@ -225,7 +225,7 @@ def _add(top: Top, env: Any, section: Section) -> None:
 
 
 def _merge_base_first(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mapping[str, Any]) -> None:
-    """``merge``: base's top decides; another top adds its own environment only if base's says nothing about it."""
+    """``merge``: base's top file wins; another one adds its own environment only if base's does not contain it."""
     del opts
     for base_top in tops.get("base", ()):
         for env, section in base_top.items():
@@ -241,7 +241,7 @@ def _merge_base_first(tops: dict[str, list[dict[Any, Section]]], top: Top, opts:
 
 
 def _merge_same(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mapping[str, Any]) -> None:
-    """``same``: each environment only from its own top, or from ``default_top``'s if it has none."""
+    """``same``: each environment is read only from its own top file, or from that of ``default_top``."""
     default = opts.get("default_top") or ""
     if not default and not opts.get("saltenv"):
         message = "top_file_merging_strategy set to 'same', but no default_top configuration option was set"
@@ -256,7 +256,7 @@ def _merge_same(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mappi
 
 
 def _merge_all(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mapping[str, Any]) -> None:
-    """``merge_all``: every section of every top; the items of one target are joined."""
+    """``merge_all``: every section of every top file counts; the items of one target are joined."""
     del opts
     for own_tops in tops.values():
         for own_top in own_tops:
@@ -270,7 +270,7 @@ def _merge_all(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mappin
 
 
 def _join(first: Any, second: Any) -> Any:
-    """Join two item lists of one target: the later match type, then the SLS of both, each once."""
+    """Join two item lists of one target: the last options (``match: …``), then the SLS names of both, each once."""
     if not isinstance(first, list) or not isinstance(second, list):
         return second if first is None else first
     options = [item for item in (*first, *second) if isinstance(item, dict)][-1:]
@@ -280,7 +280,7 @@ def _join(first: Any, second: Any) -> Any:
 
 
 def _verify(top: Top) -> list[Issue]:
-    """Return every mistake in the shape of the merged tops, in Salt's words."""
+    """Return every mistake in the structure of the merged top files, in Salt's words."""
     issues: list[Issue] = []
     for env, body in top.sections.items():
         origins = top.origins[env]
@@ -296,7 +296,7 @@ def _verify(top: Top) -> list[Issue]:
 
 def _verify_items(env: Any, target: Any, items: Any) -> list[str]:
     if not isinstance(items, list):
-        kind = "OrderedDict" if isinstance(items, dict) else type(items).__name__  # the words Salt's users know
+        kind = "OrderedDict" if isinstance(items, dict) else type(items).__name__  # as in Salt's message
         where = f"matcher {target!r} in saltenv {env!r}"
         return [f"Malformed topfile: state declarations for {where} are not formed as a list (got {kind})"]
     messages = []
@@ -312,10 +312,10 @@ def _verify_items(env: Any, target: Any, items: Any) -> list[str]:
 
 
 def matches(top: Top, matcher: Matcher, opts: Mapping[str, Any]) -> dict[Any, list[str]]:
-    """Return the SLS names (globs unexpanded) of each environment that are meant for this machine, in top order.
+    """Return the SLS names (globs unexpanded) that match this machine, by environment, in the order of the top file.
 
-    Names may occur twice. An environment whose only matching target lists nothing is there with ``[]``. Raises
-    CompileError for a match type there is none of.
+    Names may occur twice. An environment whose only matching target has no names is included with ``[]``. Raises
+    CompileError for an unknown match type.
     """
     found: dict[Any, list[str]] = {}
     only = opts.get("saltenv")
@@ -330,7 +330,7 @@ def matches(top: Top, matcher: Matcher, opts: Mapping[str, Any]) -> dict[Any, li
 
 
 class _Choice:
-    """Adds what one environment's section gives this machine to ``found``."""
+    """Adds to ``found`` the SLS names that one environment's section assigns to this machine."""
 
     def __init__(self, top: Top, matcher: Matcher, env: Any, found: dict[Any, list[str]]) -> None:
         self._envs = top.envs
@@ -339,7 +339,7 @@ class _Choice:
         self._found = found
 
     def target(self, target: Any, items: list[Any], origin: Section) -> None:
-        if not self._is_meant(target, items, origin):
+        if not self._is_match(target, items, origin):
             return
         names = self._found.setdefault(self._env, [])
         for item in items:
@@ -353,7 +353,7 @@ class _Choice:
                 elif key in self._envs:
                     self._found.setdefault(key, []).extend([value] if isinstance(value, str) else value)
 
-    def _is_meant(self, target: Any, items: list[Any], origin: Section) -> bool:
+    def _is_match(self, target: Any, items: list[Any], origin: Section) -> bool:
         kinds = [item["match"] for item in items if isinstance(item, dict) and "match" in item]
         kind = kinds[-1] if kinds else "compound"
         if isinstance(kind, str) and kind in self._matcher.kinds:

@@ -128,7 +128,7 @@ async def test_what_people_write_is_within_the_limits(tmp_path):
 
 
 def test_an_expression_that_is_none():
-    with pytest.raises(ConfigError, match=r"file_ignore_regex: '\[\(' is no regular expression"):
+    with pytest.raises(ConfigError, match=r"file_ignore_regex: '\[\(' is not a regular expression"):
         StateRuntime(Settings(file_ignore_regex=["[("]))
 
 

@@ -117,8 +117,8 @@ def test_includes_in_a_circle_end():
         ("- a", "SLS 'a' does not render to a dictionary", 1),
         ("k: 1\ninclude: foo", "Include Declaration in SLS 'a' is not formed as a list", 2),
         ("k: 1\ninclude: [gone]", "Specified SLS 'gone' in environment 'base' is not available on the salt master", 2),
-        ("include: [5]", "Include Declaration in SLS 'a' holds something that is no include: 5", 1),
-        ("include: [{b: {defaults: 5}}]", "Include Declaration in SLS 'a' holds something that is no include: {'b': {'defaults': 5}}", 1),
+        ("include: [5]", "Include Declaration in SLS 'a' contains something that is not an include: 5", 1),
+        ("include: [{b: {defaults: 5}}]", "Include Declaration in SLS 'a' contains something that is not an include: {'b': {'defaults': 5}}", 1),
     ],
 )  # fmt: skip
 def test_mistakes_in_salts_words(content, message, line):
