@@ -7,7 +7,7 @@ then any command. ``salt`` reads Salt's spelling of options, ``interrupts`` turn
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found] # what `signal` is made of: built in, where that takes milliseconds to import
+import _signal  # type: ignore[import-not-found] # the C part of `signal`, which takes milliseconds to import
 import os
 import sys
 
@@ -21,8 +21,8 @@ _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 compile or usage error, 2 a state failed.
 
-    70 is a bug, 74 an answer that could not be written, 124 a time-out, 125 a cancellation by a program, 128 and the
-    number of a signal that one. Help and version are answered without importing click.
+    70 is a bug, 74 an answer that could not be written, 124 a timeout, 125 a cancellation by a program, 128 plus its
+    number the end by a signal. Help and version are printed without importing click.
     """
     before = _end_early()
     try:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_early() -> dict[int, object]:
-    """Let a signal that comes while we are still being imported end the program with a word; return what was before."""
+    """Let a signal that arrives during the imports end the program with a message; return the previous handlers."""
     before = {}
     for name in _EARLY:
         number = getattr(_signal, name)
@@ -50,7 +50,7 @@ def _end_early() -> dict[int, object]:
         if handler not in (_signal.SIG_IGN, None):
             try:
                 before[number] = _signal.signal(number, _end_at_once)
-            except ValueError:  # only the main thread may
+            except ValueError:  # only the main thread may set handlers
                 return {}
     return before
 
@@ -76,7 +76,7 @@ def _answer(argv: Sequence[str] | None) -> int:
 
 
 def _claim_streams() -> None:
-    """Put something in the place of closed standard streams: the next file opened would be taken for one of them."""
+    """Open /dev/null for closed standard streams: otherwise the next opened file would get the number of one."""
     for number in range(3):
         try:
             os.fstat(number)

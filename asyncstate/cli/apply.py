@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Apply this file, wherever it lies, in place of SLS files. It cannot include, extend or exclude anything.",
+    help="Apply this file, from any folder, in place of SLS files. It cannot include, extend or exclude anything.",
 )
 @run_options
 @report_options
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring this machine into the state a tree describes.
 
-    SLS are names of SLS files (web is web.sls or web/init.sls in a file root); without any, top.sls says which apply
-    (the highstate). Independent states run at the same time; the result is that of a run one by one.
+    SLS are names of SLS files (web is web.sls or web/init.sls in a file root). Without names, top.sls selects them
+    (the highstate). Independent states run at the same time; the result is the same as if they ran one by one.
 
     The first Ctrl-C starts nothing more and lets running states finish, the second cancels them.
     """
     settings, selection = select(console, sls, options)
     if options["file"] and (selection.sls or selection.ids or selection.exclude):
-        raise click.UsageError("--file is one file: it goes with no SLS, no --id and no --exclude")
+        raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).apply(selection)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "call",
     cls=Command,
     examples=(
-        ("asyncstate call test.ping", "Is everything there?"),
+        ("asyncstate call test.ping", "Does asyncstate work here?"),
         ("asyncstate call cmd.run 'ls *.sls' cwd=/srv/salt", "A command, with a keyword argument."),
         ("asyncstate call pillar.items --pillar-root ./pillar --out json", "The pillar of this machine."),
         ("asyncstate call grains.item os osrelease", "Two grains."),
@@ -55,8 +55,8 @@ def command(
         value = run_on(settings.event_loop, lambda: _call(console, settings, function, positional, keywords))
     except FunctionNotFound as error:
         if error.name == function and function in COMMANDS:
-            said = f"{function} is a command here, no function: asyncstate {COMMANDS[function]}"
-            raise click.UsageError(said) from error
+            message = f"{function} is a command here, not a function: asyncstate {COMMANDS[function]}"
+            raise click.UsageError(message) from error
         raise
     except AsyncStateError:
         raise

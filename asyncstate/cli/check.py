@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Compile a tree and report every mistake; run nothing.
 
-    That is what does not compile, and what a run would answer with a failed state: a function, an argument or a source
-    that is not there. Templates are rendered, so execution modules that they call are called. Exit code 0: no mistake,
-    1: mistakes.
+    Mistakes are whatever does not compile, and whatever would make a state fail: a function, an argument or a source
+    that does not exist. Templates are rendered, so the execution modules that they call do run. Exit code 0: no
+    mistakes, 1: mistakes.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.compile.findings import mistakes

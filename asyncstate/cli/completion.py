@@ -1,4 +1,4 @@
-"""``asyncstate completion``: the script a shell needs to complete commands, options, SLS names and functions."""
+"""``asyncstate completion``: the script with which a shell completes commands, options, SLS names and functions."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def command(console: Console, /, shell: str) -> int:
     if completer is None:
         raise click.UsageError(f"no completion for {shell}")
     instance = completer(root, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
-    console.write(ShellComplete.source(instance))  # not the subclass's: it would start the shell to ask its version
+    console.write(ShellComplete.source(instance))  # bash's own method would start bash to check its version
     return 0

@@ -1,4 +1,4 @@
-"""Console: where output goes, in which form and colours. One for each call of the program."""
+"""Console: where output goes, in which format and colours. One per call of the program."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
 
 OUTPUT_LOST = 74
-"""Exit code where all went well, and the answer, or a report, could not be written (EX_IOERR)."""
+"""Exit code if all went well, but the answer or a report could not be written (EX_IOERR)."""
 
 
 class Console:
-    """Standard output for the answer, standard error for everything else.
+    """Writes the answer to standard output, and everything else to standard error.
 
-    ``out`` is the form of the answer (human, json, jsonl, yaml). ``answers_with_data`` marks commands whose standard
-    output is data also for people (a graph, a value): their error texts go to standard error. ``answered`` tells
-    whether an answer was begun, so that nothing may follow it that is none; ``incomplete`` that a part of it, or a file
-    that was asked for, could not be written.
+    ``out`` is the format of the answer (human, json, jsonl, yaml). ``answers_with_data`` marks commands whose standard
+    output is data even in the format for people (a graph, a value): their errors go to standard error. ``answered`` is
+    true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true if a part of the
+    answer, or a requested file, could not be written.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Console:
 
     @property
     def secrets(self) -> Secrets:
-        """What nothing written here may show. The runtime of this call adds to it."""
+        """The secrets that no output may show. The runtime of this call adds to them."""
         if self._secrets is None:
             from asyncstate.redact.secrets import Secrets
 
@@ -52,7 +52,7 @@ class Console:
         return self._secrets
 
     def hide(self, value: Any) -> Any:
-        """Return plain data in place of ``value``, without secrets."""
+        """Return ``value`` as plain data with the secrets hidden."""
         from asyncstate.model.encode import plain
 
         return self.secrets.redactor.value(plain(value))
@@ -67,7 +67,7 @@ class Console:
 
     @contextmanager
     def kept_apart(self) -> Iterator[None]:
-        """Keep standard output for the answer: what plugins print, or programs they start, goes to standard error."""
+        """Keep standard output for the answer: output of plugins and their programs goes to standard error."""
         try:
             private = os.dup(sys.stdout.fileno()) if sys.stdout is not None else -1
         except (OSError, io.UnsupportedOperation):
@@ -91,11 +91,11 @@ class Console:
         answer, self._answer = self._answer, None
         if answer is None:
             return
-        own.flush()  # what was printed to the stream itself
+        own.flush()  # a plugin may have printed to this stream
         os.dup2(answer.fileno(), number)
         try:
             answer.flush()
-        except OSError:  # whoever wrote it has said so
+        except OSError:  # `write` has reported it
             drop_output(answer.fileno())
         answer.close()
 
@@ -113,14 +113,14 @@ class Console:
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def lines(self, lines: Iterable[str], *, redacted: bool = False) -> None:
-        """Write lines to standard output. What is ``redacted`` is not looked through for secrets again."""
+        """Write lines to standard output. ``redacted`` lines are not searched for secrets again."""
         self.write("".join(f"{line}\n" for line in lines), redacted=redacted)
 
     def write(self, text: str | bytes, *, redacted: bool = False) -> None:
-        """Write to standard output, text without secrets.
+        """Write to standard output, with the secrets in text hidden.
 
-        If its reader has gone away there is nobody to tell: the rest is dropped. Where it is closed or full,
-        `unwritten` says so, once.
+        If the reader has gone away, the rest is dropped without a message. If the stream is closed or the disk is full,
+        `unwritten` reports it once.
         """
         self.answered = True
         stream = self.stdout
@@ -145,12 +145,12 @@ class Console:
             self.unwritten("standard output", error.strerror or str(error))
 
     def unwritten(self, what: str, why: str) -> None:
-        """Say that a part of the answer could not be written. The exit code tells it, too, if all else is well."""
+        """Report that a part of the answer could not be written. The exit code becomes 74 if it would be 0."""
         self.incomplete = True
         self.complain(f"{what} could not be written: {why}")
 
     def data(self, value: Any, *, redacted: bool = False) -> None:
-        """Write ``value`` as JSON or YAML, whichever was asked for (JSON for any other form), without secrets."""
+        """Write ``value`` in the requested format, JSON or YAML (JSON for any other), with the secrets hidden."""
         if not redacted:
             value = self.hide(value)
         if self.out == "yaml":
@@ -161,18 +161,18 @@ class Console:
         self.write(json_bytes(value, indent=0 if self.out == "jsonl" else 4) + b"\n")
 
     def say(self, *lines: str) -> None:
-        """Write lines to standard error, without secrets."""
+        """Write lines to standard error, with the secrets hidden."""
         stream = sys.stderr
         if stream is None:
             return
         try:
             stream.write(self._shown("".join(f"{line}\n" for line in lines)))
             stream.flush()
-        except OSError:  # nobody can be told
+        except OSError:  # there is no stream left to report it on
             drop_output(2)
 
     def complain(self, text: str, hint: str = "") -> None:
-        """Write ``asyncstate: text`` to standard error, in red, and what to do about it."""
+        """Write ``asyncstate: text`` to standard error, then the ``hint``, which is the next step."""
         palette = self.palette(sys.stderr)
         first, *rest = self._shown(text).rstrip("\n").splitlines() or [""]
         self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))
@@ -181,10 +181,10 @@ class Console:
 
 
 class _LastingStream:
-    """A text stream that outlives its reader: what cannot be written any more is dropped, and whoever writes goes on.
+    """A text stream whose writes never fail: output that cannot be written is dropped.
 
-    A progress display, a log record or a warning is no reason to end a run: not a terminal that was closed, not
-    ``2>&1 | head``, not a full disk.
+    A progress display, a log record or a warning must not end a run because the terminal was closed, the reader of
+    ``2>&1 | head`` went away, or the disk is full.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -216,7 +216,7 @@ class _LastingStream:
 
 @contextmanager
 def lasting_stderr() -> Iterator[None]:
-    """Let nothing that writes to standard error in the block fail because nobody reads it."""
+    """Drop output to standard error in the block that cannot be written, so that no write fails."""
     before = sys.stderr
     if before is not None:
         sys.stderr = cast("TextIO", _LastingStream(before))
@@ -227,7 +227,7 @@ def lasting_stderr() -> Iterator[None]:
 
 
 def drop_output(descriptor: int = 1) -> None:
-    """Send what is still written to standard output (or error) nowhere: the interpreter flushes it at exit."""
+    """Redirect a standard stream to /dev/null, because the interpreter flushes it at exit and would fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)

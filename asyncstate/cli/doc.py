@@ -1,4 +1,4 @@
-"""``asyncstate doc``: the documentation of states and execution modules, as they are loaded here."""
+"""``asyncstate doc``: the documentation of the states and execution modules that are loaded on this machine."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     "doc",
     cls=Command,
     examples=(
-        ("asyncstate doc", "Every module there is."),
-        ("asyncstate doc file", "The functions of a module, a line each."),
+        ("asyncstate doc", "All modules."),
+        ("asyncstate doc file", "The functions of a module, one per line."),
         ("asyncstate doc file.managed", "Arguments and documentation of a function."),
-        ("asyncstate doc --why pkg", "Which files wanted to be pkg, and why they were refused."),
+        ("asyncstate doc --why pkg", "Which files could provide pkg, and why they were not loaded."),
     ),
 )
 @click.argument("name", required=False, shell_complete=complete_both)
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--why",
     section="Selection",
     is_flag=True,
-    help="Show which plugin files were not loaded and why, those that could be NAME if one is given.",
+    help="Show which plugin files were not loaded and why; with NAME, only files that could provide it.",
 )
 @config_options
 @data_option("human", "json", "yaml")
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> int:
     """Read the documentation of states and execution modules.
 
-    NAME is a module (file) or a function (file.managed), your own in _states and _modules among them; without it the
+    NAME is a module (file) or a function (file.managed), including your own in _states and _modules. Without NAME, all
     modules are listed.
     """
     console.answers_with_data = True
@@ -85,8 +85,8 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     if "." not in name:
         known = [each.partition(".")[0] for each in known]
     near = nearest(name, sorted(set(known)))
-    hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may tell why."
-    return click.UsageError(f"nothing is called {name!r}.{hint}")
+    hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may say why."
+    return click.UsageError(f"there is no module or function {name!r}.{hint}")
 
 
 def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:

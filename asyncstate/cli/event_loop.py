@@ -1,4 +1,4 @@
-"""Which event loop a run has: uvloop where it is installed, asyncio's own otherwise."""
+"""Runs the program on an event loop: uvloop if it is installed, asyncio's own otherwise."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ T = TypeVar("T")
 
 
 def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run ``main()`` on the loop that the option ``event_loop`` names, as ``asyncio.run`` does. Raises ConfigError.
+    """Run ``main()`` like ``asyncio.run``, on the loop that the option ``event_loop`` names. Raises ConfigError.
 
-    A signal cancels it, and is raised as Interrupted when it has ended. A task that a plugin left on the loop does not
-    end the program, whatever it raises.
+    A signal cancels ``main()``, and is raised as Interrupted when that has ended. A task that a plugin left on the loop
+    never ends the program, whatever it raises.
     """
     cancellation = _Cancellation()
     with asyncio.Runner(loop_factory=loop_factory(wanted)) as runner:
         loop = runner.get_loop()
-        # From here on a signal raises nothing: between making a coroutine and running it, that would lose it.
+        # From here on a signal raises nothing: an exception between creating and running a coroutine would lose it.
         with delivered_to(cancellation.receive):
             task = loop.create_task(cancellation.of(main))
             while True:
                 try:
                     return loop.run_until_complete(task)
-                except (SystemExit, KeyboardInterrupt) as error:  # asyncio lets these through, from whatever task
+                except (SystemExit, KeyboardInterrupt) as error:  # asyncio lets these through, from any task
                     if task.done():
                         raise
                     log.warning("A task that a plugin started raised %s. The run goes on.", type(error).__name__)
 
 
 class _Cancellation:
-    """Signals cancel a coroutine, one that comes before its first step, too."""
+    """Cancels a coroutine on a signal, even one that arrives before the coroutine's first step."""
 
     def __init__(self) -> None:
         self._received: list[int] = []
@@ -71,12 +71,12 @@ class _Cancellation:
 
 
 def loop_factory(wanted: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes the loop, None for asyncio's own. Raises ConfigError if uvloop must be there and is not."""
+    """Return the factory of the loop, None for asyncio's own. Raises ConfigError if uvloop is required but missing."""
     if wanted == "asyncio":
         return None
     if find_spec("uvloop") is None:
         if wanted == "uvloop":
-            raise ConfigError("event_loop is uvloop, and uvloop is not installed: pip install 'asyncstate[fast]'")
+            raise ConfigError("event_loop is uvloop, but uvloop is not installed: pip install 'asyncstate[fast]'")
         return None
     import uvloop
 

@@ -1,4 +1,4 @@
-"""``asyncstate explain``: why a state runs when it runs, and on what that depends."""
+"""``asyncstate explain``: why a state runs when it runs, and what it depends on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     examples=(
         ("asyncstate explain nginx_conf", "A state of the highstate, by its ID or name."),
         ("asyncstate explain nginx_conf web --out json", "The same for one SLS file, for a program."),
-        ("asyncstate explain nginx_conf --events run.jsonl", "And what it really waited for, in a recorded run."),
+        ("asyncstate explain nginx_conf --events run.jsonl", "Also what it really waited for, in a recorded run."),
     ),
 )
 @click.argument("wanted", metavar="ID")
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     section="Output",
     metavar="FILE",
     type=click.File("rb"),
-    help="Tell from the events of a run (apply --out jsonl > FILE; - is standard input) what it really waited for, how "
-    "long, and what came of it.",
+    help="Also show, from the events of a run (apply --out jsonl > FILE; - is standard input), what the state really "
+    "waited for, how long, and its outcome.",
 )
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: BinaryIO | None, **options: Any) -> int:
     """Explain when a state runs, and what it depends on.
 
-    That is its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or
-    the name of a state; SLS are names of SLS files, without any those that top.sls assigns. Nothing is run.
+    Shows its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the
+    name of a state. SLS are names of SLS files; without names, those that top.sls assigns. Nothing is run.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.explain import explain_lines, explanation
@@ -66,7 +66,7 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
 
 
 def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
-    """Read a recorded run. Raises UsageError if it is none; says so if it was one of another tree."""
+    """Read a recorded run. Raises UsageError if it is not one; prints a note if it was recorded with another tree."""
     from asyncstate.report.profile import recorded
 
     try:

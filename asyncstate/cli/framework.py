@@ -1,4 +1,4 @@
-"""The click classes every command is made of: options in sections, examples kept as written, commands on demand."""
+"""The click classes of all commands: options in sections, unwrapped examples, commands imported on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
 
 
 class Option(click.Option):
-    """An option that stands in a section of the help."""
+    """An option in a section of the help."""
 
     def __init__(self, *args: Any, section: str = "Output", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -59,7 +59,7 @@ class Command(click.Command):
                 formatter.write_dl(sections[section])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's interface
-        """Write the examples, each with what it does."""
+        """Write the examples, each with its description."""
         if self.examples:
             with formatter.section("Examples"):
                 for command, text in self.examples:
@@ -67,14 +67,14 @@ class Command(click.Command):
 
 
 class Root(click.Group):
-    """``asyncstate``: imports a command when it is called."""
+    """``asyncstate``: imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's interface
         """Return the commands in the order of the overview."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        """Import a command's module; its ``command`` is the command."""
+        """Import the module of a command and return its ``command``."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"asyncstate.cli.{cmd_name}").command
@@ -87,7 +87,7 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. Raises UsageError that names the nearest, or what Salt's word is here."""
+        """Find the command. Raises UsageError, which names the nearest, or the one that replaces Salt's function."""
         if args and args[0] not in COMMANDS:
             raise click.UsageError(unknown_command(args[0], list(COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
@@ -99,25 +99,25 @@ class Family(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the sub-command. Raises UsageError that names the nearest."""
+        """Find the sub-command. Raises UsageError, which names the nearest one."""
         if args and args[0] not in self.commands:
             raise click.UsageError(unknown_command(args[0], list(self.commands), ctx.info_name or ""), ctx)
         return super().resolve_command(ctx, args)
 
 
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
-    """Say that there is no such command, and what may have been meant."""
+    """Return the message that there is no such command, with a suggestion."""
     from asyncstate.cli.salt import COMMANDS as SALT_COMMANDS
 
-    said = f"no such command: {family} {name}".replace(":  ", ": ")
+    message = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:
-        return f"{said}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
+        return f"{message}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
     near = nearest(name, known)
     if near:
-        return f"{said}. Did you mean: asyncstate {family} {near}".replace("  ", " ")
+        return f"{message}. Did you mean: asyncstate {family} {near}".replace("  ", " ")
     if not family and "." in name:
-        return f"{said}. To call an execution module function: asyncstate call {name}"
-    return f"{said}. There are: {', '.join(known)}"
+        return f"{message}. To call an execution module function: asyncstate call {name}"
+    return f"{message}. There are: {', '.join(known)}"
 
 
 def console_of(ctx: click.Context) -> Console:
@@ -132,7 +132,7 @@ def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> A
 
 
 def general_options() -> list[click.Parameter]:
-    """Return fresh options that every command, and the program itself, has."""
+    """Return new instances of the options that every command, and the program itself, has."""
     shared: dict[str, Any] = {"expose_value": False, "callback": _set_on_console, "section": "General"}
     levels = ["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
     return [
@@ -140,7 +140,7 @@ def general_options() -> list[click.Parameter]:
             ["-l", "--log-level"],
             type=click.Choice(levels, case_sensitive=False),
             metavar="LEVEL",
-            help="Log to standard error from this level on: debug, info, warning (default), error, critical, quiet.",
+            help="Log messages of at least this level: debug, info, warning (default), error, critical, quiet.",
             **shared,
         ),
         Option(
@@ -153,19 +153,19 @@ def general_options() -> list[click.Parameter]:
         Option(
             ["--log-format"],
             type=click.Choice(["text", "json"]),
-            help="Log lines for people (text, default) or one JSON object a line.",
+            help="Format of the log: lines for people (text, default) or one JSON object per line.",
             **shared,
         ),
         Option(
             ["--color", "--colour", "colour"],
             type=click.Choice(["auto", "always", "never"]),
-            help="Colours: on a terminal (auto, default), always or never. NO_COLOR and FORCE_COLOR set the default.",
+            help="Use colours: on a terminal (auto, default), always or never. NO_COLOR, FORCE_COLOR set the default.",
             **shared,
         ),
         Option(
             ["--debug"],
             is_flag=True,
-            help="On an internal error show the Python traceback, for a bug report.",
+            help="Show the Python traceback of an internal error, for a bug report.",
             **shared,
         ),
     ]

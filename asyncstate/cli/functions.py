@@ -1,4 +1,4 @@
-"""Completion of state and execution module functions."""
+"""Shell completion of state and execution module functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Signals that end the program: a word and an exit code for each, from the first line of the program to its last.
+"""Signals that end the program: each gives a message and an exit code, at any time in the life of the program.
 
-Until a run has begun, and when it is over, a signal ends the program where it stands, in words. A run takes signals
-itself: see `asyncstate.cli.session`. What was ignored when the program was started, as ``nohup`` and shells in the
-background have it, stays ignored.
+Before a run has begun, and after it, a signal ends the program at once, with a message. A run handles signals itself:
+see `asyncstate.cli.session`. A signal that was ignored when the program was started (by ``nohup``, or for a background
+job of a shell) stays ignored.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU")
-"""Signals that would end the program without a word, apart from those that mean a crash."""
+"""Signals that would end the program without a message, except those that mean a crash."""
 
 
 class Interrupted(BaseException):
-    """A signal has ended the program; ``name`` is the signal's."""
+    """A signal has ended the program; ``name`` is its name."""
 
     def __init__(self, number: int) -> None:
         self.name = signal.Signals(number).name
@@ -31,7 +31,7 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal, as shells have it."""
+        """128 plus the number of the signal, as in shells."""
         return 128 + signal.Signals[self.name]
 
 
@@ -46,7 +46,7 @@ def _receive(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Let signals raise Interrupted in the block, or reach who has asked for them. Only the main thread may."""
+    """Make signals raise Interrupted in the block, or call the `delivered_to` receiver. No effect in other threads."""
     before = {}
     if threading.current_thread() is threading.main_thread():
         for name in _NAMES:
@@ -62,7 +62,7 @@ def in_words() -> Iterator[None]:
 
 @contextmanager
 def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
-    """Give the signals of the block to ``receiver``, in the main thread, between any two steps of what runs there."""
+    """Pass the signals in the block to ``receiver``, in the main thread, between any two steps of the code there."""
     _receivers.append(receiver)
     try:
         yield
@@ -74,8 +74,8 @@ def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
 def waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Let every signal wake the running ``loop``, so that its receiver is called at once.
 
-    Python calls handlers between two steps of its own: a signal that comes after the last step before the loop waits
-    would have to wait with it. uvloop sees to that by itself.
+    Python calls handlers between two steps of Python code. Without this, a signal that arrives after the last step
+    before the loop waits would be handled only after the wait. uvloop does this by itself.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""``asyncstate lint``: what of a tree's order nobody wrote down, and what else looks like a mistake."""
+"""``asyncstate lint``: states that keep their order without a requisite, and probable mistakes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDERS = frozenset({"footprint-order", "definition-order"})
 
 
 def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
-    """Read rules, separated by commas or given one by one. Raises BadParameter that names the nearest."""
+    """Read rules, separated by commas or given one by one. Raises BadParameter, which names the nearest rule."""
     rules = {rule.strip() for value in values for rule in value.split(",")} - {""}
     for rule in sorted(rules - RULES.keys()):
         near = nearest(rule, RULES)
@@ -45,7 +45,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     examples=(
         ("asyncstate lint --file-root ./salt", "The highstate of a checkout."),
         ("asyncstate lint web --fix-diff | patch -p1 -d /", "Write the missing requisites into the files."),
-        ("asyncstate lint --strict --out json", "For a commit hook: exit code 2 if there is anything to say."),
+        ("asyncstate lint --strict --out json", "For a commit hook: exit code 2 if there are findings."),
         ("asyncstate lint --ignore unknown-effects,unused-pillar", "All but two rules."),
     ),
 )
@@ -93,12 +93,13 @@ def command(
     rules: bool,
     **options: Any,
 ) -> int:
-    """Find states whose order nobody wrote down, and probable mistakes.
+    """Find states that keep their order without a requisite, and probable mistakes.
 
-    These are states that keep their order only because they touch the same thing or stand in that order in a file,
-    states with unknown effects, what check finds, and pillar keys that no SLS file looks at. Nothing is run. A comment
-    "# asyncstate: ignore[RULE]" at a line of an SLS file, or above it, silences a rule there. Exit code 0: it compiles
-    (with --strict: and there are no findings), 1: it does not compile, 2: findings, with --strict.
+    Findings are states that keep their order only because they touch the same file, service … or because of their
+    order in a file, states with unknown effects, the mistakes that check finds, and pillar keys that no SLS file reads.
+    Nothing is run. A comment "# asyncstate: ignore[RULE]" in a line of an SLS file, or above it, silences a rule there.
+    Exit code 0: the tree compiles (with --strict: without findings), 1: it does not compile, 2: findings (with
+    --strict).
     """
     if rules:
         _list_rules(console)
@@ -113,7 +114,7 @@ def command(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         plan = runtime.shown(plan)
-        # A part of a tree looks at a part of the pillar.
+        # A part of a tree reads only a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
         unused = pillar.unused() if whole else []
         unwanted = ignore_rules | set(settings.ignore_rules)
@@ -146,7 +147,7 @@ def _wanted(findings: Iterable[Finding], rules: Iterable[str]) -> Iterator[Findi
 
 
 def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
-    """Find where pillar files have a key at the left margin: file and line, "" and 0 where they do not."""
+    """Return the file and line of each key at the left margin of a pillar file; "" and 0 if there is none."""
     from asyncstate.sources.fileclient import LocalFileClient
 
     found: dict[str, tuple[str, int]] = dict.fromkeys(keys, ("", 0))
@@ -162,7 +163,7 @@ def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
 
 
 class _Trial:
-    """Compiles a tree once more with other texts of some files, and says what is amiss then."""
+    """Compiles a tree again with changed texts of some files, and says what is wrong then."""
 
     def __init__(self, runtime: StateRuntime, selection: Selection, plan: Plan) -> None:
         self._runtime = runtime
@@ -171,7 +172,7 @@ class _Trial:
         self._alone: dict[str, bool] = {}
 
     def objection(self, texts: Mapping[str, str]) -> str:
-        """Return what keeps the tree, or one of the SLS by itself, from compiling to the same states."""
+        """Return why the tree, or one of its SLS alone, does not compile to the same states; "" if it does."""
         selection = self._selection
         try:
             changed = self._runtime.compile_sync(
@@ -184,7 +185,7 @@ class _Trial:
         except CompileError as error:
             return error.issues[0].message.partition("\n")[0]
         if {chunk.tag for chunk in changed.chunks} != {chunk.tag for chunk in self._plan.chunks}:
-            return "other states come out"
+            return "it would have other states"
         for sls, env in dict.fromkeys((chunk.sls, chunk.env) for chunk in self._plan.chunks if chunk.file in texts):
             if self._alone.setdefault(sls, self._compiles(sls, env, None)) and not self._compiles(sls, env, texts):
                 return f"SLS '{sls}' would not compile by itself"
@@ -212,7 +213,7 @@ def _fix(console: Console, trial: _Trial, plan: Plan, findings: list[Finding]) -
         console.say(f"{file}:{line}: {here[0].what}{more}")
     for finding in findings:
         if finding.rule in _ORDERS and (finding.missing < 0 or finding not in nameable):
-            console.say(f"{finding.file}:{finding.line}: to be written by hand: {finding.message}")
+            console.say(f"{finding.file}:{finding.line}: add this by hand: {finding.message}")
 
 
 def _text_of(path: str) -> str:

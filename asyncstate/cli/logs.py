@@ -1,8 +1,8 @@
-"""Logs on standard error or in a file. structlog is imported by the first record that is written: it takes 100 ms.
+"""Logs on standard error or in a file. structlog is imported only for the first written record: it takes 100 ms.
 
-What a record says was often written by others: a command, a server, a user. So no record shows a secret (see
-`asyncstate.logs`), none drives a terminal, and each begins at the left margin and ends with its line: what stands
-there was logged.
+The text of a record often comes from outside: a command, a server, a user. So no record shows a secret (see
+`asyncstate.logs`) or controls the terminal, and only the first line of a record begins at the left margin, so that no
+text can pretend to be a record.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ LEVELS = {
 """Salt's names of the levels."""
 
 _ODD: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-"""What ends a line, drives a terminal, or turns the order of letters around unseen."""
+"""Characters that end a line, control a terminal, are invisible, or reverse the order of letters."""
 _TRACES: Final = ("exception", "stack")
 _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
 
 
 class LogStream(logging.Handler):
-    """Writes records to ``stream`` (standard error as it is then, if None) in structlog's text or JSON form."""
+    """Writes records to ``stream`` (the current standard error if None) in structlog's text or JSON format."""
 
     def __init__(self, stream: TextIO | None, *, as_json: bool, colours: bool, level: int = logging.NOTSET) -> None:
         super().__init__(level)
@@ -75,10 +75,10 @@ class LogStream(logging.Handler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """Drop a record nobody can read: what Python would print of it is not redacted."""
+        """Drop a record that cannot be written: what Python would print of it is not redacted."""
 
     def close(self) -> None:
-        """Close the file, if it is one of ours."""
+        """Close the file; standard error stays open."""
         if self._stream is not None:
             self._stream.close()
         super().close()
@@ -91,13 +91,13 @@ def _plain(value: Any) -> Any:
 
 
 def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Spell out characters that are more than text; put what every line has before what only some have."""
+    """Escape special characters, and put the fields that every line has before the others."""
     ordered = {key: event[key] for key in _FIRST if key in event} | dict(event)
     return {_spelt(str(key)): _one_record(key, _plain(value)) for key, value in ordered.items()}
 
 
 def _one_record(key: str, value: Any) -> Any:
-    """Return text that stays in its line; traces have several, none of which begins at the margin."""
+    """Return text without line breaks. Tracebacks keep their lines, all of them indented."""
     if not isinstance(value, str):
         return value
     if key in _TRACES:
@@ -112,13 +112,13 @@ def _spelt(text: str) -> str:
 
 
 class _StructlogSetUp:
-    """Sets up structlog when it is imported, so that loggers of structlog in plugins write to the log, too.
+    """Configures structlog when it is imported, so that structlog loggers in plugins write to the log too.
 
-    By itself structlog would print. The program is ours here; as a library asyncstate sets up nothing.
+    By default structlog would print. Only the command line does this; as a library asyncstate configures nothing.
     """
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        """Return the spec of structlog with a loader that sets it up after loading; asked once."""
+        """Return the spec of structlog with a loader that configures it after loading. Works once."""
         if name != "structlog":
             return None
         sys.meta_path.remove(self)
@@ -180,7 +180,7 @@ def _formatter(as_json: bool, colours: bool) -> logging.Formatter:
 
 
 def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Take the text of a traceback that was made fit to be shown in place of the exception."""
+    """Use the redacted text of a traceback in place of the exception."""
     text = event["_record"].exc_text
     if text:
         event.pop("exc_info", None)
@@ -191,7 +191,7 @@ def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any])
 def start_logging(console: Console, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
     """Send the log where the command line says; ``configured`` is the level of the configuration.
 
-    ``granular`` are levels of single loggers. Raises ConfigError when the log file cannot be opened or a level is none.
+    ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened or a level does not exist.
     """
     level = LEVELS.get(console.log_level or configured.lower(), logging.WARNING)
     as_json = console.log_format == "json"
@@ -212,11 +212,11 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
     root.setLevel(level)
     for name, wanted in (granular or {}).items():
         if str(wanted).lower() not in LEVELS:
-            raise ConfigError(f"log_granular_levels: {name}: {wanted!r} is no level; it is one of {', '.join(LEVELS)}")
+            raise ConfigError(f"log_granular_levels: {name}: {wanted!r} is not a level. There are: {', '.join(LEVELS)}")
         configured_logger(name).setLevel(LEVELS[str(wanted).lower()])
     for number, name in ((PROFILE, "PROFILE"), (TRACE, "TRACE"), (GARBAGE, "GARBAGE")):
         logging.addLevelName(number, name)
-    # What plugins and their libraries warn of, and what ends their threads, are records like any other.
+    # Warnings of plugins and their libraries, and exceptions that end their threads, are logged too.
     logging.captureWarnings(capture=True)
     threading.excepthook = _log_end_of_thread
     sys.unraisablehook = _log_unraisable

@@ -1,4 +1,4 @@
-"""The options that commands share, by what they are about, and how they become Settings."""
+"""The options that several commands share, in groups, and how they become Settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
 
 FORMS = ("full", "terse", "mixed", "changes", "filter")
-"""The values of ``--state-output``, each also with ``_id``: those of `asyncstate.report.human.FORMS`."""
+"""The values of ``--state-output``, each also with ``_id``. Equal to `asyncstate.report.human.FORMS`."""
 
 _ENVIRONMENT = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _OVERRIDES = {
@@ -46,7 +46,7 @@ class RootType(click.ParamType[tuple[str, str]]):
     name = "root"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Return (environment, absolute path). A path may hold ``=`` if a slash stands before it."""
+        """Return (environment, absolute path). A path may contain ``=`` after its first slash."""
         import os
 
         if isinstance(value, tuple):
@@ -83,7 +83,7 @@ def _all(decorators: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 def _in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a report file that could not be written, before anything runs."""
+    """Refuse a report file in a missing directory before anything runs. Raises BadParameter."""
     import os
 
     directory = os.path.dirname(os.path.abspath(value)) if value else ""
@@ -114,8 +114,8 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             is_flag=True,
             default=None,
-            help="As root, also follow configuration and load plugins that other users can change. They can then have "
-            "root run anything.",
+            help="As root, also follow configuration and load plugins that other users can change. These users can "
+            "then make root run anything.",
         ),
         option(
             "--file-root",
@@ -123,7 +123,7 @@ config_options: Callable[[Any], Any] = _all(
             multiple=True,
             metavar="[ENV=]DIR",
             type=RootType(),
-            help="Directory with SLS files and sources (repeatable; the first that has a file wins). ENV is base if "
+            help="Directory with SLS files and sources (repeatable; the first one with the file wins). ENV is base if "
             "not given. Replaces file_roots of the configuration, which is /srv/salt by default.",
         ),
         option(
@@ -140,7 +140,7 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="JSON|YAML",
             type=MappingType(),
-            help="Pillar data that is merged over the pillar files, and over pillar of the configuration: "
+            help="Pillar data, merged over the pillar files and over pillar of the configuration: "
             "'{\"port\": 80}'. Salt's pillar='{…}' works too.",
         ),
         option(
@@ -148,19 +148,19 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
-            help="Take these grains (YAML or JSON) over those of this machine: to compile for another one, or the same "
-            "way everywhere.",
+            help="Grains (YAML or JSON) that replace those of this machine: to compile for another machine, or the "
+            "same way everywhere.",
         ),
         option(
             "--saltenv",
             section="Tree",
             metavar="ENV",
-            help="Environment of the SLS files. Without it: all of them for a highstate, base for named SLS.",
+            help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
         ),
-        option("--pillarenv", section="Tree", metavar="ENV", help="Take pillar files of this environment only."),
+        option("--pillarenv", section="Tree", metavar="ENV", help="Use pillar files of this environment only."),
     ]
 )
-"""Where the tree is: what every command needs that loads plugins or compiles."""
+"""Where the tree is: for every command that loads plugins or compiles."""
 
 tree_options: Callable[[Any], Any] = _all(
     [
@@ -169,19 +169,19 @@ tree_options: Callable[[Any], Any] = _all(
             "--top",
             section="Tree",
             metavar="FILE",
-            help="Name of the top file in the file roots, when no SLS is given. Default: top.sls.",
+            help="Name of the top file in the file roots, used if no SLS is given. Default: top.sls.",
         ),
         option(
             "--implicit-order",
             section="Tree",
             type=click.Choice(["none", "footprint", "strict"]),
-            help="What orders states that have no requisite between them. footprint (default): those that touch the "
-            "same file, user, service … keep their order. strict: states with unknown effects keep theirs as well. "
-            "none: requisites only.",
+            help="Order of states without a requisite between them. footprint (default): states that touch the same "
+            "file, user, service … keep their order. strict: states with unknown effects keep theirs as well. none: "
+            "requisites only.",
         ),
     ]
 )
-"""What every command needs that compiles."""
+"""For every command that compiles."""
 
 selection_options: Callable[[Any], Any] = _all(
     [
@@ -190,7 +190,7 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="NAME",
-            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable. As 'exclude' in an SLS file.",
+            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
         ),
         option(
             "--id",
@@ -198,17 +198,17 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="ID",
-            help="Only this ID and what it requires; repeatable.",
+            help="Select only this ID and what it requires; repeatable.",
         ),
     ]
 )
-"""Which part of the tree."""
+"""Which part of the tree to compile."""
 
 test_option: Callable[[Any], Any] = option(
     "--test/--no-test",
     section="Run",
     default=None,
-    help="Dry run: say what would change and change nothing (result None). --no-test wins over 'test: True' in the "
+    help="Dry run: show what would change and change nothing (result None). --no-test overrides 'test: True' of the "
     "configuration. Salt's test=True works too.",
 )
 
@@ -225,7 +225,7 @@ what_if_options: Callable[[Any], Any] = _all(
             default=None,
             help="Compile as for a dry run: templates and modules see opts['test'].",
         ),
-        _concurrency_option("Taken so that the options of apply can be reused; the answer is the same for any N."),
+        _concurrency_option("Accepted because apply has it; the answer is the same for any N."),
     ]
 )
 """Options of apply that compiling commands take as well."""
@@ -236,15 +236,15 @@ wait_option: Callable[[Any], Any] = option(
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Wait so long for another run to end. Only one run at a time may change this machine; dry runs need not wait.",
+    help="Wait this long for another run to end. Only one run at a time may change this machine; dry runs never wait.",
 )
 
 mock_option: Callable[[Any], Any] = option(
     "--mock",
     section="Run",
     is_flag=True,
-    help="Call no state function: show what would be called, in which order. Conditions are asked. Salt's mock=True "
-    "works too.",
+    help="Call no state function: show what would be called, in which order. Conditions are evaluated. Salt's "
+    "mock=True works too.",
 )
 
 run_options: Callable[[Any], Any] = _all(
@@ -253,28 +253,28 @@ run_options: Callable[[Any], Any] = _all(
         wait_option,
         mock_option,
         _concurrency_option(
-            "States that may run at once. 1 runs them in exactly Salt's order. Default: four a CPU, at most 32."
+            "How many states may run at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
         ),
         option(
             "--failhard",
             section="Run",
             is_flag=True,
             default=None,
-            help="Start nothing more once a state has failed; those that run are finished.",
+            help="Start no more states after one has failed; running states finish.",
         ),
         option(
             "--timeout",
             section="Run",
             metavar="SECONDS",
             type=click.FloatRange(min=0, min_open=True),
-            help="Cancel the run after this time and exit 124.",
+            help="Cancel the run after this time and exit with 124.",
         ),
         option(
             "--shuffle",
             section="Run",
             metavar="SEED",
             type=int,
-            help="Start states in a random order that the requisites allow, the same for the same SEED: shows which "
+            help="Start states in a random order that the requisites allow, always the same for one SEED. Shows which "
             "requisites are missing.",
         ),
     ]
@@ -290,13 +290,13 @@ display_options: Callable[[Any], Any] = _all(
             metavar="FORM",
             help="How each state is shown: full (default), terse (one line), mixed (full if it failed), changes (full "
             "if it failed or changed), filter (by state_output_exclude and state_output_terse of the configuration). "
-            "With _id appended, IDs instead of names.",
+            "Append _id to show IDs instead of names.",
         ),
         option(
             "--state-verbose/--no-state-verbose",
             section="Output",
             default=None,
-            help="Whether states that were all right already are shown. Default: they are.",
+            help="Whether to show states that were already as they should be. Default: yes.",
         ),
     ]
 )
@@ -310,16 +310,16 @@ report_options: Callable[[Any], Any] = _all(
             default="human",
             type=click.Choice(["human", "json", "jsonl", "yaml"]),
             callback=_set_out,
-            help="human (default), json or yaml: one object keyed by state tag, as Salt's without the minion's name; "
-            "jsonl: an event a line, as it happens.",
+            help="Format of the answer: human (default); json or yaml: one object keyed by state tag, as in Salt but "
+            "without the minion's name; jsonl: one event per line, as it happens.",
         ),
         option(
             "--progress",
             section="Output",
             default="auto",
             type=click.Choice(["auto", "live", "plain", "none"]),
-            help="What is running, on standard error: a live display on a terminal (auto), or a line for each state "
-            "that ends (plain).",
+            help="Show progress on standard error: a live display on a terminal (auto), or a line for each state that "
+            "ends (plain).",
         ),
         option(
             "--profile",
@@ -331,7 +331,7 @@ report_options: Callable[[Any], Any] = _all(
             "--explain",
             is_flag=True,
             section="Output",
-            help="Show for each state why it ran or not, how long it waited, and what for last.",
+            help="Show for each state why it ran or not, how long it waited, and what it waited for last.",
         ),
         option(
             "--report",
@@ -339,7 +339,7 @@ report_options: Callable[[Any], Any] = _all(
             metavar="FILE.html",
             type=click.Path(dir_okay=False),
             callback=_in_a_directory,
-            help="Write the run to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
+            help="Write a report to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
         ),
         option(
             "--junit",
@@ -351,23 +351,23 @@ report_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""What to show of a run."""
+"""What to show of a run, and where."""
 
 
 def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
-    """Declare ``--out`` of a command that answers with data."""
+    """Declare ``--out`` for a command that answers with data."""
     return option(
         "--out",
         section="Output",
         default=default,
         type=click.Choice(forms),
         callback=_set_out,
-        help=f"Form of the answer: {', '.join(forms)}. Default: {default}.",
+        help=f"Format of the answer: {', '.join(forms)}. Default: {default}.",
     )
 
 
 def settings_from(console: Console, options: dict[str, Any]) -> Settings:
-    """Read the configuration and put the options of the command line over it; the log follows its log_level.
+    """Return the settings of the configuration files, the environment and the command line; apply their log levels.
 
     Raises ConfigError.
     """

@@ -1,4 +1,4 @@
-"""The files that a command writes where the operator says: complete, or not there at all."""
+"""Writes the files that options like --report name: complete, or not at all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
 def write_file(path: Path | str, data: bytes) -> None:
     """Write ``data`` to ``path`` through a private file in the same directory and a rename.
 
-    An existing file keeps its mode, a new one is readable by its owner only: reports carry diffs. A link is followed.
-    ``/dev/null``, ``/dev/stdout``, a terminal, a pipe get the data as it is. Raises OSError; PathRefused for a block
-    device, and for a link or a pipe that others could have put there.
+    An existing file keeps its mode; only the owner can read a new one, because reports contain diffs. A link is
+    followed. ``/dev/null``, ``/dev/stdout``, a terminal or a pipe is written to directly. Raises OSError; PathRefused
+    for a block device, and for a link or a pipe that others could have put there.
     """
     name = os.fspath(path)
     number = handed_over(name)

@@ -1,4 +1,4 @@
-"""Which commands there are, and the help of the program as a whole. Imports nothing: it must be quick."""
+"""The list of commands, and the text of ``asyncstate --help``. Imports nothing, because it must be quick."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COMMANDS = {
     "call": ("Run", "Call one execution module function and print what it returns."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on."),
-    "lint": ("Look", "Find states whose order nobody wrote down, and probable mistakes."),
+    "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
@@ -19,16 +19,16 @@ COMMANDS = {
 GENERAL_OPTIONS = (
     ("-l, --log-level LEVEL", "Log to standard error: debug, info, warning (default), error, quiet."),
     ("--log-file FILE", "Append the log to FILE; standard error then gets warnings only."),
-    ("--log-format text|json", "How log lines look."),
-    ("--color auto|always|never", "Colours. NO_COLOR and FORCE_COLOR are respected."),
-    ("--debug", "On an internal error, show the Python traceback."),
+    ("--log-format text|json", "Format of the log."),
+    ("--color auto|always|never", "Use colours. NO_COLOR and FORCE_COLOR are respected."),
+    ("--debug", "Show the Python traceback of an internal error."),
     ("-h, --help", "Explain the command and its options."),
 )
 
 _EXAMPLES = (
     ("asyncstate apply", "the highstate: what top.sls assigns to this machine"),
     ("asyncstate apply web db --test", "a dry run of two SLS files"),
-    ("asyncstate apply web -j 16 --profile", "sixteen at once, and where the time went"),
+    ("asyncstate apply web -j 16 --profile", "sixteen states at once, and where the time went"),
     ("asyncstate check --file-root ./salt", "find every mistake before anything runs"),
     ("asyncstate doc file.managed", "arguments and documentation of a state"),
 )
@@ -36,7 +36,7 @@ _EXAMPLES = (
 _CLOSING = (
     "",
     "Exit codes: 0 all right, 1 does not compile or wrong usage, 2 a state failed,",
-    "            124 out of time, 125 cancelled by a program, 130 or 143 interrupted.",
+    "            124 timeout, 125 cancelled by a program, 130 or 143 interrupted.",
     "asyncstate --version prints the version.",
 )
 

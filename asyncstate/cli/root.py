@@ -1,4 +1,4 @@
-"""The program: its group of commands, and what becomes of errors."""
+"""The program: its group of commands, and the message and exit code of each error."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ INTERNAL_ERROR = 70
 """Exit code of a bug of this program (EX_SOFTWARE of sysexits.h)."""
 
 LOCK_HELD = 75
-"""Exit code where another run holds the lock: the same command may do later (EX_TEMPFAIL)."""
+"""Exit code if another run holds the lock: the same command may succeed later (EX_TEMPFAIL)."""
 
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
-"""Errors that are no bug, also where Python does not say of which file."""
+"""Errors of the machine, never reported as a bug, even if Python names no file."""
 
 root: Root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Run one command and return its exit code. Every error becomes a message; only bugs show as such."""
+    """Run one command and return its exit code. Every error becomes a message; only bugs are reported as bugs."""
     console = Console()
     console.debug = "--debug" in arguments
     with lasting_stderr():
@@ -51,7 +51,7 @@ def _dispatch(console: Console, arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         return 0
-    except Exception as error:  # noqa: BLE001 - the last resort: a bug must not look like one in the user's tree
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug here must not look like a mistake in the tree
         return _failure(console, error)
     return code if isinstance(code, int) else 0
 
@@ -65,10 +65,10 @@ def _usage(console: Console, error: click.ClickException) -> int:
     if ctx is not None:
         hint = f"See: {ctx.command_path} --help"
     if isinstance(error, click.NoSuchOption) and error.option_name in SALT_OPTIONS:
-        said = f"no such option: {error.option_name}. {SALT_OPTIONS[error.option_name]}"
+        message = f"no such option: {error.option_name}. {SALT_OPTIONS[error.option_name]}"
     else:
-        said = error.format_message()
-    console.complain(said, hint)
+        message = error.format_message()
+    console.complain(message, hint)
     return 1
 
 
@@ -77,7 +77,7 @@ def _failure(console: Console, error: BaseException) -> int:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
         notes += getattr(error, "__notes__", ())
-    if notes:  # of a run that was under way: whatever it is, the tree did compile
+    if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
         return _bug(console, error, notes)
     if isinstance(error, CompileError):
         _show_issues(console, error.issues)

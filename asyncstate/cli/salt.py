@@ -1,4 +1,4 @@
-"""How Salt's users write things: ``state.apply``, ``test=True``, values in YAML."""
+"""Salt's command-line syntax: ``state.apply``, ``test=True``, values in YAML."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMANDS = {
     "sys.state_doc": "doc",
     "sys.argspec": "doc",
 }
-"""What Salt's functions are called here."""
+"""Salt's function -> the command that replaces it."""
 
 OPTIONS = {
     "--local": "There is no master: every run is local.",
@@ -52,18 +52,18 @@ OPTIONS = {
     "--output": "Use --out.",
     "--out-file": "Use the shell: > FILE.",
     "--output-file": "Use the shell: > FILE.",
-    "--out-indent": "JSON is indented; use jq to have it otherwise.",
+    "--out-indent": "JSON is indented; use jq for another format.",
     "--no-color": "Use --color never, or NO_COLOR.",
     "--no-colour": "Use --color never, or NO_COLOR.",
     "--force-color": "Use --color always.",
     "--force-colour": "Use --color always.",
     "--refresh-grains-cache": "Grains are never cached.",
-    "--skip-grains": "Grains are worked out when they are asked for.",
+    "--skip-grains": "Grains are gathered only when they are needed.",
     "--hard-crash": "Use --debug.",
     "--id": "Use the setting id.",
     "--priority": "Use nice(1).",
 }
-"""What to do in place of options that salt-call has and we have not."""
+"""Option of salt-call that does not exist here -> what to do instead."""
 
 
 def keyword(word: str) -> tuple[str, str] | None:
@@ -73,7 +73,7 @@ def keyword(word: str) -> tuple[str, str] | None:
 
 
 def truth(name: str, text: str) -> bool:
-    """Read a boolean as YAML writes it. Raises UsageError."""
+    """Read a YAML boolean. Raises UsageError, which names the keyword."""
     word = text.strip().lower()
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
@@ -81,10 +81,10 @@ def truth(name: str, text: str) -> bool:
 
 
 def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Sequence[str]) -> list[str]:
-    """Take ``test=True``, ``pillar={…}``, ``saltenv=x`` … out of ``words`` into ``options``; return the other words.
+    """Move ``test=True``, ``pillar={…}``, ``saltenv=x`` … from ``words`` into ``options``; return the other words.
 
-    Only the names in ``accepted`` are taken. Of ``sync_mods`` nothing is left to do: modules of the tree need no sync.
-    Raises UsageError for a value that makes no sense.
+    Only the names in ``accepted`` are moved. ``sync_mods`` has no effect, because modules of the tree need no sync.
+    Raises UsageError for an invalid value.
     """
     rest = []
     for word in words:
@@ -107,13 +107,13 @@ def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Seque
 
 
 def _queue(text: str) -> float:
-    """Return how many seconds to wait: Salt's queue has no end; a number only says how long it may get."""
+    """Return how many seconds to wait. Salt's queue waits without limit; a number only limits its length."""
     waits = int(text) > 0 if text.isdecimal() else truth("queue", text)
     return math.inf if waits else 0.0
 
 
 def sls_names(words: Iterable[str]) -> list[str]:
-    """Split ``web,db`` as Salt does. Raises UsageError for a keyword nobody knows and for an empty name."""
+    """Split ``web,db`` as Salt does. Raises UsageError for an unknown keyword and for an empty name."""
     names = []
     for word in words:
         pair = keyword(word)
@@ -137,9 +137,10 @@ def exclusion(text: Any) -> Any:
 
 
 def parse_value(text: str) -> Any:
-    """Read a command-line value as Salt does: YAML, but text where YAML would lose something.
+    """Read a command-line value as Salt does: as YAML, but as text where YAML would lose something.
 
-    Dicts and lists need their brackets; a comment sign, a time, digits with ``_`` and anything YAML refuses stay text.
+    Only ``{…}`` is a dict and only ``[…]`` a list. A value with ``#``, a time, digits with ``_``, and invalid YAML
+    stay text.
     """
     if text == "None":
         return None
@@ -189,7 +190,7 @@ class MappingType(click.ParamType[dict[str, Any]]):
         self._from_file = from_file
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
-        """Return the mapping. Fails as a usage error that says where the text goes wrong."""
+        """Return the mapping. Raises BadParameter, which says what is wrong with the text."""
         if isinstance(value, dict):
             return value
         text = self._read(value, param, ctx) if self._from_file else value
@@ -229,7 +230,7 @@ class MappingType(click.ParamType[dict[str, Any]]):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Offer files where a file is meant."""
+        """Offer file names if the value is a file."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(incomplete, type="file")] if self._from_file else []

@@ -1,4 +1,4 @@
-"""Which part of which tree: the arguments that all compiling commands read the same way."""
+"""The selection of a tree and a part of it: arguments that all compiling commands read in the same way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEYWORDS = (
 
 
 class Selection(NamedTuple):
-    """What `StateRuntime.compile` is asked for. ``sls`` is None for the highstate."""
+    """The arguments of `StateRuntime.compile`. ``sls`` is None for the highstate."""
 
     sls: list[str] | None
     saltenv: str | None
@@ -39,7 +39,7 @@ class Selection(NamedTuple):
 
 
 def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
-    """Read SLS names, Salt's keywords among them, and the options of the command line.
+    """Read SLS names, Salt's keywords (``test=True``) between them, and the options of the command line.
 
     Raises UsageError and ConfigError.
     """
@@ -50,7 +50,7 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
 
 
 def states_called(plan: Plan, wanted: str) -> list[int]:
-    """Return the states with this ID or name. Raises UsageError that names the nearest."""
+    """Return the numbers of the states with this ID or name. Raises UsageError, which names the nearest one."""
     import click
 
     from asyncstate.analyse.explain import chunks_called
@@ -65,7 +65,7 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
 
 
 def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the SLS names of the tree that the options name so far."""
+    """Offer the SLS names of the tree that the options typed so far select."""
     from click.shell_completion import CompletionItem
 
     from asyncstate.cli.framework import console_of

@@ -1,6 +1,6 @@
-"""Running a plan from the command line: signals, displays, and the report at the end.
+"""Runs a plan from the command line: signals, progress display, and the report at the end.
 
-A signal may come between any two steps of the program: asyncio's ``call_soon_threadsafe`` hands it to the loop.
+A signal may arrive between any two steps of the program: asyncio's ``call_soon_threadsafe`` passes it to the loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TICK = 0.125
 
 
 class Session:
-    """One run: what listens to it, and how its report is shown. ``options`` are those of the command line."""
+    """One run: the observers of its events, and the output of its report. ``options`` are those of the command line."""
 
     def __init__(self, console: Console, settings: Settings, options: dict[str, Any]) -> None:
         self.console = console
@@ -79,7 +79,7 @@ class Session:
         return JsonLines(stream.buffer)
 
     def apply(self, selection: Selection) -> int:
-        """Compile and run what was selected, show the report, return the exit code. Raises CompileError."""
+        """Compile and run the selection, show the report, return the exit code. Raises CompileError."""
 
         async def compile_tree(runtime: StateRuntime) -> Plan:
             file = self.options.get("file")
@@ -102,7 +102,7 @@ class Session:
         return self._run_alone(make_plan)
 
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
-        """Run, and keep other runs from changing this machine meanwhile. Raises LockHeld."""
+        """Run while holding the lock, so that no other run changes this machine meanwhile. Raises LockHeld."""
         if self.settings.test or self.options.get("mock"):
             return run_on(self.settings.event_loop, lambda: self._run(planned))
         from asyncstate.run.lock import RunLock
@@ -138,7 +138,7 @@ class Session:
                 with self._display(), self._signals(run):
                     async with run:
                         pass  # leaving the block waits for the end of the run
-            except asyncio.CancelledError:  # signals do not cancel it, so a plugin did: the report says how far it got
+            except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
                 self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
             except Exception as error:
                 error.add_note("\n".join(applied_lines(run.rows, run.running)))
@@ -153,7 +153,7 @@ class Session:
 
     @contextmanager
     def _display(self) -> Iterator[None]:
-        """Keep the live display moving; take it away at the end."""
+        """Redraw the progress display regularly; remove it at the end."""
         progress = self.progress
         if progress is None:
             yield
@@ -166,7 +166,7 @@ class Session:
 
     @contextmanager
     def _signals(self, run: Run) -> Iterator[None]:
-        """Let signals stop and cancel the run; `Ending` says which does what."""
+        """Let signals stop and cancel the run, by the rules of `Ending`."""
         loop = asyncio.get_running_loop()
         ending = Ending(run, self.console.say, self.settings.grace_seconds)
 
@@ -180,7 +180,7 @@ class Session:
                 ending.over()
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
-        """Write the report in the form asked for, the profile, and the JUnit file."""
+        """Write the report in the requested format, the explanation, the profile, and the report files."""
         console = self.console
         if not report.rows and not report.not_started:
             self._warn([Issue("no states: the tree is empty", hint="name an SLS, or see: asyncstate show top")])
@@ -213,7 +213,7 @@ class Session:
         return report_lines(report, style)
 
     def _show_times(self) -> None:
-        """Show what --explain and --profile ask for: below the report, or on standard error where that is data."""
+        """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
         if self.profile is None:
             return
         human = self.console.out == "human"
@@ -229,7 +229,7 @@ class Session:
             show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport) -> None:
-        """Write what --junit and --report ask for."""
+        """Write the files of --junit and --report."""
         if self.options.get("junit"):
             from asyncstate.report.junit import junit_xml
 
@@ -248,7 +248,7 @@ class Session:
             self.console.unwritten(path, error.strerror or str(error))
 
     def _announce_unknown(self, plan: Plan) -> None:
-        """Say how many states run free, where people read it and more than one state can run at once."""
+        """Print how many states have unknown effects, for people, if more than one state can run at once."""
         if self.console.out == "human" and self.console.log_level not in {"error", "critical", "quiet"}:
             from asyncstate.analyse.lint import unknown_lines
 
@@ -262,11 +262,11 @@ class Session:
 
 
 class Ending:
-    """What signals do to a run: it is stopped first, then cancelled.
+    """What signals do to a run: the first one stops it, a later one or the end of the grace period cancels it.
 
-    Stopped, it starts nothing more and lets running states finish. SIGINT is a person at a terminal: the second one
-    cancels. Any other comes from a machine that will not wait for ever: ``grace`` seconds later what still runs is
-    cancelled; SIGINT does so at once. SIGQUIT does not wait at all.
+    A stopped run starts no more states and lets running ones finish. SIGINT comes from a person at a terminal: after
+    any first signal it cancels at once. Other signals come from programs, which do not wait for ever: ``grace`` seconds
+    after the first of them the running states are cancelled. SIGQUIT cancels at once.
     """
 
     def __init__(self, run: Run, say: Callable[[str], None], grace: float) -> None:
@@ -278,7 +278,7 @@ class Ending:
         self._timer: Timer | None = None
 
     def signalled(self, name: str) -> None:
-        """Take a signal, on the loop."""
+        """Handle a signal, on the loop."""
         if self._cancelled:
             return
         if name == "SIGQUIT" or (self._first and name == "SIGINT"):
@@ -291,13 +291,13 @@ class Ending:
                 self._say(f"{name}: starting nothing more. What still runs in {self._grace:g} s is cancelled.")
             self._run.stop(name)
         if name not in ("SIGINT", "SIGQUIT") and self._timer is None:
-            # Another one does not cancel: `timeout` of coreutils sends its signal to us, and again to our group.
+            # A second SIGTERM does not cancel: coreutils' `timeout` sends its signal to this process and to its group.
             late = f"{self._grace:g} s after {name}: cancelling what runs."
             self._timer = Timer(self._grace, partial(self._cancel, name, late))
             self._timer.start()
 
     def over(self) -> None:
-        """Forget the grace period: the run has ended."""
+        """End the grace period, because the run has ended."""
         if self._timer is not None:
             self._timer.stop()
 

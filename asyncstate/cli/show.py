@@ -47,8 +47,8 @@ _sls_argument = click.argument("sls", nargs=-1, shell_complete=complete_sls)
 def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show every state in serial order and what it waits for.
 
-    The order is that of --concurrency 1, and decides among states that are ready at the same time. SLS are names of SLS
-    files; without any, those that top.sls assigns.
+    With --concurrency 1 states run in this order; otherwise it decides between states that are ready at the same time.
+    SLS are names of SLS files; without names, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     plan, _ = _plan(console, settings, selection)
@@ -71,10 +71,10 @@ def lowstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
-    """Show high data, before extend and exclude are carried out.
+    """Show high data before extend and exclude are applied.
 
-    It has every ID of the SLS files and of those they include. SLS are names of SLS files; without any, those that
-    top.sls assigns.
+    High data has every ID of the SLS files and of those they include. SLS are names of SLS files; without names, those
+    that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     _answer(console, _high(console, settings, selection))
@@ -92,7 +92,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
-    """Show what SLS files render to, with what they include."""
+    """Show what SLS files and their includes render to."""
     settings, selection = select(console, sls, options)
     _answer(console, _high(console, settings, selection))
     return 0
@@ -150,10 +150,10 @@ def top(console: Console, /, **options: Any) -> int:
 )
 @click.pass_obj
 def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | None, **options: Any) -> int:
-    """Show what waits for what.
+    """Show which states wait for which.
 
-    Solid lines are requisites, thick grey ones stages of explicit orders, dashed ones states that touch the same
-    file, service …, dotted ones groups that one call does the work of, and several targets taken as one.
+    Solid lines are requisites, thick grey lines are stages of explicit order, dashed lines connect states that touch
+    the same file, service …, dotted lines are groups that share one call, and several targets combined in one node.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.graph import FORMATS
@@ -183,8 +183,8 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
 def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show which states are aggregated, and why the others are not.
 
-    States of one module are aggregated if state_aggregate of the configuration or their own aggregate says so and no
-    requisite or order stands between them.
+    States of one module are aggregated if state_aggregate of the configuration or their own aggregate is set, and no
+    requisite or order separates them.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.aggregate import aggregation, aggregation_lines
@@ -201,7 +201,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     "impact",
     cls=Command,
     examples=(
-        ("asyncstate show impact nginx_conf", "What a change or a failure of a state sets off."),
+        ("asyncstate show impact nginx_conf", "What a change or a failure of a state causes."),
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
     ),
 )
@@ -215,7 +215,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: Any) -> int:
     """Show what may run, restart, fail or be skipped because of a state.
 
-    ID is the ID or the name of a state; SLS are names of SLS files, without any those that top.sls assigns.
+    ID is the ID or the name of a state. SLS are names of SLS files; without names, those that top.sls assigns.
     """
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.impact import impact, impact_lines
@@ -232,7 +232,7 @@ def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
 def _plan(
     console: Console, settings: Settings, selection: Selection, wanted: str | None = None
 ) -> tuple[Plan, list[int]]:
-    """Compile a plan, as it may be shown, and find the states called ``wanted`` in it."""
+    """Return the redacted plan, and the numbers of the states in it with the ID or name ``wanted``."""
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -261,7 +261,7 @@ def _answer(console: Console, /, data: Any) -> None:
 
 
 def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:
-    """One line a state: its number, function, ID and name, SLS, and the numbers of what it waits for."""
+    """Yield one line per state: its number, function, ID and name, SLS, and the numbers of the states it waits for."""
     from asyncstate.report.summary import describe_tag
 
     labels = [describe_tag(chunk.tag) for chunk in plan.chunks]
@@ -276,7 +276,7 @@ def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:
 
 
 def _chunks_before(plan: Plan, chunk: int) -> set[int]:
-    """Return the chunks that ``chunk`` waits for, seen through sets and stages."""
+    """Return the chunks that ``chunk`` waits for, directly or through set and stage nodes."""
     found: set[int] = set()
     seen: set[int] = set()
     stack = list(plan.dag.predecessors(chunk))

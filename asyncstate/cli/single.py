@@ -22,8 +22,8 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
     cls=Command,
     examples=(
         ("asyncstate single file.managed name=/etc/motd contents='Hello' mode='0644'", "Manage one file."),
-        ("asyncstate single pkg.installed vim --test", "Would vim be installed? A value without a name is the name."),
-        ("asyncstate single cmd.run 'make install' cwd=/srv/app creates=/usr/local/bin/app", "A command, if needed."),
+        ("asyncstate single pkg.installed vim --test", "Would vim be installed? A value without a key is the name."),
+        ("asyncstate single cmd.run 'make install' cwd=/srv/app creates=/usr/local/bin/app", "Run it only if needed."),
     ),
 )
 @click.argument("function", metavar="STATE.FUN", shell_complete=complete_states)
@@ -36,12 +36,12 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.
 
-    Values are YAML: numbers, booleans, '[a, b]' and '{k: v}' are what they look like; quote a value twice to keep it
-    text (mode="'0644'").
+    Values are YAML: numbers, booleans, '[a, b]' and '{k: v}' are not text. Quote a value twice to keep it text
+    (mode="'0644'").
     """
     positional, keywords = split_arguments(fold_keywords(arguments, options, _KEYWORDS))
     if len(positional) > 1:
-        raise click.UsageError(f"only the name may stand without a key; what is {positional[1]!r}?")
+        raise click.UsageError(f"only the name may be given without a key; what is {positional[1]!r}?")
     if positional:
         if "name" in keywords:
             raise click.UsageError(f"the name is given twice: {positional[0]!r} and name={keywords['name']!r}")

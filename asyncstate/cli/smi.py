@@ -1,4 +1,4 @@
-"""``asyncstate smi``: the interfaces of virtual modules, and what their providers make of them."""
+"""``asyncstate smi``: the interfaces of virtual modules, and how their providers implement them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def command(console: Console, /) -> None:
     "check",
     cls=Command,
     examples=(
-        ("asyncstate smi check", "What every provider of every virtual module has and lacks."),
-        ("asyncstate smi check pkg --out json", "The providers of one, as data."),
+        ("asyncstate smi check", "Which functions every provider of every virtual module has or lacks."),
+        ("asyncstate smi check pkg --out json", "The providers of one virtual module, as data."),
     ),
 )
 @click.argument("module", nargs=-1)
@@ -42,9 +42,9 @@ def command(console: Console, /) -> None:
 def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     """Show for every provider of a virtual module which functions are ok, missing, incompatible or deprecated.
 
-    MODULE is a virtual name such as pkg; without any, all of them. Files of that name that follow no interface are
-    compared with it, too, and so are providers for other platforms. The exit code is 1 if one cannot be called as its
-    interface promises, or lacks a function that it does not declare as not implemented.
+    MODULE is a virtual name such as pkg; without names, all are checked. Files of that name that follow no interface,
+    and providers for other platforms, are compared with the interface too. The exit code is 1 if a provider cannot be
+    called as its interface promises, or lacks a function that it does not declare as not implemented.
     """
     found, grains = _check_tree(console, options)
     unknown = [name for name in module if name not in found.interfaces]
@@ -69,7 +69,7 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def show(console: Console, /, module: str, **options: Any) -> int:
-    """Show an interface: its functions, their arguments, where they are expected, what they return at least.
+    """Show an interface: its functions, their arguments, the platforms that need them, and what they return at least.
 
     MODULE is a virtual name such as pkg.
     """
@@ -94,7 +94,13 @@ def show(console: Console, /, module: str, **options: Any) -> int:
 )
 @click.argument("module")
 @option("--as", "virtual_name", section="Output", metavar="NAME", help="The virtual name. Default: the module's.")
-@option("--output", section="Output", metavar="FILE", type=click.Path(dir_okay=False), help="Write to FILE, a new one.")
+@option(
+    "--output",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write to FILE, which must not exist.",
+)
 @config_options
 @click.pass_obj
 def generate(console: Console, /, module: str, virtual_name: str | None, output: str | None, **options: Any) -> int:
@@ -127,7 +133,7 @@ def generate(console: Console, /, module: str, virtual_name: str | None, output:
         with open(output, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise click.UsageError(f"{output} exists already, and is left alone") from error
+        raise click.UsageError(f"{output} exists already and is not changed") from error
     return 0
 
 
@@ -187,11 +193,11 @@ def _check_lines(
                 if finding.status == "not implemented" and finding.notes:
                     yield f"  note: {provider.name}.{finding.function} is not implemented: {finding.notes[0]}"
             if provider.chosen:
-                yield f"  note: the setting providers chooses {provider.file}: it alone is {name} here"
+                yield f"  note: the setting providers chooses {provider.file}: no other file provides {name} here"
             elif not provider.follows:
                 yield f"  note: {provider.file} follows no interface; as in Salt, the next file may add what it lacks"
         for function, unknown in unknown_grains(providers[0].interface, grains).items():
-            yield f"  note: {function} asks for grains this machine does not have: {', '.join(unknown)}"
+            yield f"  note: {function} depends on grains that this machine does not have: {', '.join(unknown)}"
         for file in found.additions.get(name, ()):
             yield f"  note: {file} adds to {name} functions that the interface does not have"
         yield ""
@@ -254,4 +260,4 @@ def _interface_lines(interface: Interface, functions: Mapping[str, Any], palette
         if "supported" in described:
             yield f"      Only on {described['supported']}."
         if "not_applicable" in described:
-            yield f"      Means nothing on {described['not_applicable']}."
+            yield f"      Not applicable on {described['not_applicable']}."

@@ -164,4 +164,4 @@ def test_a_diff_with_which_an_sls_would_not_compile_is_not_printed(run, tmp_path
     assert "+      - file: dir\n" in run("lint", "counted", "--fix-diff").stdout
     done = run("lint", "counts", "--fix-diff")
     assert done.stdout == ""
-    assert "with it the tree would not compile as it does: other states come out" in done.stderr
+    assert "with it the tree would not compile as it does: it would have other states" in done.stderr

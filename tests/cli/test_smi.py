@@ -133,7 +133,7 @@ def test_check_shows_what_is_wrong_and_fails(smi, tree):
     assert lines[3].split() == ["lock", "unsupported", "unsupported"]
     assert lines[4].split() == ["more", "deprecated"]
     assert "  bad.info lacks parameter 'name'" in lines
-    assert "  note: lock asks for grains this machine does not have: weather" in lines
+    assert "  note: lock depends on grains that this machine does not have: weather" in lines
     assert "old.py adds to user functions that the interface does not have" in smi("check", "user").stdout
 
 
@@ -180,7 +180,9 @@ def test_the_file_that_the_setting_providers_chooses_is_a_provider(smi, tree, tm
     done = smi("check", "user", "--config", str(config))
     assert done.returncode == 1
     assert "  mine.delete is missing" in done.stdout
-    assert f"the setting providers chooses {tree.root}/_modules/mine.py: it alone is user here" in done.stdout
+    assert (
+        f"the setting providers chooses {tree.root}/_modules/mine.py: no other file provides user here" in done.stdout
+    )
 
 
 @pytest.mark.parametrize(
