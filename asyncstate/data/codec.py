@@ -23,7 +23,7 @@ def decode(  # noqa: PLR0917 - Salt's signature
 ) -> Any:
     """Return the data with all bytes as text, keys too, and tuples as lists unless ``preserve_tuples``.
 
-    Bytes that are no text raise UnicodeDecodeError, or stay with ``keep``. Dates become ISO text.
+    Bytes that are not text raise UnicodeDecodeError; with ``keep`` they stay. Dates become ISO text.
     """
 
     def text(value: Any) -> Any:
@@ -78,7 +78,7 @@ def _converted(data: Any, leaf: Callable[[Any], Any], *, keep_class: bool, keep_
         return leaf(value)
 
     def convert_key(key: Any) -> Any:
-        # A list is no key: a tuple stays one there, whatever was asked for.
+        # A list cannot be a key: there a tuple stays a tuple.
         return tuple(convert_key(part) for part in key) if isinstance(key, tuple) else leaf(key)
 
     return convert(data)
@@ -90,7 +90,7 @@ def decode_dict(data: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def decode_list(data: Any, *args: Any, **kwargs: Any) -> Any:
-    """Decode a list, or what else holds items; the arguments are those of `decode`."""
+    """Decode a list or another container of items; the arguments are those of `decode`."""
     return decode(list(data), *args, **kwargs)
 
 

@@ -11,7 +11,7 @@ _NULLS: Final = (None, "None", "null")
 
 
 class StableSet(set[Any]):
-    """A set that is walked and printed in the order its items came in.
+    """A set that is iterated over and printed in the order in which its items were added.
 
     Salt returns bare sets here, whose order changes from process to process; a plan must not.
     """
@@ -33,7 +33,7 @@ class StableSet(set[Any]):
 
 
 def unique(values: Any) -> Any:
-    """Return the values without repetitions: a list for a list, a set for what is hashable (a tuple, a generator)."""
+    """Return the values without repetitions: a list for a list, a set for hashable values (a tuple, a generator)."""
     if isinstance(values, Hashable):
         hashable: Any = values
         return StableSet(hashable)
@@ -49,14 +49,14 @@ def _both_hashable(lst1: Any, lst2: Any) -> bool:
 
 
 def union(lst1: Any, lst2: Any) -> Any:
-    """Return what is in either, each once."""
+    """Return the items of both, each once."""
     if _both_hashable(lst1, lst2):
         return StableSet([*lst1, *lst2])
     return unique(lst1 + lst2)
 
 
 def intersect(lst1: Any, lst2: Any) -> Any:
-    """Return what is in both, each once."""
+    """Return the common items, each once."""
     if _both_hashable(lst1, lst2):
         other = set(lst2)
         return StableSet(item for item in lst1 if item in other)
@@ -64,7 +64,7 @@ def intersect(lst1: Any, lst2: Any) -> Any:
 
 
 def difference(lst1: Any, lst2: Any) -> Any:
-    """Return what is in the first alone, each once."""
+    """Return the items that are only in the first, each once."""
     if _both_hashable(lst1, lst2):
         other = set(lst2)
         return StableSet(item for item in lst1 if item not in other)
@@ -72,7 +72,7 @@ def difference(lst1: Any, lst2: Any) -> Any:
 
 
 def symmetric_difference(lst1: Any, lst2: Any) -> Any:
-    """Return what is in exactly one of the two, each once."""
+    """Return the items that are in exactly one of the two, each once."""
     if _both_hashable(lst1, lst2):
         one, two = list(lst1), list(lst2)
         both = set(one) & set(two)
@@ -107,7 +107,7 @@ def is_list(value: Any) -> bool:
 
 
 def is_iter(thing: Any, ignore: type | tuple[type, ...] = (str,)) -> bool:
-    """Return whether one can walk over the value; text does not count."""
+    """Return whether the value is iterable; text does not count."""
     if ignore and isinstance(thing, ignore):
         return False
     try:
@@ -150,7 +150,7 @@ def sorted_ignorecase(to_sort: Iterable[str]) -> list[str]:
 
 
 def exactly_n_true(iterable: Iterable[Any], amount: int = 1) -> bool:
-    """Return whether exactly so many items are true."""
+    """Return whether exactly ``amount`` items are true."""
     return sum(1 for item in iterable if item) == amount
 
 
@@ -160,7 +160,7 @@ def exactly_one_true(iterable: Iterable[Any]) -> bool:
 
 
 def compare_lists(old: Sequence[Any], new: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return what is ``new`` and what is only in the ``old``; keys without items are left out."""
+    """Return the items only in the ``new`` and only in the ``old`` list; keys without items are left out."""
     added = [item for item in new if item not in old]
     gone = [item for item in old if item not in new]
     return ({"new": added} if added else {}) | ({"old": gone} if gone else {})
@@ -196,7 +196,7 @@ def to_entries(data: Any) -> list[dict[str, Any]]:
 
 
 def from_entries(entries: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
-    """Return the dict of ``[{key or name, value}, …]``; the three words in any case."""
+    """Return the dict of ``[{key or name, value}, …]``; these three keys in upper or lower case."""
     result = {}
     for entry in entries:
         lower = {key.lower() if isinstance(key, str) else key: value for key, value in entry.items()}
@@ -228,7 +228,7 @@ def encode_list(data: Iterable[Any]) -> Any:
 
 
 def simple_types_filter(data: Any) -> Any:
-    """Return the items of a dict or list with all but dicts, lists, text, numbers and booleans as their ``repr``."""
+    """Return a dict or list with all but dicts, lists, text, numbers and booleans replaced by their ``repr``."""
     if isinstance(data, (list, tuple)):
         return [_simple(item) for item in data]
     if isinstance(data, dict):
@@ -247,7 +247,7 @@ def _is_simple(value: Any) -> bool:
 
 
 def mysql_to_dict(data: Iterable[str], key: str) -> dict[Any, dict[str, Any]]:
-    """Read the table ``mysql`` prints: one dict a row, by the column ``key``."""
+    """Read the table that ``mysql`` prints: a dict for each row, by the column ``key``."""
     from asyncstate.data.text import to_num  # noqa: PLC0415 - needed by one rarely used filter
 
     rows: dict[Any, dict[str, Any]] = {}
@@ -280,7 +280,7 @@ def method_call(obj: Any, f_name: str, *f_args: Any, **f_kwargs: Any) -> Any:
 
 
 def random_sample(value: Sequence[Any], size: int, seed: Any = None) -> list[Any]:
-    """Return so many different items; the same ones for the same ``seed``."""
+    """Return ``size`` different items; the same ones for the same ``seed``."""
     return _generator(seed).sample(value, size)
 
 
@@ -293,4 +293,4 @@ def _generator(seed: Any) -> random.Random:
     """Return a generator, seeded as Salt does it: with the hex SHA-512 of the text."""
     if isinstance(seed, (str, bytes)):
         seed = hashlib.sha512(seed.encode() if isinstance(seed, str) else seed).hexdigest()
-    return random.Random(seed)  # noqa: S311 - no secret is made of it
+    return random.Random(seed)  # noqa: S311 - not used for secrets

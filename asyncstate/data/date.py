@@ -1,4 +1,4 @@
-"""Dates in almost any spelling."""
+"""Reading dates in almost any spelling, and writing them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _UNITS: Final = {
 
 
 class _Reading:
-    """What has been understood of a text so far."""
+    """The parts of a date read from a text so far."""
 
     def __init__(self, now: dt.datetime) -> None:
         self.date = now.date()
@@ -61,7 +61,7 @@ class _Reading:
         self.weekday: tuple[str, int] | None = None
 
     def take(self, found: dict[str, str | None]) -> None:
-        """Note what one pattern found."""
+        """Add the parts that one pattern found."""
         if stamp := found.get("stamp"):
             moment = dt.datetime.fromtimestamp(float(stamp), dt.UTC)
             self.date, self.time = moment.date(), moment.time()
@@ -112,7 +112,7 @@ class _Reading:
             self.seconds += count * _UNITS[unit]
 
     def moment(self) -> dt.datetime:
-        """Return the moment meant, by the wall clock."""
+        """Return the date and time, by the wall clock."""
         time = self.time or (dt.time() if self.starts_day else self.now.time())
         years, month = divmod(self.date.month - 1 + self.months, 12)
         first = dt.date(self.date.year + years, month + 1, 1)
@@ -129,7 +129,7 @@ class _Reading:
 
 
 def read_date(text: str, now: dt.datetime) -> dt.datetime | None:
-    """Return the moment a text such as ``10 Sep 2000 12:30`` or ``+1 week`` means; None if it is none we know."""
+    """Return the date and time of a text such as ``10 Sep 2000 12:30`` or ``+1 week``; None if it is not understood."""
     reading = _Reading(now)
     at = 0
     try:
@@ -148,7 +148,7 @@ def read_date(text: str, now: dt.datetime) -> dt.datetime | None:
 
 
 def strftime(date: Any = None, format: str = "%Y-%m-%d") -> str:
-    """Format a date: a datetime, a time stamp, text in any usual spelling, or None for now."""
+    """Format a date: a datetime, a timestamp, text in any usual spelling, or None for now."""
     return _as_datetime(date).strftime(format)
 
 

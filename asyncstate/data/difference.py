@@ -1,4 +1,4 @@
-"""What differs between two dicts, and between nested data."""
+"""The differences between two dicts, and between nested data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.data.collection import is_iter
 
 
 class DictDiffer:
-    """The keys that were added, removed, changed and left alone between a past dict and the current one."""
+    """The keys that were added, removed, changed and unchanged between a past dict and the current one."""
 
     def __init__(self, current_dict: Mapping[Any, Any], past_dict: Mapping[Any, Any]) -> None:
         self.current_dict: Mapping[Any, Any] = current_dict
@@ -19,11 +19,11 @@ class DictDiffer:
         self.intersect: set[Any] = current_dict.keys() & past_dict.keys()
 
     def added(self) -> set[Any]:
-        """Return the keys of the current dict alone."""
+        """Return the keys that only the current dict has."""
         return set(self.current_dict.keys() - self.intersect)
 
     def removed(self) -> set[Any]:
-        """Return the keys of the past dict alone."""
+        """Return the keys that only the past dict has."""
         return set(self.past_dict.keys() - self.intersect)
 
     def changed(self) -> set[Any]:
@@ -43,7 +43,7 @@ def diff(current_dict: Mapping[Any, Any], past_dict: Mapping[Any, Any]) -> DictD
 def deep_diff(
     old: Mapping[Any, Any], new: Mapping[Any, Any], ignore: Sequence[Any] | None = None
 ) -> dict[str, dict[Any, Any]]:
-    """Return ``{old, new}``: what each dict has that the other has not, at any depth; ``ignore`` names keys."""
+    """Return ``{old, new}``: the data that only one dict has, at any depth; ``ignore`` names keys to skip."""
     before, after = _difference(old, new, set(ignore or ()))
     return ({"old": before} if before else {}) | ({"new": after} if after else {})
 
@@ -72,10 +72,10 @@ def data_diff(
     ignore_order: bool = False,
     ignore_missing_keys: bool = False,
 ) -> dict[str, Any]:
-    """Return ``{old, new}`` of what differs in nested data, ``{}`` if nothing does.
+    """Return the differences of nested data as ``{old, new}``, ``{}`` if there are none.
 
-    Lists are compared place by place, or with ``ignore_order`` as if they were sets; ordered dicts likewise; the rest
-    of mappings by key. ``ignore_missing_keys`` passes over keys that only the old mapping has.
+    Lists are compared index by index, or with ``ignore_order`` as if they were sets; ordered dicts entry by entry, or
+    with ``ignore_order`` by key, like other mappings. ``ignore_missing_keys`` skips keys that only the old mapping has.
     """
 
     def compare(mine: Any, theirs: Any) -> dict[str, Any]:

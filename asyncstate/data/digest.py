@@ -22,12 +22,12 @@ def base64_lines(instr: str | bytes) -> str:
 
 
 def base64_bytes(instr: str | bytes) -> bytes:
-    """Return the bytes that base64, in lines or not, stands for. Raises binascii.Error."""
+    """Return the bytes that base64 encodes, on one line or several. Raises binascii.Error."""
     return base64.b64decode(to_bytes(instr))
 
 
 def base64_decode(instr: str | bytes) -> str | bytes:
-    """Return the text base64 stands for; bytes if it is no text. Raises binascii.Error."""
+    """Return the text that base64 encodes; bytes if it is not text. Raises binascii.Error."""
     decoded = base64_bytes(instr)
     try:
         return decoded.decode()
@@ -78,5 +78,5 @@ def random_hash(size: int = 9999999999, hash_type: str | None = None) -> str:
 
 
 def random_str(size: int = 32) -> str:
-    """Return so many random base64 characters."""
+    """Return ``size`` random base64 characters."""
     return base64.b64encode(os.urandom(size)).decode()[:size]

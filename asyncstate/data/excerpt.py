@@ -11,7 +11,7 @@ _AROUND: Final = 5
 def excerpt_around(text: str, line: int, around: int = _AROUND, marker: str = MARKER) -> str:
     """Return up to ``around`` lines on each side of ``line`` (1-based), which is marked, between two ``---``.
 
-    A line beyond the end gives the whole text: some parsers report the end of the text that way.
+    For a line beyond the end, return the whole text: some parsers report the end of the text that way.
     """
     lines = text.splitlines()
     if line > len(lines) or line < 1:

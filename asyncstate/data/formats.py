@@ -1,7 +1,7 @@
-"""Data as text, and text as data: YAML, JSON, INI and TOML, as the serializers of states and modules write them.
+"""From data to text and back: YAML, JSON, INI and TOML, as the serializers of states and modules write them.
 
-Text that cannot be read, and data that has no place in a format, is a ValueError or TypeError in the library's words.
-A library is imported when its format is asked for: most runs need none.
+Text that cannot be read, and data that a format cannot hold, raise ValueError or TypeError with the library's message.
+A library is imported when its format is used: most runs need none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def yaml_text(data: Any, **options: Any) -> str:
 
 
 def yaml_data(text: str | bytes) -> Any:
-    """Return the data of a YAML text, its dates as dates: this is YAML as everybody reads it, not Salt's dialect."""
+    """Return the data of a YAML text, its dates as dates: this is standard YAML, not Salt's dialect."""
     import yaml  # noqa: PLC0415
 
     try:

@@ -1,4 +1,4 @@
-"""What this host has: files, programs, users."""
+"""Files, programs and users of this host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HIGH: Final = bytes(range(128, 255))
 
 
 def path_join(*parts: str | bytes, use_posixpath: bool = False) -> str:
-    """Join paths; a later one is never taken as absolute."""
+    """Join paths; later ones count as relative even if they begin with a slash."""
     library: Any = posixpath if use_posixpath else os.path
     first, *others = [library.normpath(os.fsdecode(part)) for part in parts] or [""]
     if not parts:
@@ -43,7 +43,7 @@ def _is_program(path: str) -> bool:
 
 
 def is_empty(filename: str) -> bool:
-    """Return whether there is such a file, and it is empty."""
+    """Return whether the file exists and is empty."""
     try:
         return Path(filename).stat().st_size == 0
     except OSError:
@@ -51,7 +51,7 @@ def is_empty(filename: str) -> bool:
 
 
 def _looks_binary(data: bytes) -> bool:
-    """Tell bytes that are no text: a NUL, or more than three in ten that no text has."""
+    """Return whether bytes are not text: they hold a NUL, or more than three in ten are no text characters."""
     if not data:
         return False
     if b"\0" in data:
@@ -67,7 +67,7 @@ def _looks_binary(data: bytes) -> bool:
 
 
 def is_text_file(fp_: Any, blocksize: int = 512) -> bool:
-    """Return whether a file, given by path or open, begins like text."""
+    """Return whether the first block of a file, given by path or open, is text."""
     try:
         if hasattr(fp_, "read"):
             block = fp_.read(blocksize)
@@ -80,7 +80,7 @@ def is_text_file(fp_: Any, blocksize: int = 512) -> bool:
 
 
 def is_bin_file(path: str) -> bool:
-    """Return whether there is such a file, and it begins like no text."""
+    """Return whether the file exists and its first block is not text."""
     if not Path(path).is_file():
         return False
     try:
@@ -125,7 +125,7 @@ def file_hashsum(path: str, form: str = "sha256", chunk_size: int = 65536) -> st
 
 
 def get_uid(user: str | None = None) -> int | None:
-    """Return the number of a user, None if there is none; without a name, our own."""
+    """Return the UID of a user, None if there is no such user; without a name, that of this process."""
     if user is None:
         return os.geteuid()
     try:

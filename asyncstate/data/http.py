@@ -27,10 +27,10 @@ def query(
     wanted: Mapping[str, bool],
     timeout: float,
 ) -> dict[str, Any]:
-    """Return ``{"body": text}``, and ``status``, ``headers``, ``text``, ``dict`` as wanted.
+    """Return ``{"body": text}``, and ``status``, ``headers``, ``text``, ``dict`` if requested.
 
-    A refusal gives ``status`` and ``error`` beside the body, no answer at all just ``error``; nothing is raised but
-    for a URL that is none.
+    For an HTTP error, the result also has ``status`` and ``error``; without any response, only ``error``. Raises
+    ValueError only if the URL is not an http or https URL.
     """
     request = _request(url, method, params=params, data=data, headers=headers, credentials=credentials)
     try:

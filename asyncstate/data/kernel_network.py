@@ -1,6 +1,6 @@
-"""The addresses and routes of this machine, as the Linux kernel tells them; no program is started for it.
+"""The addresses and routes of this machine, read from the Linux kernel without starting a program.
 
-Grains and the ``network`` module read them here. psutil cannot serve: it asks getifaddrs(3), which knows neither the
+Grains and the ``network`` module use them. psutil is not enough: it calls getifaddrs(3), which reports neither the
 scope of an address nor the difference between its interface and its label, and it reads no routes.
 """
 
@@ -23,7 +23,7 @@ _ATTRIBUTE_HEADER = 4
 
 
 class Address(NamedTuple):
-    """One address: ``text`` and ``prefix`` length; ``scope`` is a word of iproute2, or a number where it has none."""
+    """One address: ``text`` and ``prefix`` length; ``scope`` is iproute2's name, or a number if it has none."""
 
     interface: str
     family: int
@@ -35,7 +35,7 @@ class Address(NamedTuple):
 
     @property
     def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-        """The network it is in."""
+        """The network of the address."""
         return ipaddress.ip_interface(f"{self.text}/{self.prefix}").network
 
 
@@ -51,7 +51,7 @@ class Route(NamedTuple):
 
 
 def addresses() -> list[Address]:
-    """Return all addresses, in the kernel's order; [] on another system, or where a sandbox forbids to ask."""
+    """Return all addresses, in the kernel's order; [] on other systems, or if a sandbox forbids the request."""
     found: list[Address] = []
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
@@ -107,7 +107,7 @@ def _messages(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _address(body: bytes) -> Address | None:
-    """Read one ``ifaddrmsg``. The local address is this side of a point-to-point link."""
+    """Read one ``ifaddrmsg``. On a point-to-point link, the local address is this machine's."""
     family, prefix, _, scope, index = struct.unpack_from("=BBBBI", body)
     attributes = _attributes(body[_ADDRESS_HEADER:])
     packed = attributes.get(_LOCAL) or attributes.get(_ADDRESS)

@@ -1,7 +1,7 @@
-"""How much a tree may ask for: no file can make the compiler run out of stack, memory or digits.
+"""Limits on the data of a tree: no file can make the compiler run out of stack, memory or digits.
 
-A few lines are enough for gigabytes of data (an alias of aliases), endless data (a dict that holds itself), or a number
-that Python does not write. What is that large is a mistake, and is told with its place.
+A few lines are enough for gigabytes of data (an alias of aliases), endless data (a dict that contains itself), or a
+number that Python does not write. Such data is a mistake, and is reported with its place.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 from asyncstate.errors import RenderError
 
 DEEPEST: Final = 100
-"""Levels of nesting."""
+"""The most levels of nesting."""
 _MOST_REPEATED: Final = 1_000_000
-"""Values that stand where they stand only because something refers to what stands elsewhere."""
+"""The most values that are repetitions: they come from references to other places, such as aliases."""
 _LONGEST_INTEGER: Final = 14_000
 """Bits of the largest number that Python writes in decimal (4,300 digits)."""
 
@@ -23,17 +23,17 @@ TOO_LONG: Final = "a number of more than 4,300 digits"
 
 
 class TooMuch(ValueError):
-    """Data is beyond a limit; the text says which."""
+    """Data is beyond a limit; the message says which."""
 
 
 class _Extent(NamedTuple):
-    value: Any  # keeps the identity it is known by
+    value: Any  # kept alive, so that its ``id`` stays unique
     size: int
     height: int
 
 
 class Meter:
-    """Measures data as if it was written out, without doing so: what stands twice is looked at once."""
+    """Measures the size of data as text without writing it: repeated objects are visited once."""
 
     def __init__(self) -> None:
         self._known: dict[int, _Extent] = {}
@@ -41,14 +41,14 @@ class Meter:
         self._repeated = 0
 
     def repeat(self, value: Any, depth: int) -> None:
-        """Take note that ``value``, which stands elsewhere, stands ``depth`` levels deep, too. Raises TooMuch."""
+        """Count one more occurrence of ``value``, ``depth`` levels deep. Raises TooMuch."""
         extent = self._measure(value, depth)
         self._repeated += extent.size
         if self._repeated > _MOST_REPEATED:
             raise TooMuch(TOO_MUCH)
 
     def check(self, value: Any, depth: int = 0) -> None:
-        """Look at all of ``value``. Raises TooMuch."""
+        """Measure all of ``value``. Raises TooMuch."""
         self._measure(value, depth)
 
     def _measure(self, value: Any, depth: int) -> _Extent:
@@ -87,7 +87,7 @@ _FEW: Final = 10_000
 
 
 def check_written(value: Any) -> None:
-    """Look at a container that is to be written out. Raises TooMuch. Most are small, and seen to be so at once."""
+    """Measure a container before it is written. Raises TooMuch. Most are small, which is seen at once."""
     stack, members = [value], 0
     while stack:
         container = stack.pop()
@@ -106,7 +106,7 @@ def check_number(value: Any) -> None:
 
 
 def check_data(data: Any, path: str) -> None:
-    """Look at what a renderer returned. Raises RenderError that names the file and the ID."""
+    """Measure the data that a renderer returned. Raises RenderError that names the file and the ID."""
     meter = Meter()
     if not isinstance(data, dict):
         try:

@@ -1,6 +1,6 @@
 """Merging of nested data: the strategies behind ``slsutil.merge``, ``pillar.get(merge=True)`` and ``dictupdate``.
 
-`update` works in place, as its callers expect; everything else returns new data and leaves its arguments alone.
+`update` works in place, as its callers expect; all other functions return new data and do not change their arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 
 def fresh(value: Any) -> Any:
-    """Copy dicts and lists to any depth; share everything else. What keeps its order when printed goes on doing so."""
+    """Copy dicts and lists to any depth; share everything else. Ordered mappings stay ordered when printed."""
     if isinstance(value, dict):
         pairs = ((key, fresh(item)) for key, item in value.items())
         return OrderedDict(pairs) if isinstance(value, OrderedDict) else dict(pairs)
@@ -28,7 +28,7 @@ def fresh(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return data made of the very types that writers of YAML know; templates bring subclasses of them."""
+    """Return the data in exactly the types that YAML writers know; templates use subclasses of them."""
     if isinstance(value, dict):
         return {str(key) if isinstance(key, str) else key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -37,9 +37,10 @@ def plain(value: Any) -> Any:
 
 
 def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool = False, strict: bool = False) -> Any:
-    """Merge ``upd`` into ``dest`` and return it: mappings key by key, anything else replaced.
+    """Merge ``upd`` into ``dest`` and return ``dest``: mappings key by key, anything else replaced.
 
-    ``merge_lists`` appends what a list has not; ``strict`` then refuses a mapping for a list. Raises TypeError.
+    ``merge_lists`` appends the missing items to a list; with ``strict`` a mapping for a list then raises TypeError.
+    Raises TypeError if an argument is not a mapping.
     """
     if not isinstance(dest, Mapping) or not isinstance(upd, Mapping):
         raise TypeError("Cannot update using non-dict types in dictupdate.update()")
@@ -58,7 +59,7 @@ def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool
 
 
 def merge_list(obj_a: Mapping[Any, Any], obj_b: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the first with ``[its value, the other's]`` for keys of both."""
+    """Return both merged, with ``[value of the first, value of the second]`` for common keys."""
     return {key: [value, obj_b[key]] if key in obj_b else value for key, value in obj_a.items()}
 
 
@@ -68,12 +69,12 @@ def merge_recurse(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:
 
 
 def merge_aggregate(obj_a: Any, obj_b: Any) -> Any:
-    """Return both merged at the top: data that carries no marks of ``yamlex`` is replaced below."""
+    """Return both merged at the top level; below it, data without ``yamlex`` tags is replaced."""
     return {**obj_a, **obj_b}
 
 
 def merge_overwrite(obj_a: Any, obj_b: Any, merge_lists: bool = False) -> Any:  # noqa: ARG001 - nothing is left to merge
-    """Return both, the values of the second in the place of the first's."""
+    """Return both merged at the top level, where values of the second replace those of the first."""
     return {**copy.deepcopy(obj_a), **obj_b}
 
 
@@ -90,7 +91,7 @@ def merge(obj_a: Any, obj_b: Any, strategy: str = "smart", renderer: str = "yaml
 
 
 def settled(strategy: str, renderer: str) -> str:
-    """Return the strategy that is meant, ``smart`` and unknown ones (logged) replaced.
+    """Return the name of a strategy, with ``smart`` and unknown ones (logged) replaced.
 
     ``recurse`` merges mappings at every depth, ``none`` does so and never merges lists; ``overwrite`` and ``aggregate``
     replace top-level keys; ``list`` puts both values of a common key in a list. ``smart`` is ``recurse``, or
@@ -106,9 +107,9 @@ def settled(strategy: str, renderer: str) -> str:
 
 
 def overlaid(value: Any, merge: Any, *, merge_lists: bool = False) -> Any:
-    """Return ``value`` with ``merge``, a mapping, laid over it; nothing is laid over it if ``merge`` is empty.
+    """Return ``value`` with the mapping ``merge`` merged into it; ``value`` itself if ``merge`` is empty.
 
-    Raises InvocationError if ``merge`` is no mapping.
+    Raises InvocationError if ``merge`` is not a mapping.
     """
     if not merge:
         return value
@@ -122,8 +123,8 @@ def filter_by(
 ) -> Any:
     """Return the entry of ``lookup_dict`` whose key, a shell pattern, matches ``value`` (or one of its items).
 
-    Without one, the entry ``default``. ``base`` names an entry it is laid over, ``merge`` is laid over it. The lookup
-    data itself is never changed.
+    If none matches, the entry ``default`` is used. The entry is merged into the entry ``base``, and ``merge`` into the
+    result. The lookup data itself is never changed.
     """
     found = _lookup(lookup_dict, value)
     if found is None:

@@ -1,4 +1,4 @@
-"""Addresses and networks, and the two functions that reach out: ``dns_check`` and ``http_query``."""
+"""Addresses and networks, and the two functions that use the network: ``dns_check`` and ``http_query``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SYNONYMS: Final = {
 
 
 def _address(value: Any, version: int, options: str | None) -> str | None:
-    """Return the normalised address or interface if it is of this version and has all the properties asked for."""
+    """Return the normalised address or interface if it has this version and all properties in ``options``."""
     parsed: Any
     try:
         parsed = ipaddress.ip_address(value)
@@ -64,17 +64,17 @@ def _filtered(value: Any, version: int, options: str | None) -> Any:
 
 
 def ipv4(value: Any, options: str | None = None) -> Any:
-    """Return the address if it is IPv4, or those of a list that are; ``options`` name properties it must have."""
+    """Return the address if it is IPv4, or the IPv4 addresses of a list; ``options`` name required properties."""
     return _filtered(value, 4, options)
 
 
 def ipv6(value: Any, options: str | None = None) -> Any:
-    """Return the address if it is IPv6, or those of a list that are; ``options`` name properties it must have."""
+    """Return the address if it is IPv6, or the IPv6 addresses of a list; ``options`` name required properties."""
     return _filtered(value, 6, options)
 
 
 def ipaddr(value: Any, options: str | None = None) -> Any:
-    """Return the address if it is one, or those of a list that are: IPv4 first."""
+    """Return the value if it is an address, or the addresses of a list, IPv4 first."""
     if isinstance(value, types.GeneratorType):
         value = list(value)
     four, six = ipv4(value, options), ipv6(value, options)
@@ -128,7 +128,7 @@ def network_size(value: Any, options: str | None = None, version: int | None = N
 
 
 def filter_by_networks(values: Any, networks: Iterable[str] | None) -> Any:
-    """Return the addresses that lie in one of the networks: of a list, or of each list in a dict."""
+    """Return the addresses in one of the networks, from a list or from each list in a dict."""
     if networks is None:
         return values
     nets = [ipaddress.ip_network(network) for network in networks]
@@ -149,7 +149,7 @@ def _bracketed(address: Any) -> str:
 
 
 def ipwrap(data: Any) -> Any:
-    """Put IPv6 addresses, of a list or alone, in brackets; leave everything else."""
+    """Put an IPv6 address, or those in a list, in brackets; other values stay unchanged."""
     if isinstance(data, (list, tuple)):
         return [_bracketed(item) if is_ipv6(item) else item for item in data]
     return _bracketed(data) if is_ipv6(data) else data
@@ -166,7 +166,7 @@ def mac_str_to_bytes(mac_str: str) -> bytes:
 
 def gen_mac(prefix: str = "AC:DE:48") -> str:
     """Return a random hardware address with this prefix."""
-    return ":".join([prefix, *(f"{random.randint(0, 255):02X}" for _ in range(3))])  # noqa: S311 - no secret is made of it
+    return ":".join([prefix, *(f"{random.randint(0, 255):02X}" for _ in range(3))])  # noqa: S311 - not used for secrets
 
 
 def dns_check(addr: str, port: int, safe: bool = False, ipv6: bool | None = None) -> str:  # noqa: ARG001 - Salt's argument; both ways end in the same error here
@@ -223,9 +223,9 @@ def http_query(  # noqa: PLR0917 - Salt's argument order
     timeout: float = 30,
     **_other: Any,
 ) -> dict[str, Any]:
-    """Ask a web server; returns ``{"body": text}`` and what else was asked for, ``{"error": …}`` on failure.
+    """Make an HTTP request; returns ``{"body": text}`` and other requested keys, ``{"error": …}`` on failure.
 
-    Takes the common part of ``salt.utils.http.query``'s arguments; the others are accepted and have no effect.
+    It supports the common arguments of ``salt.utils.http.query``; the others are accepted and have no effect.
     """
     from asyncstate.data.http import query  # noqa: PLC0415 - urllib is slow to import and rarely needed
 

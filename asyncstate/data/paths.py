@@ -1,4 +1,4 @@
-"""Colon paths into nested data: what ``pillar.get``, ``grains.get``, ``config.get`` and their kin look up."""
+"""Colon paths into nested data, as in ``pillar.get``, ``grains.get`` and ``config.get``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MISSING: Final[Any] = object()
 
 
 def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
-    """Return what ``a:b:c`` leads to in nested mappings and lists, else ``default``.
+    """Return the value at ``a:b:c`` in nested mappings and lists, else ``default``.
 
-    In a list, a step is looked up in the mappings among the items first and taken as an index otherwise. A step that
-    is no key as a string is tried as the YAML scalar it spells, so ``ports:80`` finds the integer key 80.
+    In a list, a step is looked up first in the mappings among the items, then as an index. If a step is not a key as a
+    string, it is tried as a YAML scalar, so ``ports:80`` finds the integer key 80.
     """
     found = data
     for step in _steps(key, delimiter):
@@ -66,7 +66,7 @@ def _in_list(items: list[Any], step: Any) -> Any:
 
 
 def _as_yaml(step: Any) -> Any:
-    """Return the value that a text spells as a YAML scalar; ``MISSING`` if it is no text, or spells itself."""
+    """Return the value of a text as a YAML scalar; ``MISSING`` if it is not text, or if the value is the same text."""
     if not isinstance(step, str):
         return MISSING
     if step == "None":
@@ -79,13 +79,13 @@ def _as_yaml(step: Any) -> Any:
 
 
 def ensure_dict_key(in_dict: Any, keys: str, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Make the dicts on the way to ``a:b:c``, that one too; returns the dict, which is changed."""
+    """Create the dicts on the path ``a:b:c``, including the last; changes the dict and returns it."""
     _made(in_dict, keys.split(delimiter), ordered_dict)
     return in_dict
 
 
 def _made(in_dict: Any, path: list[str], ordered_dict: bool) -> Any:
-    """Return the dict at the end of a path; what is missing on the way is made, and what is no dict replaced."""
+    """Return the dict at the end of a path; missing dicts on the path are created, other values replaced by dicts."""
     here = in_dict
     for key in path:
         if not isinstance(here.get(key), dict):
@@ -95,7 +95,7 @@ def _made(in_dict: Any, path: list[str], ordered_dict: bool) -> Any:
 
 
 def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Set the value at ``a:b:c``; returns the dict, which is changed."""
+    """Set the value at ``a:b:c``; changes the dict and returns it."""
     *path, last = keys.split(delimiter)
     parent = _made(in_dict, path, ordered_dict)
     parent[last] = value
@@ -105,7 +105,7 @@ def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":"
 def _slot(
     in_dict: Any, keys: str, delimiter: str, *, ordered_dict: bool, empty: Callable[[], Any], verb: str
 ) -> Callable[[Any], None]:
-    """Return the method ``verb`` of what stands at ``a:b:c``, made by ``empty`` if nothing does."""
+    """Return the method ``verb`` of the value at ``a:b:c``, which ``empty`` creates if there is none."""
     *path, last = keys.split(delimiter)
     parent = _made(in_dict, path, ordered_dict)
     if parent.get(last) is None:
@@ -117,7 +117,7 @@ def _slot(
 
 
 def update_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Update the dict at ``a:b:c``; returns the whole dict, which is changed."""
+    """Update the dict at ``a:b:c``; changes the whole dict and returns it."""
     update = _slot(
         in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=OrderedDict if ordered_dict else dict, verb="update"
     )
@@ -130,13 +130,13 @@ def update_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = 
 
 
 def append_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Append to the list at ``a:b:c``; returns the whole dict, which is changed."""
+    """Append to the list at ``a:b:c``; changes the whole dict and returns it."""
     _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="append")(value)
     return in_dict
 
 
 def extend_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":", ordered_dict: bool = False) -> Any:
-    """Extend the list at ``a:b:c``; returns the whole dict, which is changed."""
+    """Extend the list at ``a:b:c``; changes the whole dict and returns it."""
     extend = _slot(in_dict, keys, delimiter, ordered_dict=ordered_dict, empty=list, verb="extend")
     try:
         extend(value)
@@ -146,19 +146,19 @@ def extend_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = 
 
 
 Fits = Callable[[Any, str], bool]
-"""Tells whether a value fits a pattern."""
+"""A function that returns whether a value matches a pattern."""
 
 
 def glob_fits(value: Any, pattern: str) -> bool:
-    """Return whether the text of a value fits a shell pattern, without regard to case."""
+    """Return whether the text of a value matches a shell pattern, without regard to case."""
     return fnmatch.fnmatch(str(value).lower(), pattern.lower())
 
 
 def subdict_match(data: Mapping[str, Any], expr: str, delimiter: str = DELIMITER, fits: Fits = glob_fits) -> bool:
-    """Whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
+    """Return whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
 
-    The deepest reading is tried first. The pattern may match a value, a member of a list, or a key of a mapping;
-    ``*`` stands for any key on the way. Upper and lower case are the same.
+    The longest path is tried first. The pattern may match a value, a member of a list, or a key of a mapping; ``*``
+    stands for any key on the path. Case does not matter.
     """
     parts = expr.split(delimiter)
     for index in range(len(parts) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""The release of Salt whose behaviour trees find here."""
+"""The release of Salt that asyncstate follows."""
 
 from __future__ import annotations
 

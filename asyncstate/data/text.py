@@ -42,7 +42,7 @@ def regex_replace(txt: str, rgx: str, val: str, ignorecase: bool = False, multil
 
 
 def regex_escape(value: str) -> str:
-    """Quote what a pattern would take for syntax."""
+    """Quote the characters that are special in a pattern."""
     return re.escape(value)
 
 
@@ -57,12 +57,12 @@ def quote(txt: str) -> str:
 
 
 def skip(_data: Any) -> str:
-    """Return nothing, whatever comes in."""
+    """Return an empty string for any value."""
     return ""
 
 
 def to_bool(val: Any) -> bool:
-    """Return whether the value means yes: ``yes``, ``1``, ``true``, a positive number, a container with content."""
+    """Return whether the value means true: ``yes``, ``1``, ``true``, a positive number, a container with content."""
     if isinstance(val, bool):
         return val
     if isinstance(val, str):
@@ -73,7 +73,7 @@ def to_bool(val: Any) -> bool:
 
 
 def to_num(text: Any) -> Any:
-    """Return the int or float the text spells, or the text."""
+    """Return the text as an int or float, or unchanged if it is no number."""
     for number in (int, float):
         try:
             return number(text)
@@ -97,7 +97,7 @@ def contains_whitespace(text: str) -> bool:
 
 
 def to_bytes(s: str | bytes | bytearray, encoding: str | Sequence[str] | None = None, errors: str = "strict") -> bytes:
-    """Encode text in the first encoding that can (UTF-8); bytes pass through. Raises TypeError for anything else."""
+    """Encode text in the first encoding that works (default: UTF-8); bytes stay. Raises TypeError for anything else."""
     if isinstance(s, (bytes, bytearray)):
         return bytes(s)
     if not isinstance(s, str):
@@ -119,7 +119,7 @@ def to_unicode(
     errors: str = "strict",
     normalize: bool = False,
 ) -> str:
-    """Decode bytes by the first encoding that can (UTF-8); text passes through. Raises TypeError for anything else.
+    """Decode bytes by the first encoding that works (default: UTF-8); text stays. Raises TypeError for anything else.
 
     ``normalize`` composes characters (Unicode NFC).
     """
@@ -152,7 +152,7 @@ def _decoded(data: bytes | bytearray, encodings: Sequence[str], errors: str) -> 
 def human_to_bytes(size: Any, default_unit: str = "B", handle_metric: bool = False) -> int:
     """Return the bytes in ``2MB``, ``1.5 GiB``: powers of 1024, or of 1000 for ``MB`` with ``handle_metric``.
 
-    What is no size gives 0.
+    Returns 0 for text that is not a size.
     """
     found = _SIZE.match(str(size).strip())
     if found is None:
@@ -182,7 +182,7 @@ def to_camelcase(snake_input: str, uppercamel: bool = False) -> str:
 
 
 def uuid(val: str | bytes) -> str:
-    """Return a UUID that depends on the value alone."""
+    """Return a UUID that depends only on the value."""
     return str(uuids.uuid5(_NAMESPACE, val.decode() if isinstance(val, bytes) else val))
 
 
@@ -191,7 +191,7 @@ def _listed(value: Any, expressions: list[Any]) -> bool:
 
 
 def expr_match(line: Any, expr: Any) -> bool:
-    """Return whether a name matches a shell pattern, or else a regular expression as a whole; only text can."""
+    """Return whether a name matches a shell pattern or, completely, a regular expression; False if it is not text."""
     if not (isinstance(line, str) and isinstance(expr, str)):
         return False
     if fnmatch.fnmatch(line, expr):
@@ -213,7 +213,7 @@ def _as_list(value: Any, what: str) -> list[Any]:
 
 
 def check_whitelist_blacklist(value: Any, whitelist: Any = None, blacklist: Any = None) -> bool:
-    """Return whether the value is allowed: in the white list, if there is one, and not in the black one."""
+    """Return whether the value is allowed: in the whitelist, if there is one, and not in the blacklist."""
     refused = _as_list(blacklist, "blacklist")
     allowed = _as_list(whitelist, "whitelist")
     if refused and _listed(value, refused):

@@ -1,4 +1,4 @@
-"""URLs: those of the file roots, and passwords in those of a text that anybody may have written."""
+"""URLs: those of the file roots, and hiding passwords in the URLs of any text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 SALT_SCHEME: Final = "salt://"
-"""How the URL of a file in the file roots begins."""
+"""The beginning of the URL of a file in the file roots."""
 
 _WORD: Final = re.compile(r"\S+")
 _HTTP: Final = re.compile(r"https?://", re.IGNORECASE)
@@ -14,9 +14,9 @@ _ANY: Final = re.compile(r"\w://")
 
 
 def without_credentials(text: str, *, http_only: bool = False) -> str:
-    """Return ``text`` with the user and password of every URL hidden, ``http_only`` of those of http and https.
+    """Return ``text`` with the user and password of every URL hidden; with ``http_only`` of http and https URLs only.
 
-    In linear time: an expression that looks ahead for the ``@`` takes hours for a hook that prints a long line.
+    It takes linear time: an expression that looks ahead for the ``@`` takes hours if a hook prints a long line.
     """
     scheme = _HTTP if http_only else _ANY
 
@@ -31,7 +31,7 @@ def without_credentials(text: str, *, http_only: bool = False) -> str:
 def parse_salt_url(url: str) -> tuple[str, str | None]:
     """Split ``salt://path?saltenv=env`` into path and environment (None if not given).
 
-    ``salt://|path`` takes the path literally. Anything that is not a ``salt://`` URL is returned as it came.
+    ``salt://|path`` takes the path literally. Text that is not a ``salt://`` URL is returned unchanged.
     """
     if not url.startswith(SALT_SCHEME):
         return url, None

@@ -1,8 +1,8 @@
-"""From YAML events to data, without recursion and without the tree of nodes in between.
+"""From YAML events to data, without recursion and without PyYAML's tree of nodes.
 
-PyYAML's own loaders build a node for every scalar and then walk the nodes recursively. Events are enough: a stack of
-the containers that are still open does the rest in a fraction of the time. What is too deep, or too much once aliases
-are followed, is refused where it stands (`asyncstate.data.limits`).
+PyYAML's own loaders build a node for every scalar and then walk the nodes recursively. Events and a stack of the open
+containers are enough, in a fraction of the time. Data that is too deep, or too large once aliases are followed, is
+refused with its place (`asyncstate.data.limits`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _IN_MAPPING: Final = "while constructing a mapping"
 
 
 class KeyLines:
-    """Where the keys of the two outermost levels of a document stand (1-based lines).
+    """The lines (1-based) of the keys of the two outermost levels of a document.
 
-    Kept as two flat sequences, for a large document has many keys and few of them are ever asked for.
+    They are kept as two flat sequences, because a large document has many keys and few lookups.
     """
 
     __slots__ = ("_below", "_index", "_keys", "_places")
@@ -43,7 +43,7 @@ class KeyLines:
         self._below: dict[Any, list[tuple[Any, int]]] = {}
 
     def noters(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
-        """Return what takes the keys in reading order and, for each, ``line * 2`` (0-based), plus 1 below the top."""
+        """Return two functions: they take each key, and its ``line * 2`` (0-based), plus 1 below the top, in order."""
         return self._keys.append, self._places.append
 
     def find(self, *path: Any) -> int:
@@ -75,7 +75,7 @@ class KeyLines:
         return index
 
     def _enter(self, index: dict[tuple[Any, ...], int], top: list[Any], keys: list[tuple[Any, int]]) -> None:
-        """Note the keys that stand right below the last of ``top``."""
+        """Add the keys directly below the last key of ``top`` to the index."""
         for name, at in keys:
             index.setdefault((top[-1], name), at)
             self._below.setdefault(top[-1], []).append((name, at))
@@ -84,9 +84,9 @@ class KeyLines:
 class Composer:
     """Builds the data of one document from a parser's events.
 
-    Mappings become ``mapping``; an alias yields the very object of its anchor, as in Salt. Raises PyYAML's
+    Mappings become ``mapping``; an alias yields the same object as its anchor, as in Salt. Raises PyYAML's
     MarkedYAMLError with Salt's wording, also for a key that a mapping has twice. With ``first_wins`` the outermost
-    mapping may: the first counts, and ``repeated`` has the others with their lines.
+    mapping may repeat keys: the first counts, and ``repeated`` has the others with their lines.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Composer:
     def _compose(self) -> Any:
         """Read events up to the end of one node.
 
-        ``container`` is the innermost container that is open, ``key`` what waits in it for a value, ``start`` the event
-        that opened it; ``stack`` holds the same for those around it.
+        ``container`` is the innermost open container, ``key`` its key that has no value yet, ``start`` the event that
+        opened it; ``stack`` holds the same for the containers around it.
         """
         next_event = self._next_event
         note_key, note_place = self.lines.noters()
@@ -224,7 +224,7 @@ class Composer:
             raise ConstructorError(None, None, str(error), event.start_mark) from None
 
     def _finisher(self, event: Any, *, is_mapping: bool) -> Callable[[Any, Mark], Any]:
-        """Return what turns the finished container into what its tag says."""
+        """Return the function that turns the finished container into the type of its tag."""
         name = event.tag.removeprefix(PREFIX)
         if event.tag == VALUE or (event.tag in SCALARS and name not in _COLLECTION_TAGS):
             raise ConstructorError(None, None, _expected("scalar", _kind(is_mapping)), event.start_mark)
@@ -269,7 +269,7 @@ class Composer:
         return value
 
     def _merge(self, own: Any, sources: Iterable[tuple[dict[Any, Any], Mark]], start: Any) -> None:
-        """Put the merged keys first, as Salt does; the mapping's own keys win, two sources may not share one."""
+        """Put the merged keys first, as Salt does; the mapping's own keys win, two sources must not share a key."""
         merged = self._mapping()
         for source, mark in sources:
             for key, value in source.items():
@@ -311,7 +311,7 @@ def _unacceptable(key: Any, start: Any, key_event: Any) -> ConstructorError:
 
 
 def _sources(value: Any, mapping_mark: Mark, mark: Mark) -> Iterable[tuple[dict[Any, Any], Mark]]:
-    """Return the mappings a ``<<`` brings in, in the order their keys are added."""
+    """Return the mappings that a ``<<`` merges, in the order in which their keys are added."""
     if isinstance(value, dict):
         return [(value, mark)]
     if not isinstance(value, list):

@@ -1,7 +1,7 @@
 """YAML as Salt reads and writes it.
 
-The dialect is YAML 1.1 with Salt's rules: no octal numbers, no dates, no key twice. Text that is no such YAML raises
-RenderError with Salt's sentence and the line.
+The dialect is YAML 1.1 with Salt's rules: no octal numbers, no dates, no repeated keys. Other text raises RenderError
+with Salt's sentence and the line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illega
 class Document:
     """A parsed document: its ``data``, and the ``lines`` of the keys of its two outermost levels.
 
-    ``repeated`` are the keys that the outermost mapping has once more, with their lines, where that is allowed.
+    ``repeated`` are the repeated keys of the outermost mapping, with their lines, if they are allowed.
     """
 
     __slots__ = ("data", "lines", "repeated")
@@ -49,8 +49,8 @@ def parse_document(
 ) -> Document:
     """Read the one YAML document in ``text``; an empty one has the data None.
 
-    ``name`` is the file errors are told for; of keys that the outermost mapping has twice the first counts with
-    ``first_wins``. Raises RenderError, whose ``line`` counts in ``text``.
+    ``name`` is the file name for errors. With ``first_wins`` the outermost mapping may repeat a key, and the first
+    counts. Raises RenderError, whose ``line`` refers to ``text``.
     """
     try:
         if len(text) < _LARGE:
@@ -97,7 +97,7 @@ def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderEr
 
 
 def _unreadable(error: ReaderError, text: str, name: str) -> RenderError:
-    """Say where a character stands that no YAML may have, such as the NUL of a binary file."""
+    """Return the error for a character that YAML forbids, such as the NUL of a binary file, with its place."""
     at = _forbidden(text)
     line = text.count("\n", 0, at) + 1
     what = "binary data, not YAML: " if "\0" in text else ""

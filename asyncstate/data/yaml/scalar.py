@@ -1,6 +1,6 @@
 """YAML 1.1 scalars as Salt reads them.
 
-Which text means what is PyYAML's table; the values differ from PyYAML's in two ways, both Salt's: a leading zero does
+PyYAML's table gives the tag of a text; the values differ from PyYAML's in two ways, both Salt's: a leading zero does
 not make a number octal (``0644`` is 644, so the digits of a file mode survive), and dates stay strings.
 """
 
@@ -30,7 +30,7 @@ _INFINITY: Final = float("inf")
 
 
 class Indicator:
-    """A plain ``<<`` or ``=``: not a value, but the sign that the key it stands for means something else."""
+    """A plain ``<<`` or ``=``: not a value, but a key with a special meaning."""
 
     __slots__ = ("tag", "text")
 
@@ -44,7 +44,7 @@ VALUE_KEY: Final = Indicator(VALUE, "=")
 
 
 def plain_tag(text: str) -> str:
-    """Return the tag an untagged plain scalar gets from its text."""
+    """Return the tag that the text of an untagged plain scalar implies."""
     for tag, pattern in _BY_FIRST_CHARACTER.get(text[:1], ()):
         if pattern.match(text):
             return str(tag)
@@ -54,7 +54,7 @@ def plain_tag(text: str) -> str:
 def read_plain(text: str) -> Any:
     """Return the value of an untagged plain scalar; an Indicator for ``<<`` and ``=``.
 
-    Raises ValueError for text that has the form of a number and is none (``0_``).
+    Raises ValueError for text that has the form of a number but is none (``0_``).
     """
     if text[:1] not in _BY_FIRST_CHARACTER:
         return text

@@ -1,4 +1,4 @@
-"""Data to YAML, with the line breaks, order and quoting of Salt's ``yaml`` filter."""
+"""From data to YAML, with the line breaks, order and quoting of Salt's ``yaml`` filter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ else:
 
 
 class SafeOrderedDumper(_Base):
-    """A safe dumper that knows ordered mappings and has a word for everything else."""
+    """A safe dumper that also writes ordered mappings, and ``NULL`` for types that YAML does not know."""
 
 
 def represent_ordered(dumper: Any, data: Mapping[Any, Any]) -> yaml.Node:
