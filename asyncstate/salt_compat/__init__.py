@@ -1,1 +1,1 @@
-"""What plugins written for Salt find: the package ``salt``, ours or the real one."""
+"""The package ``salt`` for plugins written for Salt: ours or the real one."""

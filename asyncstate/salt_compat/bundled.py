@@ -1,7 +1,7 @@
 """``salt.modules.x`` and ``salt.states.x``: the functions of bundled plugins, for code that imports them directly.
 
-As in Salt, a direct import gives the bundled module even where the tree has its own of that name, which may be the one
-that imports it. An async function can be called like any other: it obeys the rules of ``__salt__``.
+As in Salt, a direct import gives the bundled module even if the tree has a module of that name, which may be the
+importer itself. An async function can be called like any other, by the rules of ``__salt__``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FILES = {"cmdmod": "cmd", "pip_state": "pip", "saltmod": "salt", "virtualenv_mod": "virtualenv"}
-"""Files of Salt that ours are not called after."""
+"""Our names for files of Salt whose names differ."""
 
 
 class BundledModule(ModuleType):
-    """One bundled plugin, with its public names only: what is private there is not what is private in Salt."""
+    """One bundled plugin, with its public names only: its private names differ from those in Salt."""
 
     def __init__(self, address: str, module: ModuleType) -> None:
         super().__init__(address, module.__doc__)
@@ -55,7 +55,7 @@ def _callable_anywhere(func: Callable[..., Any], module: ModuleType) -> Callable
 
 @lru_cache(maxsize=256)
 def bundled_module(kind: str, name: str) -> ModuleType:
-    """Return the bundled plugin that Salt keeps in ``salt/<kind>/<name>.py``. Raises AttributeError."""
+    """Return the bundled plugin for Salt's ``salt/<kind>/<name>.py``. Raises AttributeError if there is none."""
     address = f"asyncstate.{kind}.{_FILES.get(name, name)}"
     if name.startswith("_") or importlib.util.find_spec(address) is None:
         raise AttributeError(absent(f"salt.{kind}.{name}"))

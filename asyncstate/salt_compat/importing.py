@@ -1,9 +1,10 @@
 """``import salt`` in plugins and programs of a tree: real Salt if it is installed, else `asyncstate.salt_compat.salt`.
 
-They are run with builtins of their own, whose ``__import__`` knows ``salt``. Python looks builtins up in the globals a
-function was defined in, so that imports inside functions, made later and in any thread, find it too.
-Nothing is ever put into ``sys.modules`` under the name ``salt``: the host application and the libraries a plugin uses
-see no Salt that is not there. ``importlib.import_module("salt…")`` is such a library, and finds only real Salt.
+Such code runs with its own builtins, whose ``__import__`` finds ``salt``. Python looks builtins up in the globals in
+which a function was defined, so later imports inside functions, in any thread, find it too.
+
+Nothing is ever put into ``sys.modules`` under the name ``salt``: the host application and the libraries that a plugin
+uses see only real Salt. So does ``importlib.import_module("salt…")``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def import_salt(
     locals: Mapping[str, object] | None,
     fromlist: Sequence[str] | None,
 ) -> Any:
-    """Do what ``import salt…`` or ``from salt… import …`` says. Raises ImportError that names a way out."""
+    """Execute ``import salt…`` or ``from salt… import …``. Raises ImportError with a hint what to use instead."""
     if real_salt_is_installed():
         return builtins.__import__(name, globals, locals, fromlist or (), 0)
     module = provide(name)
@@ -50,9 +51,9 @@ def _import(
 
 
 def builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
-    """Return what stands under ``__builtins__`` in the globals of code whose imports ``importer`` makes."""
+    """Return the ``__builtins__`` for the globals of code whose imports ``importer`` executes."""
     return {**vars(builtins), "__import__": importer, "__salt_system_encoding__": "utf-8"}
 
 
 PROGRAM_BUILTINS: Final = builtins_with(_import)
-"""The builtins of an SLS that is a program: it can import ``salt``, and what is installed."""
+"""The builtins of an SLS that is a program: it can import ``salt`` and installed packages."""

@@ -1,4 +1,4 @@
-"""Walking the names of ``salt``: what is there is imported when it is asked for, what is not is told clearly."""
+"""The names of ``salt``: modules are imported on first use, and a missing name raises a helpful error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _INSTEAD: Final = {
 
 
 def absent(name: str) -> str:
-    """Return the sentence on something that Salt has and this namespace has not."""
+    """Return the message for a name of Salt that this namespace does not have."""
     parts = name.split(".")
     hints = (_INSTEAD.get(".".join(parts[:length])) for length in range(len(parts), 1, -1))
     hint = next((f"; {hint}" for hint in hints if hint), "")
@@ -66,17 +66,17 @@ def provide(name: str) -> ModuleType:
 
 
 def names_from(name: str, module: ModuleType, wanted: Iterable[str]) -> None:
-    """See to it that ``from name import wanted`` works. Raises ImportError if a name is not there."""
+    """Import what ``from name import wanted`` needs. Raises ImportError if a name is missing."""
     for attribute in wanted:
         if attribute != "*" and not hasattr(module, attribute):
             raise ImportError(absent(f"{name}.{attribute}"), name=name)
 
 
 def submodules(package: str, moved: Mapping[str, str] | None = None) -> ModuleGetattr:
-    """Return the ``__getattr__`` of a package whose submodules are imported when they are first asked for.
+    """Return the ``__getattr__`` of a package whose submodules are imported on first use.
 
-    As in Salt, where something has always imported them, ``import salt`` is enough to use ``salt.utils.files``.
-    ``moved`` says where names live that used to be in the package itself: ``{"which": "path.which"}``.
+    So ``import salt`` is enough to use ``salt.utils.files``, as in Salt, where other code has always imported it.
+    ``moved`` gives the new places of names that used to be in the package itself: ``{"which": "path.which"}``.
     """
 
     def get(name: str) -> Any:
@@ -94,7 +94,7 @@ def submodules(package: str, moved: Mapping[str, str] | None = None) -> ModuleGe
 
 
 def nothing_else(module: str) -> ModuleGetattr:
-    """Return the ``__getattr__`` of a module that tells clearly what it has not."""
+    """Return a module's ``__getattr__`` that raises a helpful error for every missing name."""
 
     def get(name: str) -> Any:
         if name.startswith("__"):

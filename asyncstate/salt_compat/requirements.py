@@ -1,4 +1,4 @@
-"""Functions that a plugin offers only where a program or a module is there: Salt's ``@depends`` and its kin."""
+"""Functions that a plugin offers only if a program or a module is present: Salt's ``@depends`` and the like."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _REQUIREMENTS: Final = "__requirements__"
 
 
 def require(func: Any, is_met: Callable[[], bool], fallback: Callable[..., Any] | None = None) -> None:
-    """Offer a function only where ``is_met``; elsewhere ``fallback``, or nothing. Conditions add up, newest last."""
+    """Offer a function only if ``is_met``, else ``fallback`` or nothing. Further calls add conditions, newest last."""
     setattr(func, _REQUIREMENTS, [*getattr(func, _REQUIREMENTS, ()), (is_met, fallback)])
 
 
 def offered(func: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return what a plugin offers for ``func`` here: the function, the fallback of a condition not met, or nothing."""
+    """Return what a plugin offers for ``func`` here: the function, the fallback of an unmet condition, or None."""
     for is_met, fallback in getattr(func, _REQUIREMENTS, ()):
         if not is_met():
             return fallback  # type: ignore[no-any-return]  # whatever the plugin gave

@@ -15,7 +15,7 @@ _FUNCTIONS = ("serialize", "deserialize")
 
 
 class Serializers(Mapping[str, "Callable[..., Any]"]):
-    """The functions by name. A format is imported when one of its functions is asked for."""
+    """The functions by name. A format is imported when one of its functions is looked up."""
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         form, _, function = name.partition(".")

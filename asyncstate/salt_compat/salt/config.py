@@ -12,7 +12,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def minion_config(path: str | None, **_how: Any) -> dict[str, Any]:
-    """Return the options in a minion configuration; where there is no such file, or it is this run's, a copy of ours.
+    """Return the options of a minion configuration; a copy of ours if it does not exist or is that of this run.
 
     Raises ConfigError for a file that is wrong.
     """

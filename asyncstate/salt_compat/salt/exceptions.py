@@ -1,6 +1,6 @@
-"""Salt's exceptions. The common ones are the very classes of `asyncstate.errors`.
+"""Salt's exceptions. The common ones are the classes of `asyncstate.errors` themselves.
 
-So an ``except CommandExecutionError`` in a custom module catches what bundled modules raise, and the other way round.
+So an ``except CommandExecutionError`` in a custom module catches what bundled modules raise, and vice versa.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class CommandNotFoundError(SaltException):
-    """A program that is needed is not installed."""
+    """A required program is not installed."""
 
 
 class PkgParseError(SaltException):
@@ -54,7 +54,7 @@ class MinionError(SaltException):
 
 
 class FileLockError(SaltException):
-    """A lock file cannot be had. ``time_start`` is when the waiting began."""
+    """A lock file cannot be acquired. ``time_start`` is when the wait began."""
 
     def __init__(self, message: object = "", time_start: float | None = None) -> None:
         super().__init__(message)
@@ -70,11 +70,11 @@ class TimeoutError(SaltException):  # noqa: A001 - Salt's name
 
 
 class AuthenticationError(SaltException):
-    """Somebody is not who they say."""
+    """A user's authentication failed."""
 
 
 class AuthorizationError(SaltException):
-    """Somebody may not do this."""
+    """A user lacks the permission."""
 
 
 class SaltClientError(SaltException):
@@ -90,7 +90,7 @@ class SaltDeserializationError(SaltException):
 
 
 class SaltValidationError(SaltException):
-    """A value is not of the form it must have."""
+    """A value does not have the required form."""
 
 
 class UnsupportedAlgorithm(SaltException):
@@ -102,7 +102,7 @@ class NotImplemented(SaltException):  # noqa: A001 - Salt's name
 
 
 class TemplateError(SaltException):
-    """A template asked for an error."""
+    """A template raised an error on purpose."""
 
 
 class ArgumentValueError(CommandExecutionError):

@@ -1,4 +1,4 @@
-"""What a module gets when it makes a loader of its own: the functions and grains of the runtime that called it."""
+"""Loaders for modules that create their own: they return the functions and grains of the calling runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``salt.modules``: what comes with asyncstate under these names."""
+"""``salt.modules``: the execution modules that come with asyncstate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``salt.states``: what comes with asyncstate under these names."""
+"""``salt.states``: the state modules that come with asyncstate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Salt release whose behaviour plugins find here."""
+"""The Salt release whose behaviour asyncstate follows."""
 
 from __future__ import annotations
 

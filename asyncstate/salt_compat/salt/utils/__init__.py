@@ -1,4 +1,4 @@
-"""``salt.utils``: the submodules, and the functions that were here before Salt 2018.3 gave them one."""
+"""``salt.utils``: the submodules, and the functions that Salt 2018.3 moved from here to submodules."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def clean_kwargs(**kwargs: Any) -> dict[str, Any]:
 
 
 def invalid_kwargs(invalid_kwargs: Any, raise_exc: bool = True) -> str:
-    """Raise SaltInvocationError that names arguments nobody knows, or return its text."""
+    """Raise SaltInvocationError that names unknown arguments, or return its text."""
     if isinstance(invalid_kwargs, dict):
         invalid_kwargs = [f"{key}={value}" for key, value in invalid_kwargs.items()]
     message = f"The following keyword arguments are not valid: {', '.join(invalid_kwargs)}"
@@ -88,7 +88,7 @@ def parse_kwarg(string_: str) -> tuple[str | None, str | None]:
 
 
 def yamlify_arg(arg: Any) -> Any:
-    """Return what an argument of the command line means: a number, a boolean, ``{…}``, ``[…]``, or its text."""
+    """Return the value of a command-line argument: a number, a boolean, ``{…}``, ``[…]``, or its text."""
     if not isinstance(arg, str) or arg.strip() in {"", "---", "...", "|", "!"} or re.search(r"[\t\r\n]", arg):
         return arg
     if "_" in arg and re.fullmatch(r"[\d_]+", arg.strip()):

@@ -83,7 +83,7 @@ log: logging.Logger = get_logger(__name__)
 
 
 class CaseInsensitiveDict(MutableMapping[Any, Any]):
-    """A dict whose text keys mean the same in any case, and are shown as they were first written."""
+    """A dict whose text keys are compared without regard to case, and shown as they were first written."""
 
     def __init__(self, init: Any = None, **kwargs: Any) -> None:
         self._data: dict[Any, tuple[Any, Any]] = {}
@@ -162,7 +162,7 @@ def traverse_dict(data: Any, key: str, default: Any = None, delimiter: str = ":"
 def subdict_match(
     data: Mapping[str, Any], expr: str, delimiter: str = ":", regex_match: bool = False, exact_match: bool = False
 ) -> bool:
-    """Return whether ``a:b:pattern`` fits nested data, without regard to case."""
+    """Return whether ``a:b:pattern`` matches nested data, without regard to case."""
 
     def fits(value: Any, pattern: str) -> bool:
         text, wanted = str(value).lower(), str(pattern).lower()
@@ -185,9 +185,9 @@ def filter_by(  # noqa: PLR0917 - Salt's signature
     default: str = "default",
     base: str | None = None,
 ) -> Any:
-    """Return the entry of ``lookup_dict`` whose key fits the value at ``lookup`` in ``traverse``, else ``default``.
+    """Return the entry of ``lookup_dict`` whose key matches the value at ``lookup`` in ``traverse``, else ``default``.
 
-    It is laid over the entry ``base``, and ``merge`` over it. Raises SaltException if they cannot be merged.
+    It is merged into the entry ``base``, and ``merge`` into the result. Raises SaltException if that is impossible.
     """
     return merging.filter_by(lookup_dict, traverse_dict_and_list(traverse, lookup, []), merge, default, base)
 
@@ -206,8 +206,8 @@ def repack_dictlist(
 ) -> dict[Any, Any]:
     """Return one dict for a list of dicts of one key; plain items become keys without a value.
 
-    Text is read as YAML. What is not of that form is logged and gives ``{}``: with ``strict``, lists of dicts below
-    too, which ``recurse`` repacks. The callbacks change keys, and values by key.
+    Text is read as YAML. Data of another form is logged, and the result is ``{}``; with ``strict`` also for nested
+    lists of dicts, unless ``recurse`` repacks those. The callbacks change keys, and values by key.
     """
     if isinstance(data, str):
         try:
@@ -245,7 +245,7 @@ def _not_a_dictlist(data: Any) -> str:
 
 
 def is_true(value: Any = None) -> bool:
-    """Return whether a value means yes: a positive number, ``true`` in any case, or anything else that is not empty."""
+    """Return whether a value means true: a positive number, ``true`` in any case, another value that is not empty."""
     for number in (int, float):
         try:
             value = number(value)
@@ -257,7 +257,7 @@ def is_true(value: Any = None) -> bool:
 
 
 def filter_falsey(data: Any, recurse_depth: int | None = None, ignore_types: tuple[type, ...] = ()) -> Any:
-    """Return a container without empty values; ``False`` stays, and what is of ``ignore_types``."""
+    """Return a container without empty values; ``False`` and values of ``ignore_types`` stay."""
 
     def inner(value: Any) -> Any:
         return filter_falsey(value, recurse_depth - 1, ignore_types) if recurse_depth else value

@@ -12,7 +12,7 @@ __all__ = ["date_cast", "strftime", "total_seconds"]
 
 
 def date_cast(date: Any) -> dt.datetime:
-    """Return what a date means: text in any usual spelling, a time stamp, None for now. Raises ValueError."""
+    """Return a date from text in any usual spelling, from a timestamp, or None for now. Raises ValueError."""
     if isinstance(date, dt.datetime):
         return date
     return dt.datetime.fromisoformat(strftime(date, "%Y-%m-%dT%H:%M:%S.%f"))

@@ -1,4 +1,4 @@
-"""What differs between two dicts."""
+"""The differences between two dicts."""
 
 from __future__ import annotations
 

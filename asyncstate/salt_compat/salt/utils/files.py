@@ -1,4 +1,4 @@
-"""Files: opening, locking, copying, removing, and telling what they are."""
+"""Files: opening, locking, copying, removing, and finding out their type."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ _TAR_ENDINGS = tuple(f".{end}" for end in "tar tar.gz tgz tar.bz2 tbz2 tbz tar.x
 
 
 def fopen(*args: Any, **kwargs: Any) -> IO[Any]:
-    """Open a file as ``open`` does: text is UTF-8 and its line ends are left alone; ``binary=True`` is the mode ``b``.
+    """Open a file as ``open`` does: text is UTF-8 with unchanged line ends; ``binary=True`` is the mode ``b``.
 
-    Raises TypeError for the standard streams, which a ``False`` or ``True`` for a path would mean.
+    Raises TypeError for the standard streams, which a ``False`` or ``True`` as path would open.
     """
     path, *rest = args or (kwargs.pop("file"),)
     if path in (0, 1, 2):  # a boolean is 0 or 1 to open()
@@ -99,7 +99,7 @@ def flopen(*args: Any, **kwargs: Any) -> Iterator[IO[Any]]:
 
 @contextmanager
 def fpopen(*args: Any, **kwargs: Any) -> Iterator[IO[Any]]:
-    """Open a file and give it an owner (-1 or None: as it is) and a mode before anything is written to it."""
+    """Open a file and set its owner (-1 or None: unchanged) and its mode before anything is written to it."""
     uid, gid = (-1 if number is None else number for number in (kwargs.pop("uid", -1), kwargs.pop("gid", -1)))
     permissions = kwargs.pop("mode", None)
     with fopen(*args, **kwargs) as file:
@@ -122,10 +122,10 @@ def mkstemp(*args: Any, **kwargs: Any) -> Any:
 
 
 def copyfile(source: str, dest: str, backup_mode: str = "", cachedir: str = "") -> None:
-    """Put a copy of a file in the place of another, in one step; an existing one keeps its owner and mode.
+    """Replace a file by a copy of another, atomically; an existing file keeps its owner and mode.
 
-    Before that, ``backup_mode`` ``minion`` keeps a copy where ``file.list_backups`` finds it. Raises OSError where
-    there is no such file or directory.
+    With ``backup_mode`` ``minion`` the old file is first copied to where ``file.list_backups`` finds it. Raises OSError
+    if the source or the directory does not exist.
     """
     if not os.path.isfile(source):
         raise OSError(f"[Errno 2] No such file or directory: {source}")
@@ -153,7 +153,7 @@ def copyfile(source: str, dest: str, backup_mode: str = "", cachedir: str = "") 
 
 
 def recursive_copy(source: str, dest: str) -> None:
-    """Copy the files of a tree into another; what is there besides stays."""
+    """Copy the files of a directory tree into another; other files there stay."""
     for folder, _, names in os_walk(source):
         target = os.path.join(dest, os.path.relpath(folder, source))
         os.makedirs(target, exist_ok=True)
@@ -167,19 +167,19 @@ def rename(src: str, dst: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file, if there is one."""
+    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.remove(path)
 
 
 def safe_rm(tgt: str) -> None:
-    """Remove a file, if that is possible."""
+    """Remove a file if possible."""
     with suppress(OSError):
         os.remove(tgt)
 
 
 def rm_rf(path: str) -> None:
-    """Remove a file, a link or a whole tree. Raises OSError, also where there is nothing."""
+    """Remove a file, a link or a whole tree. Raises OSError, also if it does not exist."""
     if os.path.islink(path) or not os.path.isdir(path):
         os.remove(path)
     else:
@@ -193,7 +193,7 @@ def safe_walk(
     followlinks: bool = True,
     _seen: set[tuple[int, int]] | None = None,
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk a tree as ``os.walk`` does, following links, but no directory twice."""
+    """Walk a tree as ``os.walk`` does, following links, but visiting no directory twice."""
     seen = set() if _seen is None else _seen
     try:
         status = os.stat(top)
@@ -223,7 +223,7 @@ def safe_walk(
 
 
 def process_read_exception(exc: OSError, path: str, ignore: int | Iterable[int] | None = None) -> None:
-    """Say in a CommandExecutionError why a file cannot be read; error numbers in ``ignore`` are passed over."""
+    """Raise CommandExecutionError that says why a file cannot be read, unless the errno is in ``ignore``."""
     if exc.errno in ((ignore,) if isinstance(ignore, int) else tuple(ignore or ())):
         return
     if exc.errno == errno.ENOENT:
@@ -234,7 +234,7 @@ def process_read_exception(exc: OSError, path: str, ignore: int | Iterable[int] 
 
 
 def normalize_mode(mode: str | int | None) -> str | None:
-    """Return a mode as four octal digits of text; ``keep`` stays."""
+    """Return a mode as text of four octal digits; ``keep`` stays."""
     if mode is None:
         return None
     return str(mode).replace("0o", "0").strip("\"'").lstrip("0").zfill(4)
@@ -262,7 +262,7 @@ def guess_archive_type(name: str) -> str | None:
 
 
 def safe_filename_leaf(file_basename: str) -> str:
-    """Write what some system cannot have in a file name as in an URL."""
+    """Quote, as in a URL, the characters that some system forbids in a file name."""
     return re.sub(r'[\\:/*?"<>|]', lambda found: urllib.parse.quote(found[0], safe=""), file_basename)
 
 

@@ -1,4 +1,4 @@
-"""Containers that cannot be changed, nor what is in them."""
+"""Containers that cannot be changed, at any depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 class _Frozen:
-    """What the three have in common: the container behind them, which ``copy`` gives a changeable copy of."""
+    """The base of the three types: they wrap a container, of which ``copy`` returns a changeable copy."""
 
     def __init__(self, obj: Any) -> None:
         self._obj = obj

@@ -1,4 +1,4 @@
-"""Walking over large text, and picking from lists."""
+"""Iterating over large text, and picking from lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses and interfaces; what this host has is what ``__salt__["network.…"]`` tells."""
+"""Addresses and interfaces; those of this host come from ``__salt__["network.…"]``."""
 
 from __future__ import annotations
 

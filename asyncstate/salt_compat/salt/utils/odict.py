@@ -14,7 +14,7 @@ __all__ = ["DefaultOrderedDict", "HashableOrderedDict", "OrderedDict"]
 
 
 class DefaultOrderedDict(OrderedDict[Any, Any]):
-    """An ordered dict whose missing values are made by a factory."""
+    """An ordered dict whose missing values are created by a factory."""
 
     def __init__(self, default_factory: Callable[[], Any] | None = None, *args: Any, **kwargs: Any) -> None:
         if default_factory is not None and not callable(default_factory):
@@ -34,7 +34,7 @@ class DefaultOrderedDict(OrderedDict[Any, Any]):
 
 
 class HashableOrderedDict(OrderedDict[Any, Any]):
-    """An ordered dict that may be a key: it is itself, whatever it holds."""
+    """An ordered dict that may be a key: it is hashed by identity, not by content."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return id(self)

@@ -18,7 +18,7 @@ __all__ = ["check_or_die", "expand", "islink", "join", "os_walk", "readlink", "w
 
 
 def which_bin(exes: str | Iterable[str] | None) -> str | None:
-    """Return the path of the first program of a list that there is."""
+    """Return the path of the first installed program of a list."""
     if isinstance(exes, str):
         return which(exes)
     if not isinstance(exes, Iterable):
@@ -27,7 +27,7 @@ def which_bin(exes: str | Iterable[str] | None) -> str | None:
 
 
 def check_or_die(command: str | None) -> None:
-    """Raise CommandNotFoundError if there is no such program."""
+    """Raise CommandNotFoundError if the program is not installed."""
     if command is None:
         raise CommandNotFoundError("'None' is not a valid command.")
     if not which(command):

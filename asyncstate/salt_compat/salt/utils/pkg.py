@@ -1,8 +1,8 @@
-"""What package managers' modules share: whether the lists of packages are still to be refreshed, and versions.
+"""Functions shared by the modules of package managers: whether a refresh of the package lists is due, and versions.
 
-In Salt a file in ``cachedir`` says that a refresh is due. Here it is ``__context__["pkg.refresh"]``, which is of one
-run: ``pkg`` states set it when the first of them comes up, and a module's ``refresh_db`` takes it back. These functions
-do the same for modules written for Salt. The file is never there.
+In Salt a file in ``cachedir`` says that a refresh is due. Here it is ``__context__["pkg.refresh"]``, which lasts for
+one run: the first ``pkg`` state sets it, and a module's ``refresh_db`` resets it. These functions do the same for
+modules written for Salt. The file never exists.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _COMPARISON = re.compile(r"(<=>|!=|>=|<=|>>|<<|<>|>|<|=)([^<>=].*)", re.DOTALL)
 
 
 def rtag(opts: Mapping[str, Any]) -> str:
-    """Return where Salt keeps its note that a refresh is due."""
+    """Return the path of the file by which Salt records that a refresh is due."""
     return os.path.join(opts["cachedir"], "pkg_refresh")
 
 
 def write_rtag(opts: Mapping[str, Any]) -> None:  # noqa: ARG001 - Salt's signature
-    """Note that the lists of packages are to be refreshed in this run."""
+    """Record that a refresh of the package lists is due in this run."""
     __context__[_PENDING] = True
 
 
 def clear_rtag(opts: Mapping[str, Any]) -> None:  # noqa: ARG001 - Salt's signature
-    """Note that they have been refreshed: the next ``pkg`` state does not ask for it again."""
+    """Record that the package lists are fresh: the next ``pkg`` state does not refresh them again."""
     __context__[_PENDING] = False
 
 
 def check_refresh(opts: Mapping[str, Any], refresh: Any = None) -> bool:  # noqa: ARG001 - Salt's signature
-    """Return whether to refresh: as ``refresh`` says, or if that is not False, whether it is due in this run."""
+    """Return whether to refresh: if ``refresh`` is true, or if it is not False and a refresh is due in this run."""
     return is_true(refresh) or (refresh is not False and bool(__context__.get(_PENDING)))
 
 
 def split_comparison(version: str) -> tuple[str, str]:
-    """Split ``>=1.2`` into operator and version; the operator is empty where there is none."""
+    """Split ``>=1.2`` into operator and version; the operator is empty if there is none."""
     found = _COMPARISON.fullmatch(version)
     return (found[1], found[2]) if found is not None else ("", version)
 

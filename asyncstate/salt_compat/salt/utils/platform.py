@@ -1,4 +1,4 @@
-"""On what this runs."""
+"""The platform of this host."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def is_aarch64() -> bool:
 
 
 def is_proxy() -> bool:
-    """Return whether this stands in for a device: it never does."""
+    """Return whether this is a proxy minion: always False."""
     return False
 
 

@@ -22,7 +22,7 @@ def gen_tag(low: Mapping[str, Any]) -> str:
 def merge_subreturn(original_return: dict[str, Any], sub_return: dict[str, Any], subkey: str | None = None) -> Any:
     """Add the row of a part to the row of a whole, which is changed and returned.
 
-    A failed part fails the whole; comments are joined; changes stand under ``subkey``, by default the part's name.
+    A failed part fails the whole; comments are joined; changes go under ``subkey``, by default the part's name.
     """
     if sub_return["result"] is False:
         original_return["result"] = False

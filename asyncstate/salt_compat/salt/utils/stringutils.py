@@ -66,19 +66,19 @@ def to_none(text: Any) -> Any:
 
 
 def is_quoted(value: Any) -> str:
-    """Return the quotation mark text is wrapped in, ``""`` if there is none."""
+    """Return the quotation mark around a text, ``""`` if there is none."""
     if isinstance(value, str) and value.startswith(("'", '"')) and value[0] == value[-1]:
         return value[0]
     return ""
 
 
 def dequote(value: Any) -> Any:
-    """Take the quotation marks off text that is wrapped in them."""
+    """Remove the quotation marks around a text."""
     return value[1:-1] if is_quoted(value) else value
 
 
 def is_binary(data: Any) -> bool:
-    """Return whether text or bytes hold what no text has."""
+    """Return whether text or bytes contain binary data."""
     if not data or not isinstance(data, (str, bytes)):
         return False
     content = to_bytes(data)

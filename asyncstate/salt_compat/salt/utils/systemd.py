@@ -1,4 +1,4 @@
-"""Whether systemd runs this host. Answers are kept in ``__context__``, if it is passed."""
+"""Whether systemd runs this host. Results are cached in ``__context__`` if it is passed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def booted(context: _Context = None) -> bool:
 
 
 def offline(context: _Context = None) -> bool:
-    """Return whether there is systemd, but it does not run the system: a chroot, a container being built."""
+    """Return whether systemd is installed but does not run the system: in a chroot, or while a container is built."""
     return bool(_kept(context, "offline", lambda: not booted(context) and which("systemctl") is not None))
 
 
@@ -64,7 +64,7 @@ def _version() -> int | None:
 
 
 def status(context: _Context = None) -> bool:
-    """Return whether systemd answers."""
+    """Return whether systemd responds."""
     return bool(_kept(context, "status", _answers))
 
 

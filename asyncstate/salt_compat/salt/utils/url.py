@@ -33,7 +33,7 @@ def create(path: str, saltenv: str | None = None) -> str:
 
 
 def is_escaped(url: str) -> bool:
-    """Return whether the path begins with ``|``: it is to be taken as it is."""
+    """Return whether the path begins with ``|``: then it is literal."""
     scheme = urlsplit(url).scheme
     if scheme in {"", "salt"}:
         return parse(url)[0].startswith("|")
@@ -46,7 +46,7 @@ def escape(url: str) -> str:
 
 
 def unescape(url: str) -> str:
-    """Take the ``|`` before the path away."""
+    """Remove the ``|`` before the path."""
     return _with_path(url, parse(url)[0].lstrip("|"))
 
 
@@ -58,12 +58,12 @@ def _with_path(url: str, path: str) -> str:
 
 
 def add_env(url: str, saltenv: str) -> str:
-    """Say in a ``salt://`` address which environment is meant."""
+    """Return a ``salt://`` address with the environment added."""
     return create(parse(url)[0], saltenv) if url.startswith(SALT_SCHEME) else url
 
 
 def split_env(url: str) -> tuple[str, str | None]:
-    """Return a ``salt://`` address without its environment, and that."""
+    """Return a ``salt://`` address without its environment, and the environment."""
     if not url.startswith(SALT_SCHEME):
         return url, None
     path, saltenv = parse(url)
@@ -83,7 +83,7 @@ def strip_proto(url: str) -> str:
 def add_http_basic_auth(
     url: str, user: str | None = None, password: str | None = None, https_only: bool = False
 ) -> str:
-    """Put a user and password into an address. Raises ValueError for one that is not encrypted, with ``https_only``."""
+    """Add a user and password to an address. With ``https_only`` raises ValueError if it is not an https address."""
     if user is None and password is None:
         return url
     parts = urlsplit(url)

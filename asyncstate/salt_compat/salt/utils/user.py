@@ -22,7 +22,7 @@ __all__ = [
 
 
 def get_user() -> str | None:
-    """Return the name of the user this runs as."""
+    """Return the name of the user of this process."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -30,14 +30,14 @@ def get_user() -> str | None:
 
 
 def get_specific_user() -> str | None:
-    """Return the user this runs as; of root under sudo, who they were before: ``sudo_alice``."""
+    """Return the name of the user of this process; for root under sudo, that of the original user: ``sudo_alice``."""
     user = get_user()
     before = os.environ.get("SUDO_USER")
     return f"sudo_{before}" if user == "root" and before is not None else user
 
 
 def get_gid(group: str | None = None) -> int | None:
-    """Return the number of a group, None if there is none; without a name, our own."""
+    """Return the GID of a group, None if there is no such group; without a name, that of this process."""
     if group is None:
         return os.getegid()
     try:
@@ -47,12 +47,12 @@ def get_gid(group: str | None = None) -> int | None:
 
 
 def get_default_group(user: str) -> str | None:
-    """Return the name of a user's own group."""
+    """Return the name of a user's default group."""
     return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
 
 
 def get_group_dict(user: str | None = None, include_default: bool = True) -> dict[str, int]:
-    """Return the groups of a user by name, its own among them unless ``include_default`` says no."""
+    """Return the GIDs of a user's groups by name; without ``include_default``, the default group is left out."""
     try:
         own = pwd.getpwnam(user or "").pw_gid
     except KeyError:

@@ -1,4 +1,4 @@
-"""Comparing versions, and warnings that hold until one."""
+"""Comparing versions, and warnings about changes in a later version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPERATORS = {"<": {-1}, "<=": {-1, 0}, "==": {0}, ">=": {0, 1}, ">": {1}, "!=":
 
 @total_ordering
 class LooseVersion:
-    """A version of any form: numbers compare as numbers; where there are letters, all parts compare as text."""
+    """A version of any form: numbers compare as numbers; with letters, all parts compare as text."""
 
     def __init__(self, vstring: str | None = None) -> None:
         self.vstring: str = ""
@@ -32,7 +32,7 @@ class LooseVersion:
             self.parse(vstring)
 
     def parse(self, vstring: str) -> None:
-        """Take a version apart."""
+        """Split a version into its parts."""
         self.vstring = vstring
         parts = [part for part in _PARTS.split(vstring) if part not in {"", "."}]
         self.version = [int(part) if part.isdigit() else part for part in parts]
@@ -68,7 +68,7 @@ def _comparable(one: LooseVersion, other: LooseVersion) -> tuple[list[Any], list
 
 
 def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False) -> int | None:
-    """Return -1, 0 or 1, None for an empty version; ``ignore_epoch`` leaves out what stands before a colon."""
+    """Return -1, 0 or 1, None for an empty version; ``ignore_epoch`` ignores the part before a colon."""
     one, other = (
         LooseVersion(str(version).split(":", 1)[-1] if ignore_epoch else str(version)) for version in (pkg1, pkg2)
     )
@@ -104,7 +104,7 @@ def warn_until(
     stacklevel: int | None = None,
     **_more: Any,
 ) -> None:
-    """Give a warning that says what goes with a version of Salt; ``{version}`` in it is that version's number."""
+    """Warn about a removal in a version of Salt; ``{version}`` in the message stands for its number."""
     warnings.warn(message.format(version=_named(version)), category, stacklevel=stacklevel or 2)
 
 
@@ -115,7 +115,7 @@ def kwargs_warn_until(
     stacklevel: int | None = None,
     **_more: Any,
 ) -> None:
-    """Give a warning about arguments that will be refused from a version of Salt on."""
+    """Warn about arguments that will be refused from a version of Salt on."""
     if kwargs:
         text = (
             "The following parameter(s) have been deprecated and will be removed in "
@@ -125,7 +125,7 @@ def kwargs_warn_until(
 
 
 def _named(version: Any) -> str:
-    """Return the number of a version; the name of one that has a name only."""
+    """Return the number of a version, or its name if it has no number."""
     if isinstance(version, (tuple, list)):
         return SaltStackVersion(*version).string
     return str(version)

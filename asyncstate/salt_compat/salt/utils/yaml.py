@@ -1,4 +1,4 @@
-"""YAML in Salt's dialect: no octal numbers, no dates, no key twice; ordered dicts keep their order."""
+"""YAML in Salt's dialect: no octal numbers, no dates, no repeated keys; ordered dicts keep their order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OrderedDumper(_Dumper):
 
 
 class IndentedSafeOrderedDumper(SafeOrderedDumper):
-    """The same. It is meant to indent lists, but libyaml, which writes there as here, does not ask it."""
+    """The same as the base class. In Salt it is meant to indent lists, but libyaml, used in both, ignores that."""
 
 
 OrderedDumper.add_representer(OrderedDict, represent_ordered)

@@ -24,10 +24,11 @@ log: logging.Logger = get_logger(__name__)
 
 
 class depends:  # noqa: N801 - a decorator
-    """The function is offered only where what it depends on is there; else ``fallback_function`` is, if there is one.
+    """Offers the function only if its dependencies are met; otherwise ``fallback_function``, if there is one.
 
     A dependency is True, or a global name of the module that is true when the module has been loaded; its
-    ``__version__`` is at least ``version``. With ``retcode=0`` or ``nonzero_retcode`` it is a command that exits so.
+    ``__version__`` is at least ``version``. With ``retcode=0`` or ``nonzero_retcode`` it is a command with that exit
+    status.
     """
 
     def __init__(self, *dependencies: Any, **params: Any) -> None:
@@ -35,7 +36,7 @@ class depends:  # noqa: N801 - a decorator
         self.params = params
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Note the dependencies at the function; the loader asks for them."""
+        """Record the dependencies on the function; the loader checks them."""
         names = inspect.unwrap(function).__globals__
         require(function, lambda: self._is_met(names), self.params.get("fallback_function"))
         return function
@@ -67,7 +68,7 @@ def _exit_status(command: str) -> int:
 
 
 def memoize(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Call a function once for the same arguments; they are told apart by their text."""
+    """Call a function once for the same arguments; arguments with the same text are the same."""
     cache: dict[str, Any] = {}
 
     @functools.wraps(func)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def which(exe: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse every call, with CommandNotFoundError, where there is no such program."""
+    """Make every call raise CommandNotFoundError if the program is not installed."""
     return _needing(lambda: path.which(exe), f"The '{exe}' binary was not found in $PATH.")
 
 
 def which_bin(exes: Sequence[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse every call, with CommandNotFoundError, where there is none of some programs."""
+    """Make every call raise CommandNotFoundError if none of the programs is installed."""
     quoted = [f"'{exe}'" for exe in exes]
     return _needing(lambda: path.which_bin(exes), f"None of provided binaries({quoted}) were found in $PATH.")
 

@@ -1,4 +1,4 @@
-"""Whether values are of some form."""
+"""Whether values have a certain form."""
 
 from __future__ import annotations
 

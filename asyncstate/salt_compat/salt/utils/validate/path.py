@@ -1,4 +1,4 @@
-"""What we may do with a path."""
+"""What this process may do with a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def is_writeable(path: str, check_parent: bool = False) -> bool:
-    """Return whether a file can be written; with ``check_parent`` also one that can be made."""
+    """Return whether a file can be written; with ``check_parent`` also whether it can be created."""
     if os.path.exists(path) or not check_parent:
         return os.access(path, os.W_OK)
     return os.access(os.path.dirname(path), os.W_OK)
@@ -20,7 +20,7 @@ def is_readable(path: str) -> bool:
 
 
 def is_executable(path: str) -> bool:
-    """Return whether a file can be run."""
+    """Return whether a file can be executed."""
     return os.access(path, os.X_OK)
 
 
