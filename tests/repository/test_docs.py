@@ -155,14 +155,15 @@ def test_links_lead_somewhere(checkout):
     assert broken == []
 
 
-def test_the_architecture_page_names_files_that_exist(checkout):
-    text = (checkout / "ARCHITECTURE.md").read_text()
-    named = set(re.findall(r"`((?:[a-z_]+/)?[a-z_]+\.py)`", text))
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_maps_name_files_that_exist(checkout, page):
+    text = (checkout / page).read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text))
     assert len(named) > 15
     assert {
         each for each in named if not any((checkout / base / each).is_file() for base in ("asyncstate", "."))
     } == set()
-    folders = set(re.findall(r"`([a-z]+)/`", text))
+    folders = set(re.findall(r"`((?:[a-z_]+/)+)`", text))
     assert {
         each for each in folders if not any((checkout / base / each).is_dir() for base in ("asyncstate", "."))
     } == set()
