@@ -131,7 +131,7 @@ def recorded(lines: Iterable[bytes]) -> Profile:
             try:
                 profile.on_event(decode_event(line))
             except ValueError as error:
-                raise ValueError(f"line {number} is no event of a run: {error}") from None
+                raise ValueError(f"line {number} is not an event of a run: {error}") from None
     return profile
 
 

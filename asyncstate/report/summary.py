@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
-"""Milliseconds a run must take before the speed-up by concurrency is shown; shorter runs are mostly waiting."""
+"""Milliseconds a run must take before the speed-up is shown; in shorter ones states mostly wait for each other."""
 _LISTED = 20
 """How many of the states that were not started are named; the rest is only counted."""
 

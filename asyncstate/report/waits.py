@@ -20,14 +20,14 @@ _NAMED = 3
 """How many resources of an edge are named; the rest is only counted."""
 
 _VERDICTS = {
-    "change": "It ran; something it watches had changed, so its mod_watch answered for it unless it changed itself.",
-    "skip_watch": "It ran; its mod_watch was not called, the state it watches asked for that.",
-    "listen": "Its mod_watch was called after everything else: something it listens to had changed.",
+    "change": "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself.",
+    "skip_watch": "It ran. Its mod_watch was not called, because a state it watches returned skip_req.",
+    "listen": "Its mod_watch was called after all other states: a state it listens to had changes.",
     "fail": "It failed without running: a requisite failed.",
-    "onchanges": "It did not run: nothing that its onchanges names had changed.",
-    "onfail": "It did not run: nothing that its onfail names had failed.",
-    "pre": "It did not run: the state its prereq names would change nothing.",
-    "skip_req": "It did not run: a state it requires asked for that.",
+    "onchanges": "It did not run: no state that its onchanges names had changes.",
+    "onfail": "It did not run: no state that its onfail names had failed.",
+    "pre": "It did not run: the state that its prereq names would change nothing.",
+    "skip_req": "It did not run: a state that its onchanges or prereq names returned skip_req.",
 }
 
 
@@ -57,9 +57,9 @@ def run_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
 def story_lines(timing: Timing) -> Iterator[str]:
     """Yield how long one state waited, for what, and its outcome."""
     ran = f", ran {short_time(timing.seconds)}" if timing.ended >= 0 else ", did not end"
-    turn = f", waited {short_time(timing.waited)} for a place" if timing.waited >= 0.001 else ""
+    turn = f", waited {short_time(timing.waited)} for a slot" if timing.waited >= 0.001 else ""
     if timing.why == "listen":
-        yield f"Waited {short_time(timing.started)}, for the end of everything else{ran}."
+        yield f"Waited {short_time(timing.started)} for the end of all other states{ran}."
     elif timing.after:
         what = describe_tag(timing.after)
         what = f"the check of {what}" if "prereq" in timing.because else what

@@ -105,7 +105,7 @@ def test_the_last_thing_waited_for_is_named_with_its_edge(play):
 
 def test_waiting_for_a_place_is_told_from_waiting_for_states(play):
     played = play(BOTH, concurrency=1)
-    assert said(played, "quick") == ["    Waited for nothing, waited 3.0 s for a place, ran 1.0 s."]
+    assert said(played, "quick") == ["    Waited for nothing, waited 3.0 s for a slot, ran 1.0 s."]
     assert said(played, "after")[0] == "    Waited 4.0 s, last for t.wait: quick (require), ran 0 ms."
 
 
@@ -147,12 +147,12 @@ def test_members_of_a_group_waited_for_what_released_the_group(play):
 @pytest.mark.parametrize(
     ("tree", "words"),
     [
-        ("a: t.wait\nx: {t.wait: [{onchanges: [a]}]}\n", "It did not run: nothing that its onchanges names had changed."),
-        ("a: t.wait\nx: {t.wait: [{onfail: [a]}]}\n", "It did not run: nothing that its onfail names had failed."),
+        ("a: t.wait\nx: {t.wait: [{onchanges: [a]}]}\n", "It did not run: no state that its onchanges names had changes."),
+        ("a: t.wait\nx: {t.wait: [{onfail: [a]}]}\n", "It did not run: no state that its onfail names had failed."),
         ("a: t.fail\nx: {t.wait: [{require: [a]}]}\n", "It failed without running: a requisite failed."),
         ("a: t.change\nx: {t.wait: [{watch: [a]}]}\n",
-         "It ran; something it watches had changed, so its mod_watch answered for it unless it changed itself."),
-        ("x: {t.wait: [{prereq: [a]}]}\na: t.wait\n", "It did not run: the state its prereq names would change nothing."),
+         "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself."),
+        ("x: {t.wait: [{prereq: [a]}]}\na: t.wait\n", "It did not run: the state that its prereq names would change nothing."),
         ("x: t.held\n", "It did not run: unless condition is true"),
     ],
 )  # fmt: skip
@@ -193,12 +193,12 @@ def test_all_states_of_a_run_in_the_order_they_started(play):
         "  t.change: c",
         "      Waited 1.0 s, last for t.wait: w (require), ran 0 ms.",
         "  t.mod_watch: listener_l (l)",
-        "      Waited 1.0 s, for the end of everything else, ran 0 ms.",
-        "      Its mod_watch was called after everything else: something it listens to had changed.",
+        "      Waited 1.0 s for the end of all other states, ran 0 ms.",
+        "      Its mod_watch was called after all other states: a state it listens to had changes.",
     ]
     assert list(run_lines(Profile())) == []
 
 
 def test_what_is_no_recording_is_refused_with_its_line():
-    with pytest.raises(ValueError, match="line 2 is no event of a run"):
+    with pytest.raises(ValueError, match="line 2 is not an event of a run"):
         recorded([b"\n", b"{}\n"])

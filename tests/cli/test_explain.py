@@ -50,7 +50,7 @@ def test_a_recording_tells_what_a_state_waited_for(run, recording):
     told = untimed(done.stdout).split("In the recorded run\n")[1].splitlines()
     assert told[0].startswith("    Waited T, last for test.nop: second (onchanges)")
     assert told[1:] == [
-        "    It did not run: nothing that its onchanges names had changed.",
+        "    It did not run: no state that its onchanges names had changes.",
         "    - test.nop: second ended at T (onchanges) — the last, which released it",
     ]
     (facts,) = json.loads(run("explain", "third", "a", "--events", recording, "--out", "json").stdout)
@@ -69,7 +69,7 @@ def test_another_tree_is_noticed(run, recording, tmp_path):
 def test_what_is_no_recording_is_a_wrong_usage(run, tmp_path):
     done = run("explain", "third", "a", "--events", tmp_path / "a.sls")
     assert done.returncode == 1
-    assert "a.sls: line 1 is no event of a run" in done.stderr
+    assert "a.sls: line 1 is not an event of a run" in done.stderr
     assert run("explain", "third", "a", "--events", tmp_path / "none").returncode == 1
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_recording_is_a_wrong_usage(run, tmp_path):
 def test_a_run_explains_itself(run):
     done = run("apply", "a", "-j", 1, "--explain")
     assert "Summary for local" in done.stdout
-    told = [re.sub(r", waited \S+ \S+ for a place", "", line) for line in done.stdout.splitlines()]
+    told = [re.sub(r", waited \S+ \S+ for a slot", "", line) for line in done.stdout.splitlines()]
     told = [untimed(line) for line in told[told.index("Why each state ran when it did") :]]
     assert told == [
         "Why each state ran when it did",
@@ -87,7 +87,7 @@ def test_a_run_explains_itself(run):
         "      Waited T, last for test.succeed_with_changes: first (require), ran T.",
         "  test.nop: third",
         "      Waited T, last for test.nop: second (onchanges), ran T.",
-        "      It did not run: nothing that its onchanges names had changed.",
+        "      It did not run: no state that its onchanges names had changes.",
     ]
 
 
