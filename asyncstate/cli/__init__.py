@@ -1,8 +1,8 @@
-"""The command line: one file a command, each imported when it is called.
+"""The command line: one file per command, each imported when it is called.
 
-Read in this order: ``root`` (the command that has all others), ``framework`` and ``options`` (what they share),
-``selection`` (which states), ``session`` (a run, from its start to its report), ``console`` (what is written where),
-then any command. ``salt`` reads Salt's spelling of options, ``interrupts`` turns signals into words and exit codes.
+Read in this order: ``root`` (the program), ``framework`` and ``options`` (common to all commands), ``selection`` (which
+states), ``session`` (a run, from its start to its report), ``console`` (what is written where), then any command.
+``salt`` reads Salt's spelling of options, ``interrupts`` turns signals into messages and exit codes.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class ShownPlan:
         )
 
     def _resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what an edge is about; of a state with ``no_log`` not even that is shown."""
+        """Return the resources of an edge as they are shown: masked if either state has ``no_log``."""
         ends = (self._plan.nodes[before].chunk, self._plan.nodes[after].chunk)
         if any(chunk >= 0 and self._plan.chunks[chunk].tag in self._hushed for chunk in ends):
             return (MASK,)

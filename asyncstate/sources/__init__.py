@@ -1,1 +1,1 @@
-"""Where text comes from: files, pillar, grains, top files."""
+"""The inputs of a tree: files, pillar, grains, top files."""

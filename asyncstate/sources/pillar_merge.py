@@ -43,7 +43,7 @@ def merge(
 def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lists: bool = False) -> Pillar:
     """Merge mappings at every level; any other value in ``second`` replaces the one in ``first``.
 
-    The result is an OrderedDict if ``first`` is one: Jinja prints that in its order.
+    The result is an OrderedDict if ``first`` is one: a template prints that in its order.
     """
     merged = _copied(first)
     for key, value in second.items():
