@@ -1,4 +1,4 @@
-"""LoopAffinity: which event loop a runtime and its runs belong to, and what somebody else may do with them."""
+"""LoopAffinity: the event loop a runtime and its runs belong to, and what other loops and threads may do with them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 class LoopAffinity:
     """The event loop of a runtime: the one it was entered on.
 
-    What awaits belongs on that loop (`require`). What blocks belongs in a thread without a loop (`refuse`).
-    What only gives an order may come from any thread (`deliver`).
+    A call that awaits belongs on that loop (`require`). One that blocks belongs in a thread without a loop (`refuse`).
+    A stop or cancel may come from any thread (`deliver`).
     """
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def bind(self) -> asyncio.AbstractEventLoop:
-        """Belong to the running loop from now on, and return it. Raises EventLoopError where asyncio runs none."""
+        """Belong to the running loop from now on, and return it. Raises EventLoopError if asyncio runs none."""
         self._loop = running_loop()
         return self._loop
 
@@ -54,13 +54,13 @@ class LoopAffinity:
     def refuse(self, call: str, instead: str) -> None:
         """Raise EventLoopError where ``call``, which blocks, would hold up an event loop.
 
-        Whosever loop that is: on any, ``__salt__`` gives templates awaitables in place of values.
+        Any loop counts, since on any of them ``__salt__`` gives templates awaitables instead of values.
         """
         if _get_running_loop() is not None:
             raise EventLoopError(f"{call} would hold up the event loop. Use `{instead}`, or call it in a thread.")
 
     def require_loop_thread(self, call: str) -> None:
-        """Raise EventLoopError if another thread than that of the loop looks at what the loop is changing."""
+        """Raise EventLoopError if a thread other than that of the loop reads what the loop changes."""
         if self._loop is not None and not self._on_loop():
             raise EventLoopError(
                 f"{call} may be read on the event loop only, as long as the run goes on. From another thread, ask the "
@@ -68,12 +68,12 @@ class LoopAffinity:
             )
 
     def deliver(self, order: Callable[[str], None], reason: str) -> None:
-        """Call ``order(reason)`` on the loop: at once if this is its thread, else as soon as it gets to it."""
+        """Call ``order(reason)`` on the loop: at once in its thread, from another thread as soon as it handles it."""
         loop = self._loop
         if loop is None or self._on_loop():
             order(reason)
             return
-        with suppress(RuntimeError):  # the loop is closed: there is nothing left to be told
+        with suppress(RuntimeError):  # the loop is closed, so there is nothing to stop
             loop.call_soon_threadsafe(order, reason)
 
     def _on_loop(self) -> bool:
@@ -81,7 +81,7 @@ class LoopAffinity:
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """Return the running loop of asyncio. Raises EventLoopError, which says what to do where there is none."""
+    """Return the running loop of asyncio. Raises EventLoopError, which says what to do, if there is none."""
     loop = _get_running_loop()
     if loop is not None:
         return loop

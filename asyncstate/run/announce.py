@@ -1,4 +1,4 @@
-"""The events of one run on their way to its observers."""
+"""Announcer: sends the events of one run to its observers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Announcer:
             self._observers = [known for known in self._observers if not any(known is each for each in broken)]
 
     def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
-        """Send `ChunkReady` for each released node. A group has no row: its members follow what released it."""
+        """Send `ChunkReady` for each released node. For a group, its members name the chunk that released the group."""
         plan = machine.plan
         after, edges = tag, _edges(machine, node, released)
         if plan.nodes[node].kind is NodeKind.GROUP:
@@ -95,7 +95,7 @@ _Reasons = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reasons]:
-    """Return why nodes waited for ``node``: what the edges say from it, or from a set or stage it completed."""
+    """Return why nodes waited for ``node``: the labels of edges from it, or from sets and stages it completed."""
     dag, nodes = machine.plan.dag, machine.plan.nodes
     found: dict[int, _Reasons] = dict.fromkeys(released, ((), ()))
     passed = {node: None}

@@ -1,8 +1,7 @@
-"""dispatch: the seam between the scheduler and whatever runs a chunk.
+"""dispatch: the interface between the scheduler and the code that runs a chunk.
 
-The engine decides what runs when; how a chunk is run stands behind `Dispatch`: calls of plugins in this process
-(`chunk/local.py`), later modules in a process of their own and other hosts, and the fakes of tests. Whoever makes the
-engine gives it one.
+The engine decides what runs when; a `Dispatch` decides how. `chunk/local.py` calls plugins in this process; tests have
+fakes; later ones may use another process or another host. The code that makes an engine passes one to it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 GRACE = 3.0
-"""Seconds that what was cancelled has to come to an end before one goes on without it."""
+"""Seconds that a cancelled call has to end before the run goes on without it."""
 
 
 class ModuleTraits(msgspec.Struct, frozen=True):
@@ -34,27 +33,28 @@ class ModuleTraits(msgspec.Struct, frozen=True):
 
 
 class Supervisor(Protocol):
-    """What a dispatcher may ask of the scheduler while a chunk is under way: the worker pool."""
+    """What a dispatcher may call on the scheduler (the worker pool) while a chunk runs."""
 
     @property
     def cut(self) -> bool:
         """Whether the run was cancelled. Only then a cancellation of the task is the run's; any other is a plugin's."""
 
     async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> bool:
-        """Sleep between two attempts of a chunk; return whether there is to be another one.
+        """Sleep between two attempts of a chunk; return whether to try again.
 
-        ``row`` is what the last one, number ``attempt`` from 1, returned. Others may use the slot meanwhile; lanes and
-        exclusiveness are kept. Sends `ChunkRetried`. A stop of the run ends the pause, and there is no further attempt.
+        ``row`` is what the last attempt returned, ``attempt`` its number from 1. Meanwhile another chunk may use the
+        slot; the chunk keeps its lanes and exclusiveness. Sends `ChunkRetried`. A stop of the run ends the pause, and
+        then there is no further attempt.
         """
 
     def log_as(self, chunk: LowChunk) -> None:
-        """Let the log lines that follow in this task be of ``chunk``. It is so when `Dispatch.run_chunk` begins."""
+        """Attribute further log lines of this task to ``chunk``; already done when `Dispatch.run_chunk` begins."""
 
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Record the row of a chunk that nobody waits for any longer, though it still runs.
+        """Record the row of a chunk that still runs after its time limit and the grace period.
 
-        The chunk keeps its slot, its lanes and its node until `Dispatch.run_chunk` returns: what depends on it and what
-        must not overlap with it start only then. What is returned in the end is in no row.
+        The chunk keeps its slot, its lanes and its node until `Dispatch.run_chunk` returns: chunks that depend on it or
+        must not overlap with it start only then. The row returned in the end is dropped.
         """
 
 
@@ -66,48 +66,48 @@ class Dispatch(Protocol):
     """
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
-        """Return what the state modules of the plan declare, by name; what is not there declares nothing.
+        """Return what the state modules of the plan declare, by name. A missing module declares nothing.
 
-        It may take long (modules are imported for that), so it is called in a thread where there can be one, once,
-        before `begin`. Never raises for what a module does.
+        This imports modules and may take long, so it is called once before `begin`, in a thread if one can start. Never
+        raises because of a module.
         """
 
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
-        """Return the context in which chunks are run. ``rows`` are those recorded so far, by state tag; it grows."""
+        """Return the context in which chunks run. ``rows`` has the rows recorded so far by state tag, and grows."""
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Do what ``work`` says and return a well-formed row, whatever happens.
 
         ``chunk`` is that of the node; for a listener, the chunk that calls ``mod_watch``. The row has ``name``,
         ``result`` (True, False or None), ``changes`` (a dict), ``comment``, ``start_time``, ``duration`` (in
-        milliseconds), ``__id__`` and ``__sls__``; it is plain data that nobody else holds. A failure, an exception and
-        a malformed return are rows, too.
+        milliseconds), ``__id__`` and ``__sls__``; it is plain data with no other references. A failure, an exception
+        and a malformed return are rows, too.
 
-        - A verdict that does not run gives the row of a chunk that its requisites skipped; nothing is called.
-        - A CHECK is run in test mode, and once: without retries.
-        - ``retry`` is the dispatcher's: it calls again after `Supervisor.pause`, and returns the last row.
-        - ``timeout`` is the dispatcher's: when it is over, it ends what it started and returns a failed row once all of
-          it has ended. If that takes longer than `GRACE`, it gives the row to `Supervisor.record_early`.
+        - If the verdict does not run, nothing is called: the row is that of a chunk skipped by its requisites.
+        - A CHECK runs in test mode, and without retries.
+        - The dispatcher does ``retry``: it calls again after `Supervisor.pause`, and returns the last row.
+        - The dispatcher does ``timeout``: at the limit it ends what it started, and returns a failed row once all of it
+          has ended. If that takes longer than `GRACE`, it passes the row to `Supervisor.record_early`.
         - Cancelled while `Supervisor.cut` is true, it ends what it started and raises CancelledError; the scheduler
-          makes the row. What does not end is in `overdue`; the run goes on without it after `GRACE`.
-        - No events are sent from here: the scheduler sends those of the start, the pause and the end.
+          makes the row. Calls that do not end are in `overdue`; after `GRACE` the run goes on without them.
+        - It sends no events: the scheduler sends those of the start, the pause and the end.
         """
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Fold the chunks with these indexes, those of a GROUP that may run, into common calls, if their module can.
+        """Fold the chunks with these indexes, the members of a GROUP that may run, into common calls if possible.
 
-        It comes before the first of them runs. Each is run with `run_chunk` all the same, at its own place, and has a
-        row of its own. Never raises but for a cancellation of the run: without an aggregation they run one by one.
+        This happens before the first of them runs. Each chunk still runs with `run_chunk`, in its own position, and has
+        a row of its own. Raises only for a cancellation of the run: without an aggregation they run one by one.
         """
 
     @property
     def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
-        """Calls that were cut off and go on, with their chunks; each future is done when its call has ended."""
+        """Calls that were cancelled and still run, with their chunks; a future is done when its call has ended."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What the report says beside the rows."""
+        """Messages for the report that belong to no row."""
 
     @property
     def warnings(self) -> Sequence[Issue]:
-        """What in the tree or its plugins was found to hold up the run."""
+        """Problems in the tree or its plugins that held up the run."""

@@ -1,8 +1,8 @@
-"""What a run wrote is on the disk when the run is over: new files are synced once, at the end, not one by one.
+"""Durability: new files are synced to disk once, at the end of the run, not one by one.
 
-A sync for each of ten thousand new files takes longer than to write them; one for the file systems they are on takes
-about a tenth of a second. Until then a power cut may leave a new file empty; the next run finds that and writes it.
-Files that were replaced have been synced already, before they got their name.
+To sync each of ten thousand new files takes longer than to write them; one sync of their file systems takes about a
+tenth of a second. Until then a power cut may leave a new file empty; the next run finds that and writes it again.
+Replaced files are already on disk: each was synced before it was renamed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _sync(written: Mapping[int, list[str]]) -> None:
             try:
                 _sync_one(path, device, whole=not few)
             except OSError as error:
-                # Gone again, or moved: then there is nothing to wait for.
+                # The file was removed or moved: there is nothing to sync.
                 log.debug("%s was not synced: %s", path, error)
 
 
@@ -54,6 +54,6 @@ def _sync_one(path: str, device: int, *, whole: bool) -> None:
 
 
 def _sync_file_system(descriptor: int) -> bool:
-    """Write out the file system of an open file; False where the system has no call for that."""
+    """Sync the file system of an open file; return False if that fails or the system has no such call."""
     call = getattr(ctypes.CDLL(None), "syncfs", None)
     return call is not None and call(descriptor) == 0

@@ -1,4 +1,10 @@
-"""Engine: one run of one plan, from its first event to its report."""
+"""Engine: one run of one plan, from its first event to its report.
+
+    hide secrets ──▶ RunStarted ──▶ import modules, build the machine ──▶ workers ──▶ report ──▶ RunFinished
+    ╰─ in a thread                  ╰─ in a thread                                    ╰─ in a thread
+
+If the task is cancelled or the machine stalls, the run sends RunFinished and has its report before it raises.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +43,14 @@ __all__ = ["Engine", "RunOptions"]
 class Engine:
     """One run of one plan. ``observers`` are called with each event, in order, before anything else happens.
 
-    ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan;
-    it raises LoaderError where there can be none, and without it that work is done in place. ``secrets`` are texts that
-    neither rows nor events may show: inside the engine everything has its true name, what leaves it goes through
-    `ShownPlan`.
+    ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan.
+    If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
+    texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
+    what leaves it.
     """
 
     machine = Machine
-    """What schedules. Tests put one in its place that checks itself after every transition."""
+    """The scheduler. Tests replace it with one that checks itself after every transition."""
 
     def __init__(
         self,
@@ -69,7 +75,7 @@ class Engine:
         self._pool: WorkerPool | None = None
         self._cancelled = ""
         self.report: RunReport | None = None
-        """The report of the run, also of a cancelled one. None before its end, and if it ended before it began."""
+        """The report of the run, also of a cancelled one. None before its end, or if cancelled before it began."""
 
     @property
     def rows(self) -> dict[str, Row]:
@@ -82,13 +88,13 @@ class Engine:
         return [] if self._pool is None else self._pool.running
 
     def stop(self, reason: str) -> None:
-        """Start nothing more; let what runs finish. The report says ``reason``."""
+        """Start nothing more; let running chunks finish. The report says ``reason``."""
         self._cancelled = self._cancelled or reason or "cancelled"
         if self._pool is not None:
             self._pool.stop(self._cancelled)
 
     def cancel(self, reason: str) -> None:
-        """Cancel what runs, too. Each chunk that was running gets a failed row."""
+        """Start nothing more, and cancel running chunks. Each of them gets a failed row."""
         self.stop(reason)
         if self._pool is not None:
             self._pool.cut_off(self._cancelled)
@@ -134,7 +140,7 @@ class Engine:
         return self.report
 
     def _introduce(self) -> ShownPlan:
-        """Find out how everything in the plan may be shown."""
+        """Prepare how everything in the plan is shown, without secrets."""
         shown = ShownPlan(self.plan, self._secrets)
         shown.text("")
         return shown
@@ -156,7 +162,7 @@ class Engine:
         self.cancel(out_of_time(self.options.timeout or 0.0))
 
     def _prepare(self) -> Machine:
-        """Ask the modules of the plan, which imports them, and build the machine."""
+        """Import the modules of the plan for what they declare, and build the machine."""
         options = self.options
         traits = Traits.of(self.plan, options, self._dispatch.module_traits())
         return self.machine(
@@ -169,7 +175,7 @@ class Engine:
         )
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Do what takes long in a large tree in a thread, if there can be one."""
+        """Do work that takes long in a large tree in a thread, if one can start."""
         if self._in_thread is None:
             return work(*args)
         try:

@@ -1,8 +1,10 @@
-"""The requisite gate: what a chunk may do, given what the states it looks at returned.
+"""The requisite gate: what a chunk may do, given the outcomes of the targets of its requisites.
 
-Each target leaves *marks*; marks of one kind of requisite are reduced, all kinds are united, and the first status that
-fits is the verdict (Salt 3008's ``_check_requisites``; the same table is in the compatibility documentation). What
-happens next when a watched state changed: the verdict is CHANGE, and `invoke.run_chunk` calls ``mod_watch``.
+    outcome of each target ──target_marks──▶ marks ──reduce_marks (per kind)──▶ united marks ──settle──▶ verdict
+
+The first status that fits the united marks is the verdict (Salt 3008's ``_check_requisites``; the compatibility
+documentation has the same table). If a watched state changed, the verdict is CHANGE, and `invoke.run_chunk` calls
+``mod_watch``.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What the requisites of a chunk say."""
+    """What a chunk may do, according to its requisites."""
 
     MET = "met"
     """Run it."""
     CHANGE = "change"
     """Run it, and ``mod_watch`` if that changes nothing."""
     SKIP_WATCH = "skip_watch"
-    """Run it, but not ``mod_watch``: a watched state asked for that (``skip_req``)."""
+    """Run it, but not ``mod_watch``: a watched state returned ``skip_req``."""
     LISTEN = "listen"
-    """Call ``mod_watch``: what it listens to changed."""
+    """Call ``mod_watch``: a state it listens to changed."""
     FAIL = "fail"
     PRE = "pre"
     ONFAIL = "onfail"
@@ -54,7 +56,7 @@ NOT_RUN = {
 
 
 class Mark(IntFlag):
-    """What one target says to one requisite; a plain number on the hot path."""
+    """What one target means for one requisite. The hot path uses plain numbers."""
 
     FAIL = 1
     MET = 2
@@ -90,7 +92,7 @@ def target_marks(family: RequisiteKind, outcome: Outcome) -> int:
 
 
 def reduce_marks(kind: RequisiteKind, marks: int) -> int:
-    """Apply the "any" and "all" of one kind to the marks of all its targets."""
+    """Apply the rule of one kind, "any" or "all", to the marks of all its targets."""
     if kind.endswith("_any") or kind is RequisiteKind.ONFAIL:
         if marks & (_MET | _CHANGE):
             marks &= ~_FAIL
@@ -100,7 +102,7 @@ def reduce_marks(kind: RequisiteKind, marks: int) -> int:
 
 
 def settle(marks: int) -> Verdict:
-    """Turn the united marks of all kinds into the verdict: the first status that fits."""
+    """Return the verdict of the united marks of all kinds: the first status that fits."""
     if marks & _FAIL:
         return Verdict.FAIL
     if marks & _SKIP_REQ:

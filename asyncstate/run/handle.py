@@ -1,4 +1,4 @@
-"""Run: a run under way, as the program that started it holds it."""
+"""Run: the handle of a run, for the program that started it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Feed:
-    """Events on their way from the engine to who iterates, one reader at a time; a slow one never holds up a state."""
+    """A queue of events from the engine to one reader at a time. A slow reader never holds up a state."""
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
@@ -34,7 +34,7 @@ class Feed:
         self._news: anyio.Event | None = None
 
     def put(self, event: Event) -> None:
-        """Take an event and wake the reader."""
+        """Add an event and wake the reader."""
         self._events.append(event)
         self._ring()
 
@@ -61,13 +61,13 @@ class Feed:
 
 
 class Run:
-    """A run under way. Enter it to start; iterate for its events; leave it to wait for its end.
+    """One run. Enter it to start; iterate for its events; leave it to wait for its end.
 
-    Leaving the block through an exception, of which a cancellation of the task is one, cancels the run and waits until
-    what it ran has ended. ``report`` is there once the run is over, then too.
+    If an exception leaves the block (a cancellation of the task is one), the run is cancelled, and the block waits
+    until its states have ended. ``report`` is available once the run is over, then too.
 
-    A run belongs to the event loop of its runtime. Whatever is used on another one, or in another thread, raises
-    EventLoopError; `stop` and `cancel` may be called from any thread, and ``report`` may be read there.
+    A run belongs to the event loop of its runtime. Its methods raise EventLoopError on another loop or in another
+    thread, except for `stop` and `cancel`, which any thread may call, and ``report``, which any thread may read.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Run:
 
     @property
     def report(self) -> RunReport:
-        """The end of the run, also of one that was cancelled. RuntimeError before it is over."""
+        """The report of the run, also of a cancelled one. Raises RuntimeError before the run is over."""
         if self._report is None and self._end is not None and self._end.is_set():
             raise RuntimeError("the run was cancelled before it could start anything: it has no report")
         if self._report is None:
@@ -112,25 +112,25 @@ class Run:
         return self._engine.running
 
     def stop(self, reason: str) -> None:
-        """Start nothing more; what runs may finish. The report's ``cancelled`` is ``reason``, its exit code 125.
+        """Start nothing more; running states may finish. The report's ``cancelled`` is ``reason``, its exit code 125.
 
-        May be called from any thread, before the run is entered and after its end too. The first reason counts. On the
-        event loop nothing is started after the call; from another thread, as soon as the loop gets to it. In a handler
-        of `signal.signal`, call ``loop.call_soon_threadsafe(run.stop, reason)``.
+        May be called from any thread, also before the run is entered and after its end. The first reason counts. Called
+        on the event loop, it takes effect at once; from another thread, as soon as the loop handles it. In a handler of
+        `signal.signal`, call ``loop.call_soon_threadsafe(run.stop, reason)``.
         """
         self._affinity.deliver(self._engine.stop, reason)
 
     def cancel(self, reason: str) -> None:
-        """Do what `stop` does, and end what runs: process groups are killed, the rows of the states say so.
+        """Do what `stop` does, and end running states: kill their process groups and say so in their rows.
 
-        Returns at once; leaving the block, or `wait`, waits for the end. May be called wherever `stop` may.
+        Returns at once; leaving the block, or `wait`, waits for the end. May be called from any thread, like `stop`.
         """
         self._affinity.deliver(self._engine.cancel, reason)
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        """Yield every event, from the first, as it happens, to one reader. One that left may come back for the rest.
+        """Yield every event from the first on, as it happens. A reader may leave and come back for the rest.
 
-        RuntimeError for a run without events, and for a second reader beside the first. EventLoopError.
+        Raises RuntimeError for a run without events and for a second reader at the same time; EventLoopError.
         """
         self._affinity.require("async for … in run")
         if self._feed is None:
@@ -140,7 +140,8 @@ class Run:
     async def __aenter__(self) -> Self:
         """Start the run.
 
-        Raises LockHeld, or OSError if there can be no lock; RuntimeError if it was started before; EventLoopError.
+        Raises LockHeld, or OSError if the lock file cannot be made; RuntimeError if it was started before;
+        EventLoopError.
         """
         self._affinity.require("async with runtime.run(…)")
         if self._group is not None:
@@ -154,7 +155,7 @@ class Run:
         return self
 
     async def wait(self) -> None:
-        """Wait for the end of a run that another task of this loop has entered. Giving up waiting leaves it alone."""
+        """Wait for the end of a run that another task of this loop has entered. Cancelling the wait leaves it alone."""
         self._affinity.require("Run.wait")
         if self._end is not None:
             await self._end.wait()
@@ -171,7 +172,7 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        """Wait for the end of the run; cancel it if the block was left by an exception."""
+        """Wait for the end of the run; cancel it if an exception left the block."""
         if self._group is None:
             return None
         if error is not None:

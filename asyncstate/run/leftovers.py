@@ -1,4 +1,4 @@
-"""What runs that were killed have left: temporary files are removed, processes that still live are named."""
+"""Leftovers of runs that were killed: remove their temporary files, and name their processes that still run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _NAMED = 10
-"""So many processes are named one by one."""
+"""How many processes are named one by one."""
 
 
 def clear_leftovers(directory: str) -> None:
-    """Remove the temporary files of dead runs, and say in the log which processes of calls they cut off still live.
+    """Remove the temporary files of dead runs, and log which processes of theirs still run.
 
-    The processes are left alone: what they do may be half done, and only a person knows whether it should be. To be
-    called by a run that has the run lock.
+    The processes are left alone: their work may be half done, and only a person can decide whether it should go on.
+    Only a run that holds the run lock may call this.
     """
     for path in remains.all_notes(directory):
         with remains.dead_run(path) as dead:
@@ -54,7 +54,7 @@ def _clear(dead: Dead) -> None:
 
 
 def _removed(path: str) -> bool:
-    """Remove what was noted, if it is there; False if nothing was, or it cannot be."""
+    """Remove a noted path; return False if it does not exist or cannot be removed."""
     try:
         found = filesystem.lstat(path)
         if not stat.S_ISDIR(found.st_mode):

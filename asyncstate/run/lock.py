@@ -1,4 +1,4 @@
-"""RunLock: one run at a time may change a system. Runs that only look are never locked."""
+"""RunLock: only one run at a time may change a system. Dry runs take no lock."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 _POLL = 0.05
-"""Seconds between two attempts to get a lock that is held. The kernel can wait for it, but not be told to stop."""
+"""Seconds between two attempts to take a held lock. The kernel could wait for it, but that wait cannot be cancelled."""
 _HOLDER_LIMIT = 4096
 
 
 class Holder(NamedTuple):
-    """Who holds a lock: a process, and the local time since when."""
+    """The process that holds a lock, and the local time at which it took it."""
 
     pid: int
     since: str
@@ -31,10 +31,11 @@ class Holder(NamedTuple):
 class RunLock:
     """A lock file in a directory: the cache directory, as in Salt. The system frees it however its process ends.
 
-    Two of them exclude each other in one process, too. Who has it keeps notes of what it makes and starts, and has
-    cleared what those left who were killed. Entering waits ``wait`` seconds at most and raises LockHeld, which names
-    the holder; OSError if there can be no lock file, PathRefused where others could change it. ``async with`` waits
-    without holding up the loop.
+    Two locks exclude each other in one process, too. Entering takes the lock, cleans up after runs that were killed,
+    and begins the notes of this run. ``async with`` does not block the loop.
+
+    Entering waits at most ``wait`` seconds. Raises LockHeld, which names the holder; OSError if the lock file cannot be
+    made; PathRefused if another user could change it.
     """
 
     def __init__(self, directory: str, *, wait: float = 0.0) -> None:
@@ -46,7 +47,7 @@ class RunLock:
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
-        """Return who said last that they hold the lock; None if nobody does."""
+        """Return the process that the holder file names, or None."""
         try:
             descriptor = os.open(self._holder_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, encoding="utf-8") as file:
@@ -59,7 +60,7 @@ class RunLock:
             return None
 
     def __enter__(self) -> Self:
-        """Take the lock and say so. Raises LockHeld and OSError."""
+        """Take the lock and record its holder. Raises LockHeld, OSError, PathRefused."""
         until = time.monotonic() + self._wait
         while not self._take():
             if time.monotonic() >= until:
@@ -78,8 +79,8 @@ class RunLock:
         lock.release()
 
     async def __aenter__(self) -> Self:
-        """Take the lock and say so. Raises LockHeld and OSError."""
-        import anyio  # noqa: PLC0415 - not for those who take it without a loop
+        """Take the lock and record its holder. Raises LockHeld, OSError, PathRefused."""
+        import anyio  # noqa: PLC0415 - only needed with an event loop
         from anyio.to_thread import run_sync  # noqa: PLC0415
 
         until = time.monotonic() + self._wait
@@ -88,7 +89,7 @@ class RunLock:
                 taken = await run_sync(self._take)
             try:
                 await anyio.sleep(0 if taken else _POLL)
-            except BaseException:  # cancelled meanwhile: it must not stay taken
+            except BaseException:  # cancelled meanwhile: the lock must not stay taken
                 await self.__aexit__()
                 raise
             if taken:
@@ -110,7 +111,7 @@ class RunLock:
         return LockHeld(self.path, held.pid, held.since)
 
     def _take(self) -> bool:
-        """Take the lock if nobody has it. Then nothing is left of dead runs, and notes are kept."""
+        """Take the lock if it is free, clean up after dead runs and begin the notes; return whether it was free."""
         from filelock import FileLock, Timeout  # noqa: PLC0415 - only runs that change something
 
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
@@ -119,7 +120,7 @@ class RunLock:
                 f"Refusing to keep the lock and notes of a run of root in {self._directory}: {user} can change them. "
                 "Name another `cachedir`, or give it and its folders to root (chown root, chmod go-w)."
             )
-        # Each its own lock object: one that is used twice by one process counts its users and lets both in.
+        # A lock object of its own each time: one object counts its users, so it would let both in.
         lock = FileLock(self.path, timeout=0, mode=0o600, thread_local=False)
         try:
             lock.acquire()
@@ -139,7 +140,7 @@ class RunLock:
         return True
 
     def _say_so(self, since: str) -> None:
-        """Leave word of who has the lock. On a full disk nobody is named: it is held all the same."""
+        """Write the holder file. On a full disk there is none, but the lock is held all the same."""
         new = f"{self._holder_path}.{os.urandom(8).hex()}"
         remains.note_temporary(new)
         try:

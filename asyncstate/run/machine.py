@@ -72,9 +72,9 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 class Machine:
     """The state of one run.
 
-    ``failhard`` are the chunks whose failure stops dispatching, ``exclusive`` those that run alone, and so do their
-    checks and the groups they are in. ``lanes`` are the lanes each chunk needs a place in, ``limits`` how many places a
-    lane has (one, if not said). ``shuffle`` seeds a random legal order in place of the serial one.
+    ``failhard`` are the chunks whose failure stops dispatching. ``exclusive`` chunks run alone, and so do their checks
+    and groups. ``lanes`` are the lanes in which each chunk needs a place, ``limits`` the number of places of a lane
+    (default: one). ``shuffle`` seeds a random legal order instead of the serial one.
     """
 
     def __init__(
@@ -122,12 +122,12 @@ class Machine:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing runs and nothing more will."""
+        """Whether nothing runs and nothing more will start."""
         return not self.running and (self._closed or not self._ready)
 
     @property
     def stalled(self) -> bool:
-        """Whether nothing runs, nobody stopped it, and chunks are left: a bug, if `take` gives nothing."""
+        """Whether nothing runs, the run was not stopped, and chunks are left: a bug, if `take` returns None."""
         if self.running or self.stopped:
             return False
         return bool(self._ready) or not all(self._started[: len(self.plan.chunks)])
@@ -142,12 +142,12 @@ class Machine:
         return self._outcomes[node]
 
     def not_started(self) -> list[int]:
-        """Nodes of chunks that were never handed out, in serial order, and of listeners that should have been."""
+        """Return the chunks that were never handed out, in serial order, and the listeners that were still due."""
         chunks = [index for index in range(len(self.plan.chunks)) if not self._started[index]]
         return chunks + [node for node in self._listeners if not self._started[node] and self._is_due(node)]
 
     def stop(self, reason: str) -> None:
-        """Hand out nothing more; what runs may finish."""
+        """Hand out nothing more; running nodes may finish."""
         if not self._closed:
             self._history.append(_STOPPED)
         self.stopped = self.stopped or reason or "stopped"
@@ -156,7 +156,7 @@ class Machine:
     def fail_hard(self, node: int) -> None:
         """Record that a node failed. If it is a failhard, no further chunk starts.
 
-        Listeners are called nevertheless, until one that is a failhard fails.
+        Listeners are still called, until one that is a failhard fails.
         """
         what = self.plan.nodes[node]
         if what.chunk not in self._failhard:
@@ -170,7 +170,7 @@ class Machine:
         self._parked.clear()
 
     def take(self) -> Work | None:
-        """Return the next piece of work, or None if there is none now. `finished` tells whether there will be more."""
+        """Return the next piece of work, or None if there is none now. `finished` says whether there will be more."""
         while self._ready and not self._closed and not self._alone:
             node = self._ready[0][1]
             if node in self._exclusive:
@@ -202,7 +202,7 @@ class Machine:
         return released
 
     def _call_listener(self) -> None:
-        """When nothing runs and nothing is ready, make the next listener that is due ready."""
+        """If nothing runs and nothing is ready, make the next due listener ready."""
         if self.running or self._ready:
             return
         while self._to_come:
@@ -212,9 +212,9 @@ class Machine:
                 return
 
     def _is_due(self, node: int) -> bool:
-        """Whether a target of a listener changed, and no other has its row.
+        """Whether a target of a listener changed, and no other listener has the same row.
 
-        As in Salt one is not called whose check was due and held back, or never reached.
+        As in Salt, a listener is not called if its state has a prereq check that was skipped or never reached.
         """
         what = self.plan.nodes[node]
         if what.label in self._called or what.chunk in self._unchecked:
@@ -272,7 +272,7 @@ class Machine:
         return tuple(requisite for requisite in requisites if self._counts_for_check(requisite, check))
 
     def _counts_for_check(self, requisite: Requisite, check: int) -> bool:
-        """Whether a chunk's requisite is also one of its check: a ``prereq`` only if the check waits for it."""
+        """Whether a requisite of a chunk also counts for its check: a ``prereq`` only if the check waits for it."""
         if requisite.kind is RequisiteKind.PREREQ:
             return RequisiteKind.PREREQ in self.plan.dag.sources(requisite.node, check)
         return requisite.kind is not RequisiteKind.PREREQUIRED
@@ -293,9 +293,10 @@ class Machine:
         return marks
 
     def _failed_chunks(self, chunk: int, *, check: int | None) -> tuple[int, ...]:
-        """Every chunk this one refers to, by whatever requisite, that ended with result False.
+        """Return the targets of all requisites of a chunk that ended with result False.
 
-        Of one that was checked for a prereq the check counts, as in Salt: a failure it did not foresee is not named.
+        If a target has a prereq check, the result of the check counts, as in Salt: a failure that the check did not
+        foresee is not named.
         """
         failed = set()
         for requisite in self._requisites(chunk, check):
@@ -320,7 +321,7 @@ class Machine:
         self._history.append(node << _STEP_BITS | _READY)
 
     def _release(self, node: int, released: list[int] | None = None) -> None:
-        """Put a free node into the heap; sets and stages are complete at once, and so is what that frees."""
+        """Put a free node into the heap. Sets and stages are complete at once, and their free successors follow."""
         released = released if released is not None else []
         stack = [node]
         while stack:
@@ -345,13 +346,13 @@ _COMPLETE = Outcome(result=True, changed=False)
 
 
 def _listeners(plan: Plan) -> list[int]:
-    """Return the listeners, which are numbered in the order they are called in."""
+    """Return the listeners in the order they are called; their numbers rise in that order."""
     others = range(len(plan.chunks), len(plan.nodes))
     return [node for node in others if plan.nodes[node].kind is NodeKind.LISTENER]
 
 
 def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:
-    """Return the nodes that run alone: those of exclusive chunks, whatever they are, and groups of such."""
+    """Return the nodes that run alone: all nodes of exclusive chunks, and groups with such a member."""
     if not exclusive:
         return ()
     return {

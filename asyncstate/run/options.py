@@ -1,4 +1,4 @@
-"""What a run is asked to do, and which of its chunks run alone, in lanes or as failhard."""
+"""The options of a run, and which of its chunks run alone, in lanes or as failhard."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks that say nothing.
+    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks without that argument.
 
-    ``lanes`` says how many states may be in a lane at once. ``host`` is the name of this host in log lines.
+    ``lanes`` is the number of states that may be in a lane at once. ``host`` is the name of this host in log lines.
     """
 
     run_id: str
@@ -32,7 +32,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """Chunks by index: whose failure stops the run, which run alone, which are in what lanes."""
+    """Chunks by index: those whose failure stops the run, those that run alone, and the lanes of each."""
 
     failhard: frozenset[int]
     exclusive: frozenset[int]
@@ -40,10 +40,10 @@ class Traits(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, plan: Plan, options: RunOptions, modules: Mapping[str, ModuleTraits]) -> Traits:
-        """Unite what the chunks say of themselves with what their ``modules`` say of all their functions.
+        """Combine the arguments of the chunks with what their ``modules`` declare for all their functions.
 
-        A chunk runs alone by ``exclusive: True``, by an argument ``umask``, or as all of its module do, but not with
-        ``exclusive: False``. It is in the lanes that it names with ``lane`` and in that of its module.
+        A chunk runs alone if it has ``umask`` or ``exclusive: True``, or if its module is exclusive and the chunk does
+        not say ``exclusive: False``. It is in the lanes that its ``lane`` names and in that of its module.
         """
         lanes = {chunk.index: _lanes(chunk, modules.get(chunk.state, _NOTHING)) for chunk in plan.chunks}
         return cls(

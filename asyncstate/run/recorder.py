@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """``rows`` by state tag, ``subs`` the rows of sub-states by the tag of their state.
+    """Collects rows: ``rows`` by state tag, and in ``subs`` the rows of sub-states by the tag of their state.
 
-    Rows keep their secrets here; they are hidden where rows are shown.
+    These rows still contain secrets, which are hidden where rows are shown.
     """
 
     def __init__(self, plan: Plan, announcer: Announcer) -> None:
@@ -28,10 +28,10 @@ class Recorder:
         self._announcer = announcer
 
     def record(self, chunk: LowChunk, row: Row, why: str, *, check: bool = False, keep: bool = True) -> None:
-        """Record the row of a chunk that ended, and send its events, also those that ``fire_event`` asks for.
+        """Record the row of a chunk that ended and the rows of its sub-states, and send its events.
 
-        The rows of its sub-states are recorded with it. With ``keep=False`` only the events are sent: a check's row is
-        kept only if the check skipped the chunk. Events get copies: what an observer does to one changes no row.
+        ``keep=False`` only sends the events: a check's row is recorded only if the check skipped the chunk. Events get
+        copies, so that an observer cannot change a row.
         """
         tag = chunk.tag
         subs = self._sub_rows(chunk, row) if "sub_state_run" in row else {}
@@ -51,7 +51,7 @@ class Recorder:
         return subs
 
     def _fire(self, chunk: LowChunk, row: Row) -> None:
-        """Emit what ``fire_event`` asks for, under the tag Salt would use."""
+        """Send the event that ``fire_event`` requests, under the tag Salt would use."""
         asked = chunk.args.get("fire_event")
         if asked is True or (isinstance(asked, str) and asked):
             shown = self._announcer.shown

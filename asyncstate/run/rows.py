@@ -1,4 +1,4 @@
-"""Rows: from whatever a state function returned, or did not return, to a row every reader can rely on."""
+"""Rows: turn what a state function returned or raised into a well-formed row."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _LISTEN_ERROR = "Listen_Error_|-"
 
 
 class WrongInTree(CommandExecutionError):
-    """What is wrong is written in the tree, and not in any code: the text of the error says it all."""
+    """The mistake is in the tree, not in code: the row shows the text of the error without a traceback."""
 
 
 def failed_row(name: Any, comment: str) -> Row:
-    """A row for a state that could not even be called."""
+    """Return the row of a state that failed, or could not be called."""
     return {"name": name, "changes": {}, "result": False, "comment": comment}
 
 
 def unverified_row(name: Any, comment: str) -> Row:
-    """A row for low data that names nothing callable. As in Salt it does not say which ID and SLS it is of."""
+    """Return the row of low data that names nothing callable. As in Salt it has no ID and no SLS."""
     return {**failed_row(name, comment), "__id__": None, "__sls__": None}
 
 
 def mocked_row(name: Any) -> Row:
-    """A row for a state of a mocked run."""
+    """Return the row of a state in a mocked run."""
     return {"name": name, "changes": {}, "result": True, "comment": "Not called, mocked"}
 
 
 def exception_row(name: Any, error: BaseException) -> Row:
-    """A row for a state function that raised. The traceback begins in the plugin, not in the engine.
+    """Return the row of a state function that raised. Its traceback begins in the plugin, not in the engine.
 
-    A refused path is no accident: its words are the comment. Nor is what is wrong in the tree.
+    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text.
     """
     if isinstance(error, PathRefused):
         return failed_row(plain(name), plain(error))
@@ -72,13 +72,13 @@ _EXCEPTION = "An exception occurred in this state: "
 
 
 def keep_deeds(row: Row) -> None:
-    """Put into a failed row without changes what its call did to the file system: a failure half-way loses nothing."""
+    """Give a failed row without changes the file system changes of its call, so that they are not lost."""
     if row["result"] is False and not row["changes"]:
         row["changes"] = plain(changes_so_far())
 
 
 def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) -> Row:
-    """A row for a state its requisites held back; ``failed`` are the chunks to blame."""
+    """Return the row of a state that its requisites skipped; ``failed`` are the chunks to blame."""
     if verdict is Verdict.FAIL:
         blamed = ", ".join(dict.fromkeys(f"{chunk.sls}.{chunk.id}" for chunk in failed))
         row = failed_row(name, f"One or more requisite failed: {blamed}")
@@ -89,11 +89,11 @@ def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) ->
 
 
 def normalise(returned: Any, name: Any) -> Row:
-    """Bring what a state function returned into shape, or say in a failed row what is wrong with it. Never raises.
+    """Return the well-formed row of what a state function returned; if it is malformed, a failed row. Never raises.
 
-    The row is plain data (`asyncstate.model.encode.plain`) and shares nothing with what was returned. A comment that
-    is a list becomes lines; a result that is neither a bool nor None becomes its truth (Salt's rules). ``warnings``
-    become a list of texts. A row keeps the changes of a function that forgot to await something, and fails.
+    The row is plain data (`asyncstate.model.encode.plain`) and shares nothing with the returned value. Salt's rules: a
+    comment that is a list becomes lines; a result that is neither a bool nor None becomes its truth value. ``warnings``
+    become a list of texts. If the function forgot to await something, the row keeps its changes and fails.
     """
     if _is_in_shape(returned):
         return {**returned, "changes": {}}
@@ -126,7 +126,7 @@ def normalise(returned: Any, name: Any) -> Row:
 
 
 def _is_in_shape(returned: Any) -> bool:
-    """Whether this is the plain return of a state with nothing to do, the most frequent one."""
+    """Whether this is the well-formed return of a state without changes, the most frequent case."""
     if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
     name, result, comment = returned["name"], returned["result"], returned["comment"]
@@ -147,7 +147,7 @@ _SHORT = 1000
 
 
 def refuse_forgotten(returned: Any) -> None:
-    """Raise ArgumentError where a hook returned what somebody forgot to await."""
+    """Raise ArgumentError if what a hook returned holds an awaitable that was not awaited."""
     reduction = Reduction()
     reduction.of(returned)
     if reduction.forgotten:
@@ -163,7 +163,7 @@ def _is_mapping(value: Any) -> bool:
 
 
 def _no_text(parts: Any) -> str:
-    """Return the type of the first member that is no text, as Salt names it; "" if there is none."""
+    """Return the type of the first member that is not a string, as Salt names it; "" if there is none."""
     if not issubclass(type(parts), (list, tuple)):
         return ""
     return next((str(type(part)) for part in parts if not issubclass(type(part), (str, bytes, bytearray))), "")
@@ -174,7 +174,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _settle_result(row: Row, given: Any) -> str:
-    """Put Salt's truth of a result into the row; return what is wrong if it has none."""
+    """Put the truth value of a result into the row, as Salt does; return what is wrong if it has none."""
     if given is None or given is True or given is False:
         row["result"] = given
         return ""
@@ -190,10 +190,10 @@ def _malformed(name: Any, what: str) -> Row:
 
 
 def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Row]:
-    """Take the sub-states out of a row (``sub_state_run``) and return their own rows by tag, parent's names on them.
+    """Remove the sub-states (``sub_state_run``) from a row; return their rows by tag, with the name of the parent.
 
-    Their ``duration`` is given in seconds, as the contract of state modules has it; rows count milliseconds. Whatever
-    is no sub-state is a failed row. None gets a tag that is ``taken``: it would hide another state's row.
+    A module gives their ``duration`` in seconds, as Salt's contract says; rows have milliseconds. A malformed sub-state
+    gives a failed row. No sub-state gets a tag that is ``taken``, as it would hide another state's row.
     """
     others = set(taken)
     rows: dict[str, Row] = {}
@@ -224,7 +224,7 @@ def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dic
 
 
 def unused_tag(tag: str, taken: Container[str]) -> str:
-    """Return a tag that is not ``taken`` yet: two sub-states of one name have two rows."""
+    """Return the tag, or one with a number if it is ``taken``: two sub-states of one name have two rows."""
     if tag not in taken:
         return tag
     parts = parse_tag(tag)
@@ -242,11 +242,12 @@ def number_rows(
     subs: Mapping[str, dict[str, Row]],
     check_ranks: Mapping[int, int],
 ) -> dict[str, Row]:
-    """Put rows in serial order and number them, whatever the timing: sub-states after their parent.
+    """Put rows in serial order, whenever they ended, and number them.
 
-    Rows of listeners, which are no chunks of the plan, follow in the order given. ``check_ranks`` gives the rank of the
-    prereq check of each chunk that its check already skipped: as in Salt that is its place. Rows that the plan brings
-    along come first, those about broken listeners last.
+        rows of the plan │ chunks, each followed by its sub-states │ listeners, as given │ rows about broken listeners
+
+    ``check_ranks`` gives the rank of the prereq check for each chunk that its check skipped: as in Salt, the chunk
+    takes that position.
     """
     chunks = plan.chunks
     if check_ranks:
@@ -271,4 +272,4 @@ def number_rows(
 
 
 _UNTIMED = {"__id__": None, "__sls__": None, "start_time": "00:00:00.000000", "duration": 0.0}
-"""What completes a row of which no state was called: every row of a report has the same keys."""
+"""Defaults for rows without a call of a state, so that every row of a report has the same keys."""

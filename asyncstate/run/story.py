@@ -1,4 +1,4 @@
-"""The story of a node: what happened to it in a run, in which order and why, told from the machine's history.
+"""The story of a node: what happened to it in a run, in which order and why, read from the machine's history.
 
     s:web (web.sls:7)
           0  start: waits for 2: s:conf (require), s:user (require)
@@ -7,8 +7,8 @@
           9  taken: running
          12  ended: True, with changes
 
-The numbers count what the machine was told (work taken, work ended, a stop), so the stories of one run fit together.
-A machine that stalls, with nodes left that it can never hand out, ends its run with the stories of those nodes.
+The numbers count the calls of the machine (take, end, stop), so the stories of one run fit together. A machine stalls
+if it has nodes left that it can never hand out; the run then ends with the stories of those nodes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Machine
 
 _TOLD = 20
-"""So many stories are told of a run that stalled, and so many predecessors are named in one."""
+"""How many stories of a stalled run are shown, and how many predecessors are named in one."""
 _STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.FAILED_HARD, Step.STOPPED})
 
 
 class Change(NamedTuple):
-    """One change of a node: the ``number`` of the stimulus (0: the start), what it was, the state before and after."""
+    """One change of a node: number (0: the start) and name of the stimulus, and the state before and after."""
 
     number: int
     stimulus: str
@@ -43,7 +43,7 @@ class MachineStalled(RuntimeError):
     """A bug: nothing runs, nothing can be taken, and nodes are left. Its notes are their stories."""
 
     def __init__(self, machine: Machine, shown: Callable[[str], str]) -> None:
-        """Tell the stories as ``shown`` gives them back: without secrets."""
+        """Add the stories as notes. ``shown`` removes their secrets."""
         left = stalled_nodes(machine)
         super().__init__(f"{STALLED}: nothing runs, and {len(left)} nodes of the plan can never start")
         for node in left[:_TOLD]:
@@ -53,7 +53,7 @@ class MachineStalled(RuntimeError):
 
 
 def stalled_nodes(machine: Machine) -> list[int]:
-    """Return the nodes of a stalled machine that were never handed out and wait for none that was not, at first."""
+    """Return the nodes of a stalled machine that were never handed out, those without such a predecessor first."""
     known = [False] * len(machine.plan.nodes)
     for step, node in machine.history():
         if step in {Step.TAKEN, Step.PASSED}:
@@ -93,7 +93,7 @@ def story(machine: Machine, node: int) -> list[Change]:
 
 
 def story_text(machine: Machine, node: int) -> str:
-    """Return the story of a node as lines: its name, then one line a change; and what it still waits for."""
+    """Return the story of a node as lines: its name, one line for each change, and what it still waits for."""
     lines = [name_of(machine.plan, node)]
     lines += [f"  {each.number:>7}  {each.stimulus}: {each.after}" for each in story(machine, node)]
     if machine.outcome(node) is None:
@@ -104,7 +104,7 @@ def story_text(machine: Machine, node: int) -> str:
 
 
 def name_of(plan: Plan, node: int) -> str:
-    """Return what a node is, for people."""
+    """Return the name of a node for messages."""
     what = plan.nodes[node]
     if what.kind is NodeKind.CHUNK:
         return plan.chunks[node].place

@@ -1,4 +1,4 @@
-"""From the rows of a run to its report."""
+"""Make the report of a run from its rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def summarise(
 
 
 def _broken_listeners(plan: Plan, rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Return the rows of listeners that do not exist and would have been called."""
+    """Return the rows for missing listeners that would have been called."""
     return {
         listener.tag: dict(listener.row)
         for listener in plan.broken_listeners
@@ -56,7 +56,7 @@ _UNCHANGED: Row = {"changes": {}}
 
 
 def _handled_failures(plan: Plan, rows: Mapping[str, Row]) -> tuple[str, ...]:
-    """Failures with at least one ``onfail_stop: false`` handler, all of which ran and succeeded."""
+    """Return the tags of failures with ``onfail_stop: false`` handlers, all of which ran and succeeded."""
     verdicts: dict[str, list[bool]] = {}
     for chunk in plan.chunks:
         if chunk.args.get("onfail_stop") is not False:

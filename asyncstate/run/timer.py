@@ -1,7 +1,7 @@
-"""Timer: calls a function on the event loop when some time is over, or every so often.
+"""Timer: calls a function on the event loop after some time, once or repeatedly.
 
-It is asyncio's own timer, not a task of anyio: a callback is called whatever the tasks do, and needs no task group
-around the block, which would wrap what that raises.
+It uses a timer of asyncio, not a task of anyio. A timer runs whatever the tasks do, and needs no task group around the
+block, which would wrap the exceptions of the block.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Timer:
-    """Calls ``call`` after ``seconds``, with ``repeat`` again and again; never after its block. None: never at all."""
+    """Calls ``call`` after ``seconds``, with ``repeat`` every ``seconds``, but not after its block. None: never."""
 
     def __init__(self, seconds: float | None, call: Callable[[], None], *, repeat: bool = False) -> None:
         self._seconds = seconds
@@ -28,7 +28,7 @@ class Timer:
             self._next = asyncio.get_running_loop().call_later(self._seconds, self._ring)
 
     def stop(self) -> None:
-        """Call nothing any more."""
+        """Stop the timer: ``call`` is not called any more."""
         if self._next is not None:
             self._next.cancel()
 
@@ -38,7 +38,7 @@ class Timer:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Call nothing any more."""
+        """Stop the timer."""
         self.stop()
 
     def _ring(self) -> None:

@@ -1,7 +1,7 @@
-"""ValidatingMachine: a machine that checks itself. Tests run with it; production does not.
+"""ValidatingMachine: a machine that checks itself. Only tests use it.
 
-`validate` derives from the plan, from what runs and from what ended how a machine must look, and compares that with its
-bookkeeping, in O(nodes + edges).
+`validate` computes the state a machine must have from the plan, the running nodes and the ended ones, and compares it
+with the machine's own state, in O(nodes + edges).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 _SMALL = 64
-"""Up to so many nodes every transition is checked; in larger plans fewer are, so that the cost stays linear."""
+"""Up to this many nodes every transition is checked; in larger plans fewer, so that the cost stays linear."""
 
 
 class InvalidMachine(AssertionError):
-    """The bookkeeping of a machine contradicts itself."""
+    """The state of a machine contradicts itself."""
 
 
 class ValidatingMachine(Machine):
@@ -65,7 +65,7 @@ class ValidatingMachine(Machine):
             self.validate()
 
     def validate(self) -> None:
-        """Raise InvalidMachine with all that is wrong. What is checked stands in the messages below."""
+        """Raise InvalidMachine with everything that is wrong. The messages below say what is checked."""
         wrong = [
             *self._wrong_places(),
             *self._wrong_counts(),
@@ -74,7 +74,7 @@ class ValidatingMachine(Machine):
             *self._wrong_history(),
         ]
         if wrong:
-            self._invalid = True  # The run that now ends is not told again.
+            self._invalid = True  # Report once: the run ends now.
             raise InvalidMachine("\n".join(wrong))
 
     def _wrong_places(self) -> Iterator[str]:
@@ -104,7 +104,7 @@ class ValidatingMachine(Machine):
             yield "it is closed, and nobody stopped it"
 
     def _wrong_counts(self) -> Iterator[str]:
-        """Each node waits for its predecessors that have not ended, and one that waits for none is on its way."""
+        """Each node waits for its predecessors that have not ended; with none left it is ready, parked or running."""
         on_its_way = {node for _, node in self._ready} | self.running
         on_its_way.update(node for nodes in self._parked.values() for node in nodes)
         before = self.plan.dag.predecessors
@@ -129,7 +129,7 @@ class ValidatingMachine(Machine):
             yield from (f"node {node} waits for lane {lane}" for node in nodes if lane not in self._lanes_of(node))
 
     def _wrong_listeners(self) -> Iterator[str]:
-        """Listeners come one by one, when all else has ended, each label once."""
+        """Listeners run one by one after everything else has ended, each label once."""
         listeners = set(self._listeners)
         due = {node for _, node in self._ready} & listeners | self.running & listeners
         if len(due) > 1 or (due and self.running - due) or (due and len(self._ready) > 1):
@@ -149,7 +149,7 @@ class ValidatingMachine(Machine):
         return bool(self._started[check]) and self._verdict(chunk, check=check).runs
 
     def _wrong_history(self) -> Iterator[str]:
-        """The history tells of what was started and has ended, in this order, once each."""
+        """The history has one entry for each start and each end."""
         seen: dict[Step, list[int]] = {step: [] for step in Step}
         for step, node in self.history():
             seen[step].append(node)

@@ -1,11 +1,15 @@
-"""The workers of one run: each takes what is ready, runs it in place and takes the next; no task is made per state.
+"""The workers of one run: tasks that each take a piece of work, run it and take the next.
 
-They are tasks of asyncio, not of a task group of anyio: a group waits for all its tasks, but what a plugin made of one
-may never end, and is then left behind; and where a plugin cancels the task it runs in, that is no end of the others.
+    machine.take ──▶ ChunkStarted ──▶ dispatch.run_chunk ──▶ record the row (ChunkFinished) ──▶ machine.done
+         ▲                                                                                          │
+         └──────────────────────── next piece of work; other workers are woken ─────────────────────┘
 
-Concurrency is the number of chunks that run, never a number of threads, so calls that need further threads cannot
-starve each other. A chunk keeps its slot, its lanes and its node until all that it started has really returned; its
-row may leave before.
+They are tasks of asyncio, not of a task group of anyio. A group waits for all its tasks, but a plugin may keep its task
+from ever ending; the pool leaves such a task behind. And a plugin that cancels its own task does not end the others.
+
+Concurrency is the number of running chunks, not of threads, so calls that need further threads cannot starve each
+other. A chunk keeps its slot, its lanes and its node until everything it started has returned; its row may be recorded
+earlier.
 """
 
 from __future__ import annotations
@@ -40,14 +44,14 @@ if TYPE_CHECKING:
     from asyncstate.run.recorder import Recorder
 
 _TURN = 0.005
-"""Seconds the workers together go on without giving others (the program around, events, signals) their turn."""
+"""Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
 _LONG = 10.0
-"""Seconds after which a chunk that still runs is named, and named again."""
+"""Seconds after which a running chunk is reported, repeatedly, as long-running."""
 _FORMED = Outcome(result=True, changed=False)
 
 
 class WorkerPool:
-    """Runs what a machine hands out. ``check_ranks`` has the rank of the check of each chunk that its check skipped."""
+    """Runs what a machine hands out. ``check_ranks``: the rank of the check, for each chunk that its check skipped."""
 
     def __init__(
         self,
@@ -89,7 +93,7 @@ class WorkerPool:
 
     @property
     def cut(self) -> bool:
-        """Whether what runs has been cut off."""
+        """Whether running chunks have been cancelled."""
         return bool(self._reason)
 
     @property
@@ -105,11 +109,11 @@ class WorkerPool:
 
     @property
     def notices(self) -> list[str]:
-        """What the report should say beside the rows."""
+        """Messages for the report that belong to no row."""
         return [*self._dispatch.notices, *self._abandoned]
 
     def stop(self, reason: str) -> None:
-        """Start nothing more; what runs may finish, but nothing is tried again."""
+        """Start nothing more. Running chunks may finish, but are not retried."""
         self._machine.stop(reason)
         self._stopped = True
         for scope in self._pauses:
@@ -117,7 +121,7 @@ class WorkerPool:
         self._wake(len(self._idle))
 
     def cut_off(self, reason: str) -> None:
-        """Cancel what runs."""
+        """Cancel running chunks."""
         if self._reason:
             return
         self._reason = reason or "cancelled"
@@ -151,7 +155,7 @@ class WorkerPool:
     # workers
 
     def _start_workers(self, own: int = 0) -> None:
-        """Wake or start workers for the work that is ready. The caller takes ``own`` pieces of it itself."""
+        """Wake or start workers for ready work, without the ``own`` pieces that the caller takes itself."""
         wanted = min(self._machine.ready - own, self._concurrency - self._busy)
         if wanted <= 0:
             return
@@ -173,7 +177,7 @@ class WorkerPool:
         if not self._tasks:
             if self._machine.finished or self.cut:
                 self._over.set()
-            else:  # somebody cancelled the worker, which nobody may
+            else:  # a plugin cancelled the worker, which it must not do
                 self._start_workers()
                 if not self._tasks:
                     self._fail(self._stalled())
@@ -220,7 +224,7 @@ class WorkerPool:
         self._turning = False
 
     async def _wait_for_work(self) -> None:
-        """Wait until there is work again. Raises MachineStalled if all others wait, too: then there never will be."""
+        """Wait for work. Raises MachineStalled if all other workers wait, too: then there will never be any."""
         if len(self._idle) + 1 == len(self._tasks):
             raise self._stalled()
         event = anyio.Event()
@@ -278,7 +282,7 @@ class WorkerPool:
                 self._pauses.discard(scope)
 
     def log_as(self, chunk: LowChunk) -> None:
-        """Let the log lines that this worker's task leads to be of a chunk."""
+        """Attribute the log lines of this worker's task to a chunk."""
         self._log_fields.begin(chunk, chunk.tag)
 
     # one piece of work
@@ -317,7 +321,7 @@ class WorkerPool:
         self._settle(work.node, self._record(work, chunk, row), tag)
 
     def _record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
-        """Record the row of a piece of work, once; every row goes through here. Return what others may depend on."""
+        """Record the row of a piece of work, once, and return its outcome. Every row goes through here."""
         outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
             return outcome
@@ -331,7 +335,7 @@ class WorkerPool:
         return Outcome.of(row)
 
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Record the row of a call that nobody waits for any longer. What it returns later is in no row."""
+        """Record the row of a call that still runs after its time limit. What it returns later is dropped."""
         if work.node not in self._recorded:
             self._recorded[work.node] = self._record(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
 
@@ -369,7 +373,7 @@ class WorkerPool:
         return row
 
     async def _wind_up(self) -> None:
-        """Wait up to `GRACE` for what was cancelled. What does not end is left behind: it has a row, and a notice."""
+        """Wait up to `GRACE` for cancelled chunks. One that does not end is left behind, with a row and a notice."""
         limit = asyncio.get_running_loop().time() + GRACE
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=GRACE)
@@ -387,9 +391,9 @@ class WorkerPool:
 
 
 def _close_task(task: asyncio.Task[None]) -> None:
-    """End a task that does not mind being cancelled, so that the program's loop can end: its coroutine is closed.
+    """Close the coroutine of a task that ignores its cancellation, so that the program's loop can end.
 
-    One that swallows even that is nobody's task any more.
+    If it ignores even that, asyncio forgets the task.
     """
     coroutine = task.get_coro()
     try:

@@ -1,11 +1,12 @@
 """Aggregation at run time: ``mod_aggregate`` before the first member of a group runs, ``mod_aggregate_split`` after it.
 
-The module works on this run's own low data, so what it changes there holds for the rest of the run. A member that was
-folded into another runs at its own place all the same, as in Salt, unless the module can split the outcome: then its
-row is its share, and what watches it sees its changes.
+    mod_aggregate ──▶ common call, in the position of the first member ──▶ mod_aggregate_split
+                        succeeded, can split    ──▶ each member gets its share of the row
+                        succeeded, cannot split ──▶ each other member still runs in its own position, as in Salt
+                        failed                  ──▶ each member, also the first, runs with its own low data
 
-A common call that fails decides about nobody: each member, the first included, then runs with its own low data, and
-what the call changed before it failed is added to the row of the member it belongs to.
+The module changes the low data of this run, so its changes hold for the rest of the run. States that watch a member see
+its share of the changes. If a common call fails, its changes are added to the rows of the members they belong to.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ Low = dict[str, Any]
 Changes = dict[str, Any]
 
 _OWN_VERDICT = ("check_cmd",)
-"""Keywords by which a member's own call decides whether it succeeded, whatever the common call said."""
+"""Keywords with which only a member's own call decides whether it succeeded."""
 
 
 class HookCaller(Protocol):
-    """What calls a module's hooks: the invoker."""
+    """Calls the hooks of a module: the caller."""
 
     async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
         """Look a state function up."""
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
-        """Call it in the context of a chunk."""
+        """Call a function in the context of a chunk."""
 
     def raised(self, error: BaseException) -> None:
-        """Raise a cancellation of this run again."""
+        """Raise ``error`` again if it cancels the run."""
 
 
 class Aggregation:
-    """What ``mod_aggregate`` made of the low data of a run. ``notices`` says what went wrong."""
+    """The low data of a run as ``mod_aggregate`` changed it. ``notices`` are its failures."""
 
     def __init__(self, caller: HookCaller) -> None:
         self.lows: dict[int, Low] = {}
@@ -59,8 +60,8 @@ class Aggregation:
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
 
-        First for the first member, then for each later one the module has not marked ``__agg__``. The first call that
-        goes wrong is the last: whoever is not in a common call by then runs for itself.
+        It is called for the first member, then for each later member that the module has not marked ``__agg__``. After
+        a call that fails there are no more: the members that are not in a common call by then run on their own.
         """
         function = await self._caller.find(f"{ready[0].state}.{MOD_AGGREGATE}") if ready else None
         if function is None or isinstance(function, FunctionNotFound):
@@ -87,7 +88,7 @@ class Aggregation:
     async def _fold_into(
         self, chunk: LowChunk, ready: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
     ) -> list[LowChunk] | None:
-        """Return the members whose work the low data of ``chunk`` does from now on; None if the module went wrong."""
+        """Return the members that were folded into the low data of ``chunk``; None if the module failed."""
         self.lows[chunk.index][AGGREGATED] = True
         free = [other for other in ready if not self.lows[other.index].get(AGGREGATED)]
         lows = [self.lows[other.index] for other in ready]
@@ -107,24 +108,24 @@ class Aggregation:
         return taken
 
     def abandon(self, chunks: Iterable[LowChunk]) -> None:
-        """Have these states run one by one, with their own low data."""
+        """Make these states run one by one, with their own low data."""
         for chunk in chunks:
             self.lows.pop(chunk.index, None)
             self._folded.pop(chunk.index, None)
 
     def is_common(self, chunk: LowChunk) -> bool:
-        """Tell whether the low data of a chunk does the work of other members, too."""
+        """Return whether the low data of a chunk also does the work of other members."""
         return chunk.index in self._folded
 
     def share(self, chunk: LowChunk) -> Row | None:
-        """Return the row of a member whose work another has done, None for all others."""
+        """Return the row of a member whose work a common call has done, None for all others."""
         return self._shares.pop(chunk.index, None)
 
     async def split(self, chunk: LowChunk, row: Row, *, test: bool = False) -> bool:
-        """Share out the row of a common call; False if its own member, too, must run for itself.
+        """Split the row of a common call; return False if its own member, too, must run on its own.
 
-        The module says which changes are whose. Without its word the row of a call that succeeded stays as it is, as in
-        Salt; of one that failed each member gets the changes that bear its name.
+        The module says which changes belong to which member. If it cannot, the row of a successful call stays as it is,
+        as in Salt; the changes of a failed call go to the members they are named after.
         """
         members = (chunk, *self._folded.pop(chunk.index, ()))
         failed = row["result"] is False or (bool(row.get("skip_watch")) and not row["changes"])
@@ -160,13 +161,13 @@ class Aggregation:
         return _by_name(members, row["changes"]) if failed else None
 
     def _owe(self, member: LowChunk, changes: Changes, members: Sequence[LowChunk], *, test: bool) -> None:
-        """Keep what a member's row lacks when it runs for itself. A dry run changed nothing: it will tell it all."""
+        """Keep the changes to add to the row of a member that runs on its own. In a dry run there are none."""
         if changes and not test:
             said = f"A call for {len(members)} states together made these changes."
             self._owed[member.index] = (changes, said)
 
     def settle(self, chunk: LowChunk, row: Row) -> None:
-        """Add to the row of a member that ran for itself what a common call had changed for it before."""
+        """Add to the row of a member that ran on its own what a common call had changed for it before."""
         changes, said = self._owed.pop(chunk.index, ({}, ""))
         if changes:
             row["changes"] = _united(changes, row["changes"])
@@ -195,7 +196,7 @@ def _told(error: BaseException) -> str:
 
 
 def _wrong_with(low: Any, chunk: LowChunk) -> str:
-    """Say why the low data a module left cannot be that of ``chunk``; nothing if it can."""
+    """Return why the low data that a module returned cannot be that of ``chunk``; "" if it can."""
     if not isinstance(low, dict):
         return f"it returned {type(low).__name__}, not low data"
     if not low:
@@ -220,12 +221,12 @@ def _is_package_list(pkgs: Any) -> bool:
 
 
 def _runs_itself(member: LowChunk, row: Row, changes: Changes) -> bool:
-    """Whether the common call leaves open what a member's row is."""
+    """Whether the common call does not decide a member's row, so that it must run on its own."""
     return any(keyword in member.args for keyword in _OWN_VERDICT) or (row["result"] is None and not changes)
 
 
 def _by_name(members: Iterable[LowChunk], changes: Changes) -> dict[str, Changes]:
-    """Give each change to the first member that names its key; what nobody names stays with the first."""
+    """Give each change to the first member that names its key, or else to the first of all members."""
     owners: dict[Any, str] = {}
     first = ""
     for member in members:
@@ -247,7 +248,7 @@ def _names(member: LowChunk) -> set[Any]:
 
 
 def _united(before: Changes, after: Changes) -> Changes:
-    """Return what two calls, one after the other, changed together."""
+    """Return the changes of two successive calls as one."""
     both = {**before, **after}
     for key in before.keys() & after.keys():
         one, two = before[key], after[key]
@@ -258,10 +259,10 @@ def _united(before: Changes, after: Changes) -> Changes:
 
 
 def _keep_own_name(low: Low) -> None:
-    """Put the name of a state among the ``pkgs`` that were folded into it.
+    """Add the name of a state to the ``pkgs`` that were folded into it.
 
-    With ``pkgs`` a state no longer looks at its name, and a module that only collects those of the others (Salt's own
-    does) would lose it.
+    A state with ``pkgs`` ignores its name, so a module that only collects the names of the others, as Salt's own does,
+    would lose it.
     """
     pkgs = low.get("pkgs")
     if not isinstance(pkgs, list):

@@ -1,8 +1,8 @@
-"""What is wrong with the arguments a state function tripped over, by what its signature says of them.
+"""Say which arguments of a failed state function do not fit its annotations.
 
-They are looked at only after the fact: an ``int`` where a text is meant does no harm more often than not, and Salt
-takes it. Values are not shown, for any of them may be a password. What went wrong outside, with a file or a program, is
-told in the error's own words.
+Arguments are checked only after a failure: an ``int`` instead of a text usually works, and Salt accepts it. Values are
+not shown, since any of them may be a password. For errors from outside, such as a file or a program, the text of the
+error is used.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def is_argument_error(error: BaseException) -> bool:
-    """Tell whether code raises this where it is given something else than it takes, with no word of ours about it."""
+    """Return whether code raises such an error for arguments of the wrong type; not for errors of asyncstate."""
     return isinstance(error, (TypeError, AttributeError, ValueError)) and not isinstance(error, AsyncStateError)
 
 
 def cause_in_words(error: BaseException) -> str:
-    """Return what an error says of the world or of the data; "" for one that tells of a mistake in the code."""
+    """Return the text of an error about the system or the data; "" for an error that means a bug in the code."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, KeyError) and isinstance(error.__cause__, FunctionNotFound):
@@ -35,7 +35,7 @@ def cause_in_words(error: BaseException) -> str:
 
 
 def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
-    """Name the arguments in ``given`` that are not what ``function`` takes, and what it does; "" if all of them are.
+    """Return which arguments in ``given`` do not fit ``function``, and what it expects; "" if all fit.
 
     ``'hosts' must be a text or a list of texts, not a number``
     """

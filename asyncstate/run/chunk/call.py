@@ -1,8 +1,13 @@
 """One call of a state function, from low data to a row: arguments, conditions, the function, check_cmd, time limit.
 
-This is where the engine meets plugins. Whatever one does, returns or raises, each call ends in one well-formed row, and
-nothing that a plugin does to the task it runs in, or to the data it is given, reaches another call. That a plugin may
-cancel its own task, and how that is undone, is asyncio's: anyio has no word for it.
+    arguments ──▶ slots ──▶ onlyif, unless, creates ──▶ function ──▶ check_cmd ──▶ well-formed row ──▶ reload modules
+                  ╰──────────────────── limited by timeout ────────────────╯
+
+A skipped state goes on with check_cmd.
+
+This is the boundary between engine and plugins. Whatever a plugin does, returns or raises, each call ends in one
+well-formed row, and what a plugin does to its task or its data does not reach another call. A plugin may cancel its own
+task; undoing that needs asyncio, as anyio has no interface for it.
 """
 
 from __future__ import annotations
@@ -54,10 +59,10 @@ _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 
 
 class Caller:
-    """Calls state functions and hooks for one run. ``running`` and ``lowstate`` are what they see of it.
+    """Calls state functions and hooks for one run. ``running`` is the view of its rows that they get.
 
-    With ``mock`` every state function is replaced by one that does nothing; conditions are asked, as in Salt.
-    ``overdue`` are threads of calls that were cut off, with the chunks they are of: done when they have returned.
+    ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt. ``overdue``
+    are the threads of cancelled calls, with their chunks; a future is done when its thread has returned.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class Caller:
     # looking up
 
     async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
-        """Look a function up once a run, in a thread: the first look-up imports the module."""
+        """Return a function, looked up once per run, in a thread: the first look-up imports the module."""
         found = self._functions.get(name)
         if found is None:
             try:
@@ -101,9 +106,9 @@ class Caller:
     # calling
 
     async def call(self, work: Work, chunk: LowChunk, low: dict[str, Any], *, early: bool = False) -> Row:
-        """Call the function that ``low`` names, once. ``low`` is this call's own, and afterwards nobody's.
+        """Call the function that ``low`` names, once. ``low`` belongs to this call, which may change it.
 
-        ``early`` says that the row may leave before the call has returned, if it takes too long.
+        ``early``: the row may be recorded before the call has returned, if it exceeds its time limit.
         """
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         name, fun = low["name"], low["fun"]
@@ -138,7 +143,7 @@ class Caller:
         return row
 
     def _started(self) -> CancelToken | None:
-        """Return the token of the call that ended if it has started what is to live on, and nobody cut the call off."""
+        """Return the token of a call that ended without being cancelled and started processes that live on."""
         context = current.get(None)
         token = context.cancel if context is not None else None
         return token if token is not None and not token.reason and has_started(token) else None
@@ -155,7 +160,7 @@ class Caller:
         return returned
 
     async def conditions_hold(self, chunk: LowChunk) -> bool:
-        """Whether a chunk would run, by its own conditions. One whose conditions go wrong would not."""
+        """Whether the conditions of a chunk let it run. If evaluating them fails, they do not."""
         low = chunk.as_low()
         if not has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
             return True
@@ -169,11 +174,11 @@ class Caller:
         return answer is None
 
     def raised(self, error: BaseException, chunk: LowChunk | None = None) -> None:
-        """Raise what ends this task again. One that a plugin raises by itself is a failure like any other."""
+        """Raise ``error`` again if it cancels the run. A CancelledError that a plugin raises itself is a failure."""
         if isinstance(error, (asyncio.CancelledError, GeneratorExit)) and self._supervisor.cut:
             context = current.get(None)
             if chunk is not None and context is not None and context.cancel is not None:
-                context.cancel.cancel(str(error))  # with what the call does now goes what it left running before
+                context.cancel.cancel(str(error))  # also ends what the call started earlier and left running
                 self.overdue += [(chunk, call) for call in context.cancel.overdue]
             raise error
 
@@ -190,9 +195,9 @@ class Caller:
                 await self._forget_cancellation(task)
 
     async def _forget_cancellation(self, task: asyncio.Task[Any]) -> None:
-        """Take out of a task the cancellation that a plugin asked for, in case it is still to come.
+        """Remove a cancellation that a plugin requested from a task, before it takes effect.
 
-        That of the run stays: it comes again at the next thing awaited, or has made the plugin return.
+        A cancellation of the run stays: it is raised at the next await, or has already made the plugin return.
         """
         if self._supervisor.cut:
             return
@@ -205,16 +210,16 @@ class Caller:
                 raise
 
     def _speaks_for_itself(self, name: str) -> bool:
-        """Whether a state that returned says itself what it changed: the row of a module of the tree is as in Salt."""
+        """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
         function = self._functions.get(name)
         return isinstance(function, LoadedFunction) and not function.module.bundled
 
     def _known_error_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
-        """Say which arguments a bundled state tripped over, or what went wrong outside.
+        """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
 
-        Authors of other states get their traceback, and so does who can report a mistake of ours. A function that a
-        provider lacks is no fault of the state that calls it: its own sentence says all. None for what `exception_row`
-        says as well, a refused path among it.
+        None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
+        bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
+        calls it: the row has the text of that error.
         """
         if isinstance(error, PathRefused):
             return None
@@ -247,7 +252,7 @@ class Caller:
             return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
         seconds = _own_timeout(low, function)
         try:
-            # What is written for a state need not be for its mod_watch, too.
+            # The arguments of a state need not fit its mod_watch.
             args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
@@ -275,7 +280,7 @@ class Caller:
     async def _execute(
         self, function: LoadedFunction, args: list[Any], kwargs: dict[str, Any], low: dict[str, Any]
     ) -> Any:
-        """Conditions, the function, check_cmd: on the loop if the function is async, else together in one thread."""
+        """Run conditions, function and check_cmd: all in one thread, but an async function runs on the loop."""
         salt = self.host.salt
         conditions = has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
@@ -307,11 +312,14 @@ class Caller:
         return pending if self._watch is None else self._watch.steps(function, pending)
 
     async def _generic_check(self, function: LoadedFunction, state: str) -> bool:
-        """Salt's rule: a module with ``mod_run_check_cmd`` checks for itself where the function takes ``check_cmd``."""
+        """Whether the engine runs ``check_cmd``.
+
+        As in Salt, a module with ``mod_run_check_cmd`` does it itself if its function takes ``check_cmd``.
+        """
         return not function.signature.accepts("check_cmd") or not await self.has(state, MOD_RUN_CHECK_CMD)
 
     def context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
-        """Return what one call sees, with a cancel token of its own."""
+        """Return the context of one call, with a cancel token of its own."""
         env = str(low.get("__env__") or "base")
         if not self.host.opts.get("lock_saltenv"):
             if "saltenv" in low:
@@ -333,7 +341,7 @@ class Caller:
     # afterwards
 
     async def _refresh(self, chunk: LowChunk, fun: str, name: Any, row: Row) -> None:
-        """Let the loader look for new modules where Salt would: asked for, or after changes that may bring some."""
+        """Reload modules where Salt does: if an argument says so, or after changes that may install some."""
         args = chunk.args
         if args.get("reload_grains") or args.get("reload_pillar"):
             grains, pillar = bool(args.get("reload_grains")), bool(args.get("reload_pillar"))
@@ -379,16 +387,16 @@ def _argument_error_text(error: ArgumentError) -> str:
 
 
 def _anonymous(returned: Any) -> Any:
-    """Take out ID and SLS: a function has no say in them, and a row it got from another state may carry them."""
+    """Remove ID and SLS: the function does not decide them, and a row from another state may contain them."""
     if isinstance(returned, dict) and not returned.keys().isdisjoint(("__id__", "__sls__")):
         return {key: value for key, value in returned.items() if key not in ("__id__", "__sls__")}
     return returned
 
 
 def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
-    """Return the ``timeout`` the engine keeps, where the function has no such argument, and take it out of low data.
+    """Return the ``timeout`` that the engine enforces (the function has no such argument) and remove it from ``low``.
 
-    A function with ``**kwargs`` receives it all the same.
+    A function with ``**kwargs`` still receives it.
     """
     signature = function.signature
     if "timeout" not in low or signature.accepts("timeout"):

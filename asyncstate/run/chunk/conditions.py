@@ -1,7 +1,7 @@
 """``onlyif``, ``unless``, ``creates`` before a state function, ``check_cmd`` after it.
 
-All of it may run commands, so it is called in a worker thread. Low data is never changed: a condition gives the same
-answer in the prereq check and in the run.
+They may run commands, so they run in a worker thread. They never change low data, so that a condition gets the same
+data in the prereq check and in the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WrongCondition(WrongInTree):
-    """A condition is not formed as one."""
+    """A condition is malformed."""
 
 
 CONDITIONS = ("onlyif", "unless", "creates")
@@ -31,12 +31,12 @@ _COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "tim
 
 
 def has_conditions(low: Mapping[str, Any]) -> bool:
-    """Whether any of the three is there."""
+    """Whether low data has any of the three conditions."""
     return "onlyif" in low or "unless" in low or "creates" in low
 
 
 class Answer:
-    """What one condition says: skip the state or not, and in which words. ``warning`` is what Salt keeps to itself."""
+    """The answer of one condition: whether to skip the state, and the comment. ``warning``: something Salt hides."""
 
     __slots__ = ("comment", "skip", "warning")
 
@@ -47,10 +47,10 @@ class Answer:
 
 
 def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | None:
-    """Evaluate all three; return the row of a state that is skipped, or None if it is to run.
+    """Evaluate all three conditions; return the row of a skipped state, or None if the state is to run.
 
-    As in Salt all are evaluated, any of them skips, and the comments of all are joined. Raises WrongCondition for what
-    cannot be evaluated, and what a condition's function raises.
+    As in Salt all are evaluated, any of them may skip the state, and the comments of all are joined. Raises
+    WrongCondition for a malformed condition, and the exceptions of a condition's function.
     """
     options = _command_options(low)
     answers = []
@@ -74,10 +74,10 @@ def check_conditions(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row | N
 
 
 def globally_allowed(low: Mapping[str, Any], rules: Any, match: Callable[[str, Any], bool]) -> bool:
-    """Whether the option ``global_state_conditions`` lets a state be called.
+    """Whether the option ``global_state_conditions`` allows a call of a state.
 
-    ``rules``: compound targets by ``*``, module or ``module.function``. Of all that apply one must match; a state to
-    which none applies is free.
+    ``rules``: compound targets by ``*``, module or ``module.function``. At least one of the targets that apply must
+    match; if none applies, the call is allowed.
     """
     if not isinstance(rules, dict):
         return True
@@ -87,13 +87,13 @@ def globally_allowed(low: Mapping[str, Any], rules: Any, match: Callable[[str, A
 
 
 def not_allowed(name: str) -> Row:
-    """Return the row of a state that `globally_allowed` keeps from being called."""
+    """Return the row of a state that `globally_allowed` forbids."""
     comment = "Failed to meet global state conditions. State not called."
     return {"name": name, "changes": {}, "result": None, "comment": comment}
 
 
 def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
-    """Run ``check_cmd``; return what it makes of result and comment. Raises WrongCondition for no command."""
+    """Run ``check_cmd``; return the result and comment it decides. Raises WrongCondition if it is not a command."""
     if not isinstance(low["check_cmd"], (str, list)):
         given = "nothing" if low["check_cmd"] is None else repr(low["check_cmd"])
         raise WrongCondition(f"check_cmd: expected a command or a list of commands, got {given}")
@@ -108,12 +108,12 @@ def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
 
 
 def checked(returned: Any, low: Mapping[str, Any], salt: Mapping[str, Any]) -> Any:
-    """Return what a function returned with the answer of ``check_cmd``. What is no row is not asked about."""
+    """Return a function's row with the answer of ``check_cmd``; a value that is not a row is returned unchanged."""
     if not isinstance(returned, dict):
         return returned
     try:
         answer = check_commands(low, salt)
-    except CommandExecutionError as error:  # what the state did is not undone by that
+    except CommandExecutionError as error:  # keep the row: the state has made its changes
         answer = {"result": False, "comment": f"An exception occurred in this state: {error}"}
     return {**returned, **answer}
 
@@ -132,7 +132,7 @@ def _command_options(low: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _call(kind: str, entry: Mapping[str, Any], salt: Mapping[str, Any]) -> tuple[Any, int]:
-    """Call the function of a ``fun:`` condition; return its value and the return code it left behind."""
+    """Call the function of a ``fun:`` condition; return its value and the return code it set."""
     function = _function(kind, entry["fun"], salt)
     given = entry.get("args", [])
     if not isinstance(given, (list, tuple, dict, str)):
@@ -171,7 +171,7 @@ def _function(kind: str, name: Any, salt: Mapping[str, Any]) -> Callable[..., An
 
 
 def _retcode(kind: str, command: str, salt: Mapping[str, Any], options: dict[str, Any]) -> int | None:
-    """Return the command's return code; None when it could not be started."""
+    """Return the command's return code; None if it could not be started."""
     try:
         return _run(kind, command, salt, options)
     except WrongCondition:

@@ -1,8 +1,13 @@
 """One chunk, from its verdict to its row: mod_init, attempts, mod_watch.
 
-What happens when a watched state changed: the gate's verdict is CHANGE; the state function is called as always, and if
-it changed nothing itself (and was not skipped), ``mod_watch`` of its module is called with the same low data,
-``sfun`` naming the function and ``__reqs__`` what it watches. That call's return is the row.
+    verdict of the gate
+      does not run    ──▶ row of a skipped chunk
+      MET, SKIP_WATCH ──▶ function ──▶ its row
+      CHANGE          ──▶ function ──▶ changes, or skip_watch? ── yes ──▶ its row
+                                                               ── no ───▶ mod_watch ──▶ its row
+      LISTEN          ──▶ mod_watch ──▶ its row
+
+``mod_watch`` gets the same low data; ``sfun`` names the function and ``__reqs__`` holds what the state depends on.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
     Lows = Callable[[], dict[str, Any]]
-    """Gives low data, anew for each attempt: nothing that one does to it is seen by the next."""
+    """Returns new low data for each attempt, so that an attempt cannot change that of the next."""
 
 
 class Invoker:
@@ -71,16 +76,16 @@ class Invoker:
 
     @property
     def overdue(self) -> list[tuple[LowChunk, asyncio.Future[None]]]:
-        """Threads of calls that were cut off, with the chunks they are of: done when they have returned."""
+        """Threads of cancelled calls, with their chunks; a future is done when its thread has returned."""
         return self._caller.overdue
 
     def low(self, chunk: LowChunk) -> dict[str, Any]:
-        """Return the low data of a chunk for one call: what an aggregation made of it, else a fresh copy."""
+        """Return a fresh copy of a chunk's low data for one call, as an aggregation left it if there was one."""
         aggregated = self.aggregation.lows.get(chunk.index)
         return chunk.as_low() if aggregated is None else fresh(aggregated)
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
-        """Do what the verdict of a chunk, of its check for a prereq or of a listener says and return the row."""
+        """Do what the verdict says for a chunk, its prereq check or a listener, and return the row."""
         lows = chunk.as_low if work.kind is NodeKind.LISTENER else partial(self.low, chunk)
         problem = None if chunk.state in self._initialised else await self._mod_init(chunk, lows)
         if problem is not None:
@@ -109,7 +114,7 @@ class Invoker:
     def _held_back(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)
         if checked is not None and work.kind is NodeKind.CHUNK and _settled_by(checked, work.verdict):
-            # What asked for the check failed, or the check was held back: its row stands, without what it predicted.
+            # The state with the prereq failed, or the check was skipped: the row of the check counts, without changes.
             return _stamped({**checked, "changes": {}}, chunk)
         failed = [self.plan.chunks[index] for index in work.failed]
         return _stamped(not_run_row(work.verdict, chunk.name, failed), chunk)
@@ -133,9 +138,9 @@ class Invoker:
         return {**self.low(chunk), "sfun": chunk.fun, "fun": MOD_WATCH, REQUISITE_LOWS: self._requisite_lows(chunk)}
 
     async def _settled(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
-        """Return the row of a chunk: its share of a common call, or that of its own call.
+        """Return the row of a chunk: its share of a common call, or the row of its own call.
 
-        A common call that fails is not tried again: its members are, each for itself and with its own ``retry``.
+        A common call that fails is not retried. Instead each member runs on its own, with its own ``retry``.
         """
         shared = self.aggregation.share(chunk)
         if shared is not None:
@@ -153,7 +158,7 @@ class Invoker:
         return row
 
     def _requisite_lows(self, chunk: LowChunk) -> dict[str, list[dict[str, Any]]]:
-        """``__reqs__``: what a chunk depends on, by kind; a member of an aggregate brings its whole group along."""
+        """Return ``__reqs__``: the targets of a chunk by kind; for a member of an aggregate group, the whole group."""
         found: dict[str, list[dict[str, Any]]] = {}
         grouped: dict[str, list[int]] = {}
         for requisite in self.plan.requisites[chunk.index]:
@@ -171,7 +176,7 @@ class Invoker:
         return found
 
     async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
-        """Call the function, again if ``retry`` says so. ``lows`` gives each attempt low data of its own."""
+        """Call the function, and again as ``retry`` says. ``lows`` returns low data for each attempt."""
         asked = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
         row = await self._caller.call(work, chunk, lows(), early=early and asked is _ONCE)
         if asked is _ONCE:
@@ -207,7 +212,7 @@ class Invoker:
         return row
 
     async def _mod_init(self, chunk: LowChunk, lows: Lows) -> Row | None:
-        """Call ``mod_init`` until it returns something true; a row if it raised."""
+        """Call ``mod_init`` unless it returned something true before; return a row if it raised."""
         state, caller = chunk.state, self._caller
         try:
             hook = await caller.find(f"{state}.{MOD_INIT}")

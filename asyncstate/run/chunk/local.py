@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class LocalDispatch:
     """Runs the chunks of one run of ``plan``; a `Dispatch`.
 
-    ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch`` finds the functions that hold up
-    the event loop; without one nobody looks.
+    ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch``, if given, finds the functions
+    that hold up the event loop.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LocalDispatch:
 
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:
-        """Make ready for the first chunk, and watch the loop until the last."""
+        """Prepare for the first chunk, and watch the loop until the last has ended."""
         self._invoker = Invoker(
             supervisor, self._plan, self._host, rows, test=self._test, mock=self._mock, watch=self.watch
         )
@@ -68,12 +68,12 @@ class LocalDispatch:
 
     @property
     def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
-        """Threads of calls that were cut off, with their chunks."""
+        """Threads of cancelled calls, with their chunks."""
         return self._invoker.overdue
 
     @property
     def notices(self) -> Sequence[str]:
-        """What went wrong in aggregations."""
+        """Failures of aggregations."""
         return self._invoker.aggregation.notices
 
     @property

@@ -1,9 +1,9 @@
-"""What holds up the event loop: a plugin function on the loop that computes or waits where it should await.
+"""Find plugin functions that hold up the event loop: they compute or wait where they should await.
 
-While such a function runs nothing else does: no other async state, no event, no signal handler. Every step of its
-coroutine, from where it goes on to where it awaits next, is taken by the loop itself, which looks at a tick counter
-before and after. The counter is moved by a thread that does nothing else: where the whole machine is late, so are the
-ticks, and nobody is blamed. No stack is looked at: that of a running thread cannot be read safely.
+While such a function runs nothing else does: no other async state, no event, no signal handler. `LoopWatch.steps`
+drives the coroutine and reads a tick counter before and after each step, from one await to the next. A thread that does
+nothing else moves the counter: if the whole machine is slow, so are the ticks, and no function is blamed. Stacks are
+not used, since the stack of a running thread cannot be read safely.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
 
 LIMIT = 0.05
-"""Seconds from which on a function is named."""
+"""A function is reported if one step takes this many seconds or more."""
 _INTERVAL = 0.0125
 """Seconds between two ticks."""
 
@@ -28,7 +28,7 @@ _HINT = "make it a plain def, which runs in a thread, or await what takes long: 
 
 
 class LoopWatch:
-    """Names plugin functions that hold up the loop; use it as a context around the run.
+    """Reports plugin functions that hold up the loop; use it as a context around the run.
 
     ``issues`` are the findings so far: one for each function, with the file and the line of its definition.
     """
@@ -41,7 +41,7 @@ class LoopWatch:
         self._found: dict[str, tuple[LoadedFunction, int]] = {}
 
     def __enter__(self) -> Self:
-        """Begin to watch. Where no thread can be started, nobody watches."""
+        """Begin to watch. If no thread can be started, nothing is reported."""
         try:
             threading.Thread(target=self._tick, name="asyncstate-loop-watch", daemon=True).start()
         except (RuntimeError, MemoryError):
@@ -49,7 +49,7 @@ class LoopWatch:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop watching. The thread ends at once; nobody waits for it."""
+        """Stop watching. The thread ends soon; this does not wait for it."""
         self._over.set()
 
     @property
@@ -59,7 +59,7 @@ class LoopWatch:
 
     @coroutine
     def steps(self, function: LoadedFunction, pending: Awaitable[Any]) -> Generator[Any, Any, Any]:
-        """Await what a call of ``function`` gave, and see how long each step takes."""
+        """Await ``pending``, the return of a call of ``function``, and measure how long each step takes."""
         steps = pending.__await__()
         send, value = steps.send, None
         try:

@@ -1,4 +1,4 @@
-"""``retry``: how often, how long between, until when."""
+"""``retry``: how many attempts, the pause between them, and the result that ends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, value: Any) -> tuple[RetryPolicy, list[str]]:
-        """Read the SLS value as Salt does: what has the wrong type counts as absent, and is worth a warning."""
+        """Parse the SLS value as Salt does: a value of the wrong type counts as absent, with a warning."""
         if value is False:
             return cls(attempts=0), []
         if value is True:
@@ -36,11 +36,11 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         return cls(**settings), warnings
 
     def pause(self) -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
         return self.interval + (random.randint(0, self.splay) if self.splay else 0)  # noqa: S311 - spreads load
 
     def forecast(self) -> str:
-        """What test mode says about this policy."""
+        """Return the comment of test mode on this policy."""
         return (
             f"The state would be retried every {self.interval} seconds (with a splay of up to {self.splay} seconds) "
             f"a maximum of {self.attempts} times or until a result of {self.until} is returned"

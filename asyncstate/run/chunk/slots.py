@@ -1,4 +1,4 @@
-"""Slots: ``__slot__:salt:module.function(args).path ~ text`` in an argument becomes the value at the last moment."""
+"""Slots: ``__slot__:salt:module.function(args).path ~ text`` in an argument is replaced right before the call."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _fill_text(value: Any, salt: Mapping[str, Any]) -> Any:
 
 
 def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
-    """Call the function a slot names. A malformed slot, or one of an unknown function, stays the text it is."""
+    """Return the value of a slot. A malformed slot, or one with an unknown function, stays as it is, with a warning."""
     parts = slot.split(":", 2)
     call = parse_call(parts[2]) if len(parts) == 3 and parts[1] == "salt" else None
     if call is None or call[0] not in salt:
@@ -83,7 +83,7 @@ def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
 
 
 def traverse(value: Any, path: Any, delimiter: str) -> Any:
-    """Follow keys and list indexes, in a text or a list; None where the path ends too early."""
+    """Follow a path of keys and list indexes, given as text or a list; return None if it leads nowhere."""
     for key in [str(key) for key in path] if isinstance(path, (list, tuple)) else str(path).split(delimiter):
         if isinstance(value, dict):
             if key not in value:
@@ -97,7 +97,7 @@ def traverse(value: Any, path: Any, delimiter: str) -> Any:
 
 
 def parse_call(text: str) -> tuple[str, list[str], dict[str, str]] | None:
-    """Read ``module.function(a, 'b', key=c)``. Every argument is a string, as in Salt. None if it is no such call."""
+    """Parse ``module.function(a, 'b', key=c)``; as in Salt, every argument is a string. None if it is not a call."""
     lexer = shlex.shlex(text, posix=True)
     lexer.escapedquotes = "\"'"
     try:
@@ -112,7 +112,7 @@ def parse_call(text: str) -> tuple[str, list[str], dict[str, str]] | None:
 
 
 def _parse_arguments(words: Iterator[str]) -> tuple[list[str], dict[str, str]] | None:
-    """Read up to the closing parenthesis; None if it never comes or the brackets do not match."""
+    """Parse up to the closing parenthesis; None if it is missing or the brackets do not match."""
     arguments: list[str] = []
     keywords: dict[str, str] = {}
     value: list[str] = []

@@ -1,7 +1,10 @@
-"""``timeout`` of one call: cancels it when its time is over, and waits until all of it has really returned.
+"""``timeout`` of one call: cancels it at its limit, and waits until all of it has returned.
 
-It cancels the task of the call, as asyncio does it, once. A cancel scope of anyio would cancel it again at every step
-that it still takes: what a plugin does to clean up would not get done.
+    limit ──▶ cancel the task once, kill subprocesses ──▶ wait for threads ──▶ the call has ended
+                                                          ╰─ after GRACE: ``late`` is called
+
+The task is cancelled once, as in asyncio. A cancel scope of anyio would cancel it again at every further await, so a
+plugin could not clean up.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class TimeLimit:
-    """Use it around what the call's task does; ``expired`` tells whether it took too long, ``seconds`` how long then.
+    """A context around the call. ``expired``: whether it exceeded the limit; ``seconds``: how long it took then.
 
-    A thread cannot be stopped: it is told, its subprocesses are killed, and the block ends when it has returned.
-    ``late`` is called if that takes longer than a moment. ``cut`` tells whether the run itself was cancelled: that goes
-    through.
+    A thread cannot be stopped: its cancel token is set, its subprocesses are killed, and the block ends when it has
+    returned. ``late`` is called if that takes longer than `GRACE`. ``cut`` returns whether the run itself was
+    cancelled; that cancellation is passed on.
     """
 
     def __init__(self, limit: float, token: CancelToken, *, cut: Callable[[], bool], late: Callable[[], None]) -> None:
@@ -36,7 +39,7 @@ class TimeLimit:
         self._task = asyncio.current_task(self._loop)
         self.expired: bool = False
         self.told: bool = False
-        """Whether it did not end by being cancelled, but went on until it ended by itself."""
+        """Whether the call did not end by its cancellation, but went on until it returned."""
         self.seconds: float = 0.0
 
     async def __aenter__(self) -> Self:
@@ -49,7 +52,7 @@ class TimeLimit:
     async def __aexit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> bool:
-        """Wait for what still runs. Whatever came of a call that took too long is dropped."""
+        """Wait until the call has ended. The result of a call that exceeded its limit is dropped."""
         try:
             if not self.expired:
                 return False
@@ -75,6 +78,6 @@ class TimeLimit:
 
 
 async def returned(token: CancelToken) -> None:
-    """Wait until no thread of a call runs any more that nobody awaited to its end."""
+    """Wait until all threads that a cancelled call left running have returned."""
     while pending := {call for call in token.overdue if not call.done()}:
         await asyncio.wait(pending)

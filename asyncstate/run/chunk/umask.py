@@ -1,4 +1,4 @@
-"""A umask for one call in one thread. The process has other threads, and its umask is not ours to change."""
+"""A umask for one call in one thread: the process has other threads, whose umask must not change."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CLONE_FS = 0x200
-"""Linux: umask, working directory and root, which threads share unless one gives up the sharing."""
+"""Linux: umask, working directory and root, which threads share unless one calls `unshare`."""
 
 
 @contextmanager
 def thread_umask(umask: int | None) -> Iterator[None]:
-    """Create files in this thread with ``umask`` while the context lasts; None leaves everything as it is.
+    """Create files in this thread with ``umask`` while the context lasts; None changes nothing.
 
-    Where the system cannot give a thread a umask of its own, the whole process has it for that time: such a state runs
-    alone.
+    If the system cannot give a thread a umask of its own, the whole process gets it for that time. That is safe, since
+    such a state runs alone.
     """
     if umask is None:
         yield
@@ -35,7 +35,7 @@ def thread_umask(umask: int | None) -> Iterator[None]:
 
 
 def _leave_shared_umask() -> None:
-    """Give this thread its own umask and working directory; a thread that has them already keeps them."""
+    """Give this thread its own umask and working directory, unless it has them already."""
     unshare = _unshare()
     if unshare is not None:
         unshare(_CLONE_FS)

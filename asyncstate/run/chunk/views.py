@@ -1,6 +1,6 @@
-"""What plugins see of a run through ``__running__`` and ``__lowstate__``: live, and safe to take apart.
+"""The views of a run that plugins get as ``__running__`` and ``__lowstate__``. They show its present state.
 
-Every access gives a fresh copy, so nothing a plugin does to it reaches the run.
+Every access returns a fresh copy, so plugins may change what they get without an effect on the run.
 """
 
 from __future__ import annotations
