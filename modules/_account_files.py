@@ -1,4 +1,4 @@
-"""The colon-separated files of accounts, changed row by row under the lock the system's own programs take."""
+"""The colon-separated account files, changed row by row under the lock that the system's own programs take."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = list[str]
 PASSWD, GROUP, SHADOW = "etc/passwd", "etc/group", "etc/shadow"
 
 _PATIENCE = 15.0
-"""Seconds to wait for the lock: as long as lckpwdf(3) does."""
+"""How many seconds to wait for the lock: as long as lckpwdf(3) does."""
 
 _one_at_a_time = threading.RLock()
 
@@ -33,12 +33,12 @@ def read_rows(file: str, root: str | None = None) -> list[Row]:
         text = filesystem.read_bytes(path).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise CommandExecutionError(f"Cannot read {path}: {error.strerror}") from error
-    # Only a line feed ends a row: a carriage return, which a user may have in a description, would make two of one.
+    # Only a line feed ends a row: a carriage return, which a description may contain, would split one row into two.
     return [line.split(":") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str | None = None) -> None:
-    """Replace the rows of one of the files by what ``change`` makes of them."""
+    """Replace the rows of one of the files by what ``change`` returns for them."""
     path = path_of(file, root)
     with locked(root):
         rows = read_rows(file, root)
@@ -52,25 +52,25 @@ def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str |
 
 
 def change_row(file: str, name: str, change: Callable[[Row], Row], root: str | None = None) -> None:
-    """Replace the row of one name by what ``change`` makes of it."""
+    """Replace the row of one name by what ``change`` returns for it."""
     change_rows(file, lambda rows: [change(row) if row[0] == name else row for row in rows], root)
 
 
 def path_of(file: str, root: str | None = None) -> str:
-    """Return where a file is below ``root``."""
+    """Return the path of a file below ``root``."""
     return os.path.join(root or "/", file)
 
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Keep other threads of this process from changing accounts: the system's programs wait whole seconds for it."""
+    """Keep other threads of this process from changing accounts: others would wait whole seconds for the lock."""
     with _one_at_a_time:
         yield
 
 
 @contextmanager
 def locked(root: str | None = None) -> Iterator[None]:
-    """Hold the lock of the account files, as lckpwdf(3) does. CommandExecutionError if somebody else keeps it."""
+    """Hold the lock of the account files, as lckpwdf(3) does. CommandExecutionError if another process keeps it."""
     path = path_of("etc/.pwd.lock", root)
     with _one_at_a_time:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -1,4 +1,4 @@
-"""The functions of ``user`` that only look, the same for every provider."""
+"""The read-only functions of ``user``, the same for every provider."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from . import _user_database as database
 
 
 def info(name: str, root: str | None = None) -> dict[str, Any]:
-    """Return what the database says of a user, {} if it knows none. ``root`` reads the files of that tree."""
+    """Return the entry of a user, {} if there is none. ``root`` reads the files of that tree."""
     entry = database.user(str(name), root)
     return database.described(entry, root) if entry else {}
 
 
 def getent(refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-    """Return what the database says of every user."""
+    """Return the entries of all users."""
     return [database.described(entry, root) for entry in database.users(root)]
 
 
@@ -36,5 +36,5 @@ def primary_group(name: str) -> str:
 
 
 def current() -> str:
-    """Return the name of the user this process runs as."""
+    """Return the name of the user that this process runs as."""
     return pwd.getpwuid(os.geteuid()).pw_name

@@ -1,4 +1,4 @@
-"""The order of pacman's version numbers, ``epoch:version-release``, as ``vercmp`` has it."""
+"""The order of pacman's version numbers, ``epoch:version-release``, as ``vercmp`` defines it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SEGMENT = re.compile(r"([^0-9A-Za-z]*)([0-9]+|[A-Za-z]+|)")
 def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
     """Return -1, 0 or 1: whether ``first`` is older than, the same as or newer than ``second``.
 
-    Where one of them has no release, the other's does not count.
+    If one of them has no release, that of the other is ignored.
     """
     left, right = _split(first), _split(second)
     if not ignore_epoch and left[0] != right[0]:
@@ -32,7 +32,7 @@ def _split(version: str) -> tuple[int, str, str]:
 
 
 def _compare_part(first: str, second: str) -> int:
-    """Compare segment by segment: runs of digits, or of letters, and how many characters stand between them."""
+    """Compare segment by segment: runs of digits or letters, and the number of separators between them."""
     left, right = _segments(first), _segments(second)
     place = 0
     for (gap, one), (other_gap, other) in zip(left, right, strict=False):
@@ -50,7 +50,7 @@ def _compare_part(first: str, second: str) -> int:
 
 
 def _compare_rest(one: str, other: str) -> int:
-    """Compare what is left when one ran out: letters right behind make a version older (``1.0rc``), all else newer."""
+    """Compare the rest when one version has ended: letters make a version older (``1.0rc``), everything else newer."""
     if one and other:
         one, other = (text.lstrip("".join(set(text) - _ALPHANUMERIC)) for text in (one, other))
     if one == other:

@@ -1,4 +1,4 @@
-"""The programs of BusyBox, where they take the place of the usual ones."""
+"""The programs of BusyBox, where they replace the usual ones."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def has_applet(name: str) -> bool:
 
 
 def argv(name: str, root: str | None = None) -> list[str]:
-    """Return how to call an applet, within ``root`` if one is given."""
+    """Return the command line of an applet, within ``root`` if that is given."""
     return ["chroot", root, name] if root else [name]

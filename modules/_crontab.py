@@ -1,4 +1,4 @@
-"""The text of a crontab whose lower part Salt manages."""
+"""The text of a crontab; Salt manages the part below its marker."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _DISABLED = "#DISABLED#"
 
 
 def parse(text: str) -> dict[str, list[Any]]:
-    """Split a crontab into ``pre``, ``crons``, ``special`` and ``env``. Below the marker, anything else is lost."""
+    """Split a crontab into ``pre``, ``crons``, ``special`` and ``env``. Other lines below the marker are dropped."""
     tab: dict[str, list[Any]] = {"pre": [], "crons": [], "special": [], "env": []}
-    # Only "\n" ends a line for crond: what other programs end lines at may stand in a command or a comment.
+    # Only "\n" ends a line for crond: other line separators may be part of a command or a comment.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
     if MARKER not in lines:
         return {**tab, "pre": lines}
@@ -57,16 +57,16 @@ def text_of(tab: dict[str, list[Any]]) -> str:
 
 
 def matches(job: dict[str, Any], cmd: str, identifier: str | None) -> bool:
-    """Return whether a job is the one that is meant: by its identifier, or by its command while it has none."""
+    """Return whether a job is the given one: by its identifier, or by its command if it has none."""
     if job["identifier"]:
         return bool(job["identifier"] == identifier)
     return bool(job["cmd"] == cmd)
 
 
 def needs_change(old: Any, new: Any) -> bool:
-    """Return whether ``old`` does not do for ``new``.
+    """Return whether ``old`` does not satisfy ``new``.
 
-    None asks for nothing, ``random`` for any fixed time, ``a:b`` for one between the two.
+    Anything satisfies None, any fixed time satisfies ``random``, and a time between the two satisfies ``a:b``.
     """
     if old == new or new is None:
         return False

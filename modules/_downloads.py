@@ -1,4 +1,4 @@
-"""Fetching http and https URLs, without a library of its own and without ever showing a password."""
+"""Fetching http and https URLs with the standard library, without ever showing a password."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CONNECT_TIMEOUT = 20.0
-"""Seconds without an answer after which a server is given up, unless the option ``http_connect_timeout`` differs."""
+"""How many seconds to wait for a server, unless the option ``http_connect_timeout`` says otherwise."""
 _CHUNK = 1 << 18
 _BODY_LIMIT = filesystem.READ_LIMIT
 _HARMLESS = ("accept", "user-agent")
@@ -34,7 +34,7 @@ def redacted(url: str) -> str:
 
 
 def extern_path(url: str, saltenv: str, cachedir: str) -> str:
-    """Return where Salt keeps the download of ``url``; CommandExecutionError for a URL that leads out of there."""
+    """Return the path where Salt caches ``url``. CommandExecutionError for a URL whose path would leave the cache."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].replace(":", "")
     name = f"{parts.path}-{parts.query}" if parts.query else parts.path
@@ -59,7 +59,7 @@ def opened(
 ) -> Iterator[Any]:
     """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors.
 
-    ``cert`` is a client certificate, or a list of its file and that of its key.
+    ``cert`` is the path of a client certificate, or a list of that path and the path of its key.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"}:
@@ -88,7 +88,7 @@ def opened(
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect, but tells another server than the one asked neither password nor token nor cookie."""
+    """Follows redirects, but sends no password, token or cookie to another server."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -104,13 +104,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> bytes:
-    """Return what is at ``url``. CommandExecutionError, in Salt's words, if it cannot be had."""
+    """Return the content of ``url``. Raises CommandExecutionError, with Salt's message, if it cannot be fetched."""
     with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
         return body(response)
 
 
 def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> None:
-    """Put what is at ``url`` into the file ``path``, whole or not at all."""
+    """Download ``url`` to the file ``path``, completely or not at all."""
     with filesystem.Replacement(path) as new:
         with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
             for chunk in _chunks(response):
@@ -119,7 +119,7 @@ def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = C
 
 
 def body(response: Any) -> bytes:
-    """Return what a server answers, `filesystem.READ_LIMIT` bytes at most: it may go on for ever. OSError otherwise."""
+    """Return the answer of a server. OSError if it has more than `filesystem.READ_LIMIT` bytes: it may be endless."""
     parts: list[bytes] = []
     size = 0
     try:

@@ -1,6 +1,6 @@
-"""The environment of child processes: this process's own, with what ``environ.setenv`` changed laid over it.
+"""The environment of child processes: that of this process, with the changes of ``environ.setenv`` on top.
 
-The process environment itself is never written: several runtimes and many chunks share it. The overlay lives in
+The environment of the process itself is never written, as several runtimes and many chunks share it. The overlay is in
 ``__context__``, so it lasts as long as the runtime.
 """
 
@@ -23,7 +23,7 @@ def overlay() -> dict[str, str | None]:
 
 
 def effective_environ() -> dict[str, str]:
-    """Return a fresh dict of the variables a child process starts from."""
+    """Return a new dict of the variables that a child process starts with."""
     environ = os.environ.copy()
     for key, value in list(overlay().items()):
         if value is None:

@@ -1,4 +1,4 @@
-"""The lines of fstab(5): which of them are about a mount, and changing them in one step."""
+"""The lines of fstab(5): finding those of a mount, and changing them in one step."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _BY_NAME = {
     "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup",
     "nfs", "nfs4", "glusterfs", "btrfs", "ceph",
 }  # fmt: skip
-"""Types whose device says little: several mounts may share it."""
+"""Types whose device does not identify a mount, as several mounts may share it."""
 
 _changing = threading.Lock()
 
 
 def parse(line: str) -> dict[str, str] | None:
-    """Return the fields of a line by `KEYS`, None for a comment or what is no entry."""
+    """Return the fields of a line by `KEYS`, None for a comment or another line that is no entry."""
     words = line.split()
     if line.startswith("#") or not 4 <= len(words) <= len(KEYS):
         return None
@@ -31,7 +31,7 @@ def parse(line: str) -> dict[str, str] | None:
 
 
 def entries(config: str) -> dict[str, Any]:
-    """Return the entries of a file by mount point, those of one that is taken with ``_`` added; {} without a file."""
+    """Return the entries of a file by mount point, a repeated one with ``_`` added; {} without a file."""
     found: dict[str, Any] = {}
     for fields in filter(None, map(parse, _lines(config) if filesystem.is_file(config) else [])):
         name = fields.pop("name")
@@ -43,9 +43,9 @@ def entries(config: str) -> dict[str, Any]:
 
 
 def put(config: str, entry: dict[str, str], match_on: list[str], *, test: bool, keep: bool) -> str:
-    """Let the file have ``entry``: "new", "change" or "present".
+    """Put ``entry`` into the file; return "new", "change" or "present".
 
-    What agrees with it in all of ``match_on`` is replaced, unless ``keep`` leaves it as it is.
+    An entry that agrees with it in all fields of ``match_on`` is replaced, unless ``keep`` leaves it as it is.
     """
     if not filesystem.is_file(config):
         raise CommandExecutionError(f'Bad config file "{config}"')
@@ -74,7 +74,7 @@ def put(config: str, entry: dict[str, str], match_on: list[str], *, test: bool, 
 
 
 def drop(config: str, name: str, device: str | None) -> None:
-    """Remove what is mounted at ``name``, and if given, from ``device``."""
+    """Remove the entries of mount point ``name``, and of ``device`` if that is given."""
     wanted = {"name": name, **({"device": device} if device is not None else {})}
 
     def change(line: str) -> str | None:
@@ -89,7 +89,7 @@ def drop(config: str, name: str, device: str | None) -> None:
 
 
 def criteria(match_on: Any, fstype: str) -> list[str]:
-    """Return the fields by which an entry is known; ``auto`` is the mount point or the device, as the type has it."""
+    """Return the fields that identify an entry; ``auto`` is the mount point or the device, depending on the type."""
     if match_on == "auto":
         return ["name"] if fstype in _BY_NAME else ["device"]
     if not isinstance(match_on, (str, list)):

@@ -1,4 +1,4 @@
-"""The functions of ``group`` that only look, the same for every provider."""
+"""The read-only functions of ``group``, the same for every provider."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from . import _user_database as database
 
 
 def info(name: str, root: str | None = None) -> dict[str, Any]:
-    """Return what the database says of a group, {} if it knows none. ``root`` reads the files of that tree."""
+    """Return the entry of a group, {} if there is none. ``root`` reads the files of that tree."""
     entry = database.group(str(name), root)
     return database.group_described(entry) if entry else {}
 
 
 def getent(refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:
-    """Return what the database says of every group."""
+    """Return the entries of all groups."""
     return [database.group_described(entry) for entry in database.groups(root)]
 
 

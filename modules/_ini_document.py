@@ -1,7 +1,7 @@
-"""An INI file as text that can be changed: sections and options in their order, with all lines between them.
+"""An INI file that can be edited: sections and options in their order, with all lines between them.
 
-Comments and lines that are no options are kept as options whose names begin with ``#``. Writing brings blanks around
-separators into one form; a commented-out option gives its place to the option itself.
+Comments and lines that are no options are kept as options whose names begin with ``#``. Writing makes the blanks
+around separators uniform; an option takes the place of its commented-out line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Section(dict[str, Any]):
         self._tight = tight
 
     def read(self, text: str) -> None:
-        """Take in the lines of a section. One that is indented further than its option belongs to its value."""
+        """Read the lines of a section. A line that is indented further than its option belongs to its value."""
         text = text.strip("\n")
         comments = unknown = 0
         indent = ""
@@ -60,7 +60,7 @@ class Section(dict[str, Any]):
         return line[: len(line) - len(text)], text[:place].rstrip(), text[place + len(self._separator) :].lstrip()
 
     def merge(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Set options, and those of sections; returns ``before`` and ``after`` of what is different now."""
+        """Set options, and those of sections; return ``before`` and ``after`` of those that differ now."""
         changes: dict[str, Any] = {}
         for name, value in wanted.items():
             old = self.get(name)
@@ -81,7 +81,7 @@ class Section(dict[str, Any]):
         return changes
 
     def _take_place(self, name: str) -> None:
-        """Make room for an option: where it stands commented out, else at the end."""
+        """Put a new option where it stands commented out, else at the end."""
         for key in [key for key in self if key.startswith(_COMMENT_NAME)]:
             option = self._option(self[key].lstrip("#"))
             if option and option[1] == name:
@@ -91,7 +91,7 @@ class Section(dict[str, Any]):
                 return
 
     def lines(self) -> Iterator[str]:
-        """Return what is to be written: options before sections."""
+        """Yield the lines of the file: options before sections."""
         inner = []
         separator = self._separator.strip()
         separator = (separator if self._tight else f" {separator} ") if separator else " "
@@ -145,7 +145,7 @@ def require_own_lines(wanted: Mapping[Any, Any]) -> None:
 
 
 def _without_blank_end(body: str) -> str:
-    """Return what stands above a header without the lines of white space right above it."""
+    """Return the text above a header without the blank lines at its end."""
     text = body.rstrip()
     end = body.find("\n", len(text))
     return text and (body if end < 0 else body[: end + 1])

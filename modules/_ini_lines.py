@@ -11,7 +11,7 @@ _SECTION = re.compile(r"^\[(.+)\]\s*$")
 
 
 def is_one_line(text: str) -> bool:
-    """Return whether no program can take a text for more than one line, nor for its end."""
+    """Return whether every program reads the text as one line: no line separator, no NUL."""
     return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 
@@ -31,7 +31,7 @@ class IniFile:
                 lines.append(line)
 
     def settings(self, section: str) -> dict[str, str]:
-        """Return what is set in a section; lines that go on are joined by line breaks."""
+        """Return the settings of a section; continuation lines are joined by line breaks."""
         found: dict[str, str] = {}
         key = ""
         for line in self.sections[section]:
@@ -47,9 +47,9 @@ class IniFile:
         return found
 
     def set(self, section: str, key: str, value: str) -> None:
-        """Set one thing in a section, where it stands now or at its end.
+        """Set one key in a section, at its present line or at the end.
 
-        CommandExecutionError for what a reader would take for more than that: another section, or setting.
+        CommandExecutionError if a reader could see more in it: another section or setting.
         """
         if not all(map(is_one_line, (section, key, *value.split("\n")))) or {*key} & {*"=[]#;"} or "]" in section:
             raise CommandExecutionError(f"{key!r} of {section!r}: {value!r} cannot be written as one setting")
@@ -62,7 +62,7 @@ class IniFile:
         lines[place:place] = [f"{key}={value}".replace("\n", "\n ")]
 
     def unset(self, section: str, key: str) -> None:
-        """Forget one setting of a section."""
+        """Remove one setting of a section."""
         self._take(section, key)
 
     def save(self) -> None:
@@ -75,7 +75,7 @@ class IniFile:
         filesystem.replace_text(self.path, "\n".join(part.rstrip("\n") + "\n" for part in parts))
 
     def _take(self, section: str, key: str) -> int | None:
-        """Remove the lines of a setting; returns where they stood."""
+        """Remove the lines of a setting; return their index."""
         lines = self.sections[section]
         for place, line in enumerate(lines):
             if line.partition("=")[0].strip().lower() == key and "=" in line and not line[:1].isspace():
@@ -90,6 +90,6 @@ class IniFile:
 def _lines(path: str) -> list[str]:
     try:
         with filesystem.open_text(path, errors="surrogateescape") as file:
-            return [line.removesuffix("\n") for line in file]  # not splitlines: a form feed ends no line
+            return [line.removesuffix("\n") for line in file]  # not splitlines: a form feed does not end a line
     except FileNotFoundError:
         return []

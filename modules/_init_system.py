@@ -1,4 +1,4 @@
-"""Which init system runs this machine, and the scripts in /etc/init.d that several of them know."""
+"""Which init system runs this machine, and the scripts in /etc/init.d that several init systems use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _RUNNING_SYSTEMD = "/run/systemd/system"
 
 
 def checked(name: str) -> str:
-    """Return the name of a service. CommandExecutionError for what its program would take for a path or an option."""
+    """Return the name of a service. CommandExecutionError if its program would read it as a path or option."""
     if not name or name.startswith("-") or "/" in name or not name.isprintable():
-        raise CommandExecutionError(f"{name!r} is no name of a service")
+        raise CommandExecutionError(f"{name!r} is not the name of a service")
     return name
 
 
@@ -39,7 +39,7 @@ def init_scripts(folder: str = INIT_SCRIPTS) -> list[str]:
 
 
 def ask_each(name: str, everything: Callable[[], list[str]], ask: Callable[[str], bool]) -> bool | dict[str, bool]:
-    """Return the answer for a service; for a glob, that of each service that matches, by name."""
+    """Return the answer for a service; for a glob, the answers by name for all services that match."""
     if not _GLOB.search(name):
         return ask(name)
     return {each: ask(each) for each in fnmatch.filter(everything(), name)}

@@ -1,4 +1,4 @@
-"""The interfaces of this machine, with Salt's keys."""
+"""The network interfaces of this machine, with Salt's keys."""
 
 from __future__ import annotations
 

@@ -33,21 +33,21 @@ class Name(NamedTuple):
     charmap: str
 
     def __str__(self) -> str:
-        """Return the name, without what is empty."""
+        """Return the name without its empty parts."""
         marks = (("_", self.territory), (".", self.codeset), ("@", self.modifier), (" ", self.charmap))
         return self.language + "".join(mark + part for mark, part in marks if part)
 
     def as_listed(self) -> str:
-        """Return the name as ``locale -a`` has it."""
+        """Return the name as ``locale -a`` prints it."""
         codeset = self.codeset.lower().replace("-", "")
         return str(self._replace(territory=self.territory.upper(), codeset=codeset, charmap=""))
 
 
 def parse(locale: str) -> Name:
-    """Return the parts of a name. InvocationError for what cannot be one."""
+    """Return the parts of a name. InvocationError if it is not the name of a locale."""
     found = _NAME.fullmatch(locale.strip())
     if found is None:
-        raise InvocationError(f"{locale!r} is no name of a locale, such as en_US.UTF-8")
+        raise InvocationError(f"{locale!r} is not the name of a locale, such as en_US.UTF-8")
     return Name(*(part or "" for part in found.groups()))
 
 
@@ -67,9 +67,9 @@ def avail(locale: str) -> bool:
 
 
 def gen_locale(locale: str, **kwargs: Any) -> Any:
-    """Compile a locale: whether that worked; with ``verbose`` what the program said.
+    """Compile a locale; return whether that worked, with ``verbose`` the output of the program.
 
-    It must be one that the system has the source of; where there is /etc/locale.gen, it is taken into that list.
+    The system must have the source of the locale. If there is a file /etc/locale.gen, the locale is added to it.
     """
     name = parse(locale)
     if not name.charmap and __grains__.get("os") != "Ubuntu":
@@ -86,7 +86,7 @@ def gen_locale(locale: str, **kwargs: Any) -> Any:
 
 
 def set_variable(path: str, locale: str, quote: str = "") -> None:
-    """Let a file of variables set LANG to a locale."""
+    """Set LANG to a locale in a file of variables."""
     parse(locale)
     line = f"LANG={quote}{locale}{quote}"
     lines = [line if each.startswith("LANG=") else each for each in _lines(path)]
@@ -94,7 +94,7 @@ def set_variable(path: str, locale: str, quote: str = "") -> None:
 
 
 def variable(path: str) -> str:
-    """Return what a file of variables sets LANG to, "" if it does not."""
+    """Return the value of LANG in a file of variables, "" if it is not set there."""
     found = next((each for each in _lines(path) if each.startswith("LANG=")), "")
     return found.partition("=")[2].replace('"', "")
 

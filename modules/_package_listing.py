@@ -1,4 +1,4 @@
-"""The installed packages of a package manager, asked for once and again after their database changed."""
+"""The installed packages of a package manager, read once, and again after its database has changed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CACHE = "pkg.list_pkgs"
 
 
 class Listing:
-    """What ``query`` returns, the versions by package, kept in ``__context__``.
+    """The result of ``query``, the versions by package, kept in ``__context__``.
 
-    ``watched`` are files and folders of the database: when one of them changes, whoever changed it, it is asked again.
+    ``watched`` are files and folders of the database: when any process has changed one of them, ``query`` runs again.
     """
 
     def __init__(self, query: Callable[[], Versions], *watched: str) -> None:
@@ -28,8 +28,8 @@ class Listing:
     def get(self, versions_as_list: Any = False, **kwargs: Any) -> dict[str, Any]:
         """Return the versions by package: one text, or (``versions_as_list``) a list.
 
-        These package managers know neither packages of which only configuration is left (``removed``) nor any that are
-        selected for removal (``purge_desired``): asked for those, {}. ``use_context: False`` always asks anew.
+        These package managers know neither packages of which only configuration is left (``removed``) nor packages that
+        are selected for removal (``purge_desired``): {} is returned then. ``use_context: False`` always queries.
         """
         if kwargs.get("removed") or kwargs.get("purge_desired"):
             return {}
@@ -39,7 +39,7 @@ class Listing:
         return {name: ",".join(versions) for name, versions in found.items()}
 
     def forget(self) -> None:
-        """Ask again next time."""
+        """Query again next time."""
         __context__.pop(_CACHE, None)
 
     def _known(self, *, use_cache: bool) -> Versions:
@@ -54,14 +54,14 @@ class Listing:
 
 
 class Downloads:
-    """The package files in the cache of the package manager, where a call only downloads: a `Listing` of these."""
+    """The package files in the cache of the package manager: the `Listing` for a call that only downloads."""
 
     def get(self, **_kwargs: Any) -> dict[str, Any]:
         """Return the files by package and version."""
         return dict(__salt__["pkg.list_downloaded"]())
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Do nothing, as nothing is kept."""
 
 
 def _stamp(path: str) -> tuple[int, ...]:

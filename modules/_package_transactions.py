@@ -1,4 +1,4 @@
-"""Changing packages: what changed and what went wrong, told together when all is done."""
+"""Changing packages: changes and errors are reported together at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = dict[str, Any]
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a package. CommandExecutionError for one that its manager would take for an option."""
+    """Return the name of a package. CommandExecutionError for one that its manager would read as an option."""
     if not name.isprintable():
         raise CommandExecutionError(f"{name!r} cannot be the name of a package: it has a line break or such in it")
     if name.startswith("-"):
@@ -29,9 +29,9 @@ def checked_name(name: str) -> str:
 
 
 class Transaction:
-    """Commands that change packages, between two looks at what is installed.
+    """Commands that change packages, between two listings of the installed packages.
 
-    ``call`` runs a command and returns what ``cmd.run_all`` does; ``fine`` are the exit statuses of success.
+    ``call`` runs a command and returns what ``cmd.run_all`` does; ``fine`` has the exit statuses of success.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class Transaction:
         self.answer: Answer = {}
 
     def run(self, *arguments: str) -> Answer:
-        """Run one command; that it failed is told by `finish`."""
+        """Run one command; `finish` reports its failure."""
         self.answer = self._call([*arguments])
         if self.answer["retcode"] not in self._fine:
             self.errors.append(reason(self.answer))
         return self.answer
 
     def finish(self, problem: str, *, reinstalled: Iterable[str] = ()) -> Changes:
-        """Return what changed; ``reinstalled`` packages count as changed.
+        """Return the changes; ``reinstalled`` packages count as changed.
 
-        CommandExecutionError ``problem`` with ``errors`` and ``changes`` in its ``info`` if anything failed.
+        If a command failed, raises CommandExecutionError ``problem``, with ``errors`` and ``changes`` in its ``info``.
         """
         self._listing.forget()
         after = self._listing.get()
@@ -67,7 +67,7 @@ class Transaction:
 
 
 def changes(old: dict[str, Any], new: dict[str, Any]) -> Changes:
-    """Return what differs between two lists of packages, sorted by name."""
+    """Return the differences between two lists of packages, sorted by name."""
     return {
         name: {"old": old.get(name, ""), "new": new.get(name, "")}
         for name in sorted({*old, *new})
@@ -76,7 +76,7 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> Changes:
 
 
 def local_file(path: str, saltenv: str) -> str:
-    """Return where a package file is here, fetched if ``path`` is a URL. CommandExecutionError if it is nowhere."""
+    """Return the local path of a package file, fetched if ``path`` is a URL. CommandExecutionError if there is none."""
     if __salt__["config.valid_fileproto"](path):
         cached = __salt__["cp.cache_file"](path, saltenv)
         if not cached:
@@ -88,17 +88,17 @@ def local_file(path: str, saltenv: str) -> str:
 
 
 def reason(answer: Answer) -> str:
-    """Return what a command that failed said."""
+    """Return the message of a command that failed."""
     return str(answer["stderr"] or answer["stdout"] or f"the command ended with exit status {answer['retcode']}")
 
 
 def one_or_all(names: tuple[str, ...], found: dict[str, Any]) -> Any:
-    """Return the answer for a single name itself, those for several by name."""
+    """Return the answer for a single name itself, the answers for several names by name."""
     return found[names[0]] if len(names) == 1 else found
 
 
 def to_remove(name: str | None, pkgs: Any, installed: dict[str, str]) -> dict[str, str | None]:
-    """Return those of the packages asked for that are installed, and the version that is meant (None: any)."""
+    """Return which of the named packages are installed, and the version to remove (None: any)."""
     wanted, _ = __salt__["pkg_resource.parse_targets"](name, pkgs)
     found: dict[str, str | None] = {}
     for package, version in (wanted or {}).items():
@@ -116,7 +116,7 @@ def hold_rows(
     wanted: bool,
     not_held: str = "is not being held",
 ) -> dict[str, dict[str, Any]]:
-    """Hold packages (``wanted``) or let go of them with ``change``; a row (name, result, changes, comment) for each."""
+    """Hold (``wanted``) or release packages with ``change``; return a row (name, result, changes, comment) for each."""
     rows = {}
     for name in names:
         row = unchanged(name)
@@ -135,7 +135,7 @@ def hold_rows(
 
 @contextmanager
 def without_holds(names: Iterable[str], unhold: Callable[..., Any], hold: Callable[..., Any]) -> Iterator[None]:
-    """Let packages that are kept go meanwhile, and keep them at what they have then."""
+    """Release held packages during the block, then hold them at the version they have by then."""
     held = sorted(names)
     if held:
         unhold(pkgs=held)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LINKS = ("baseurl", "mirrorlist", "metalink")
-"""Where the packages are: a repository has one of them."""
+"""The keys for the address of the packages: a repository has one of them."""
 
 _NOT_SETTINGS = {"saltenv", "strict_config", "refresh", "key_url", "gpgautoimport", "root"}
 
@@ -31,9 +31,9 @@ def read(folders: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def change(folders: list[str], repo: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Add or change a repository; returns those of its file by the path of the file.
+    """Add or change a repository; return the repositories of its file by the path of the file.
 
-    An empty value removes a setting. InvocationError if a new one lacks its name or where it is.
+    An empty value removes a setting. InvocationError if a new one lacks its name or its address.
     """
     given = {key: value for key, value in arguments.items() if not key.startswith("__") and key not in _NOT_SETTINGS}
     links = [key for key in LINKS if given.get(key)]
@@ -64,7 +64,7 @@ def change(folders: list[str], repo: str, arguments: Mapping[str, Any]) -> dict[
 
 
 def remove(folders: list[str], repo: str) -> str:
-    """Remove a repository, and its file if nothing else stands in it; returns what was done."""
+    """Remove a repository, and its file if nothing else is in it; return a sentence that says so."""
     known = read(folders)
     if repo not in known:
         return f"Error: the {repo} repo does not exist in {folders}"
@@ -114,7 +114,7 @@ def _path_of_new(folders: list[str], repo: str, given: Mapping[str, Any], links:
     if not links:
         raise InvocationError(f"{start} none of {', '.join(LINKS)} was given")
     if "/" in repo or repo in {"", ".", ".."}:
-        raise InvocationError(f"{repo!r} is no name of a repository")
+        raise InvocationError(f"{repo!r} is not the name of a repository")
     return os.path.join(folder, f"{repo}.repo")
 
 

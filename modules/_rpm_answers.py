@@ -1,4 +1,4 @@
-"""What ``pkg`` of every package manager on top of rpm answers by asking rpm."""
+"""The functions of ``pkg`` that query rpm, the same for every package manager on top of rpm."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ._rpm_versions import compare as _compare
 def list_pkgs(versions_as_list: bool = False, removed: bool = False, **kwargs: Any) -> dict[str, Any]:
     """Return the installed packages and their versions.
 
-    A package of another architecture has it in its name. rpm is asked again only after something changed
-    (``use_context: False`` always asks).
+    The name of a package of another architecture contains it. rpm is queried again only after a change
+    (``use_context: False`` always queries).
     """
     return _LISTING.get(versions_as_list, removed=removed, **kwargs)
 
@@ -58,7 +58,7 @@ def file_dict(*packages: str, **kwargs: Any) -> Any:
 
 
 def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what is known of installed packages. ``attr`` lists the fields that are wanted, separated by commas."""
+    """Return facts about installed packages. ``attr`` lists the wanted fields, separated by commas."""
     about: dict[str, dict[str, Any]] = __salt__["lowpkg.info"](
         *names, attr=kwargs.get("attr"), failhard=kwargs.get("failhard", False)
     )

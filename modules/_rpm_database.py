@@ -1,4 +1,4 @@
-"""What rpm has installed, and how it names it: for every package manager on top of rpm."""
+"""The installed packages of rpm, and their names: for every package manager on top of rpm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._version_conditions import newest_first
 _FIELDS = ("%{NAME}", "%{EPOCH}", "%{VERSION}", "%{RELEASE}", "%{ARCH}", "%{INSTALLTIME}")
 _SEPARATOR = "_|-"
 QUERY_FORMAT = _SEPARATOR.join(_FIELDS)
-"""What rpm is asked to print of each package; `parsed` reads it."""
+"""The format in which rpm prints each package; `parsed` reads it."""
 
 _DATABASES = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
 _FILES = ("rpmdb.sqlite", "rpmdb.sqlite-wal", "Packages", "Packages.db")
@@ -28,7 +28,7 @@ _ARCHITECTURES = _X86_32 | _X86_64 | _OTHERS | {"noarch"}
 
 
 class Package(NamedTuple):
-    """One package as rpm has it. ``name`` carries the architecture unless it is the machine's own."""
+    """One package of rpm. ``name`` contains the architecture unless it is that of the machine."""
 
     name: str
     version: str
@@ -73,7 +73,7 @@ def normalised(name: str) -> str:
 
 
 def named_version(name: str, version: str) -> str:
-    """Return how dnf calls one version of a package: ``sun-1.0-1.i686``."""
+    """Return dnf's name for one version of a package: ``sun-1.0-1.i686``."""
     package, architecture = split_arch(name)
     number = version.partition(":")[2] or version
     return f"{package}-{number}" + (f".{architecture}" if architecture else "")
@@ -99,4 +99,4 @@ def _query() -> Versions:
 
 
 LISTING = Listing(_query, *(f"{folder}/{file}" for folder in _DATABASES for file in _FILES))
-"""What is installed."""
+"""The installed packages."""

@@ -14,7 +14,7 @@ _SEGMENT = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
 def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
     """Return -1, 0 or 1: whether ``first`` is older than, the same as or newer than ``second``.
 
-    Where one of them has no release, the other's does not count: ``1.2`` is ``1.2-3``.
+    If one of them has no release, that of the other is ignored: ``1.2`` equals ``1.2-3``.
     """
     left, right = split(first), split(second)
     if not ignore_epoch and left[0] != right[0]:
@@ -26,7 +26,7 @@ def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
 
 
 def newer(names: Iterable[str], offered: Mapping[str, list[str]], installed: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return the newest version offered of each package, "" unless it is newer than all that are installed."""
+    """Return the newest available version of each package, "" unless it is newer than all installed ones."""
     found = {}
     for name in names:
         newest = next(iter(offered.get(name, ())), "")
@@ -35,7 +35,7 @@ def newer(names: Iterable[str], offered: Mapping[str, list[str]], installed: Map
 
 
 def split(version: str) -> tuple[int, str, str]:
-    """Return epoch, version and release; 0 and "" for what is not there."""
+    """Return epoch, version and release; 0 and "" for missing parts."""
     epoch, colon, rest = version.strip().partition(":")
     if not colon or not epoch.isdigit():
         epoch, rest = "0", version.strip()
@@ -46,7 +46,7 @@ def split(version: str) -> tuple[int, str, str]:
 def compare_part(first: str, second: str) -> int:
     """Compare two versions, or two releases, segment by segment.
 
-    ``~`` sorts before everything, even the end; ``^`` after the end but before anything else; numbers after letters.
+    ``~`` sorts before everything, even the end; ``^`` after the end but before everything else; numbers after letters.
     """
     left, right = _SEGMENT.findall(first), _SEGMENT.findall(second)
     for one, other in zip(left, right, strict=False):

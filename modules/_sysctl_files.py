@@ -1,4 +1,4 @@
-"""The files from which kernel settings are read at the start of the system."""
+"""The files from which kernel settings are read at boot."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def settings_of(config: str) -> dict[str, str]:
 
 
 def persist(config: str, name: str, value: Any, get: Callable[[str], str], assign: Callable[[str, Any], Any]) -> str:
-    """Put a value in force with ``assign``, unless ``get`` has it, and into ``config``: "Updated" or "Already set".
+    """Set a value with ``assign``, unless ``get`` returns it already, and in ``config``: "Updated" or "Already set".
 
-    The kernel is asked first, so that a value it refuses does not get into the file.
+    The kernel is set first, so that a value it refuses does not get into the file.
     """
     if not _is_one_line(f"{name}{value}".rstrip("\n")):
         raise CommandExecutionError(f"{value!r}: a setting in {config} is one line")
@@ -70,7 +70,7 @@ def _lines(config: str) -> list[str]:
 
 
 def _setting(line: str) -> tuple[str, str]:
-    """Return name and value of a line, two empty texts for one that sets nothing."""
+    """Return name and value of a line, two empty texts if it sets nothing."""
     name, equals, value = line.partition("=")
     name = name.strip()
     return (name, value.strip()) if equals and name and not name.startswith(("#", ";")) else ("", "")

@@ -1,4 +1,4 @@
-"""Files in users' folders, read and written by root without being led elsewhere: see `asyncstate.filesystem`."""
+"""Files in users' folders, read and written by root without following users' links: see `asyncstate.filesystem`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _LIMIT = 1 << 22
-"""Bytes of the largest file that is read: a user makes one of any size, and it is taken apart line by line."""
+"""The size in bytes of the largest file that is read: users can make huge files, and they are parsed line by line."""
 
 
 def read(path: str) -> str | None:
     """Return the text of a file, None if there is none.
 
-    CommandExecutionError if it cannot be read; PathRefused for what is no plain file, or not its folder's owner's.
+    CommandExecutionError if it cannot be read; PathRefused if it is no plain file, or its owner is not its folder's.
     """
     try:
         return filesystem.read_bytes(path, _LIMIT).decode("utf-8", "surrogateescape")
@@ -32,9 +32,9 @@ def read(path: str) -> str | None:
 
 
 def write(path: str, text: str, user: Mapping[str, Any] | None) -> None:
-    """Replace a file in one step. Owner and mode are kept; a new one is the user's, and his alone.
+    """Replace a file in one step. Owner and mode are kept; a new file belongs to the user, who alone can read it.
 
-    Missing folders are made, the last of them for the user alone. CommandExecutionError if it cannot be done.
+    Missing folders are made, the last of them for the user alone. CommandExecutionError if that fails.
     """
     path = filesystem.resolved(path)
     try:
@@ -46,7 +46,7 @@ def write(path: str, text: str, user: Mapping[str, Any] | None) -> None:
 
 
 def _make_folder(path: str, user: Mapping[str, Any] | None) -> None:
-    """Make ``path`` and what is missing above it."""
+    """Make ``path`` and its missing parents."""
     if filesystem.is_directory(path):
         return
     filesystem.makedirs(os.path.dirname(path))

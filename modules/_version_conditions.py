@@ -17,7 +17,7 @@ _MEANING = {"<": (-1,), "<=": (-1, 0), "=": (0,), "==": (0,), ">=": (0, 1), ">":
 
 
 def is_condition(version: str | None) -> bool:
-    """Return whether ``version`` may stand for several versions."""
+    """Return whether ``version`` may match several versions."""
     return version is not None and ("*" in version or version[:1] in {"<", ">", "!"})
 
 

@@ -20,24 +20,24 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+./-]*")
 
 
 def get_zonecode() -> str:
-    """Return the abbreviation now in force."""
+    """Return the abbreviation of the current time zone."""
     return _now("%Z")
 
 
 def get_offset() -> str:
-    """Return how far the time is ahead of UTC."""
+    """Return the offset from UTC."""
     return _now("%z")
 
 
 def path_of(timezone: str) -> str:
-    """Return the file of a time zone, whether or not there is one. InvocationError for what cannot be a name."""
+    """Return the path of a time zone's file, which need not exist. InvocationError if it is not a possible name."""
     if not _NAME.fullmatch(timezone) or ".." in timezone.split("/"):
-        raise InvocationError(f"{timezone!r} is no name of a time zone")
+        raise InvocationError(f"{timezone!r} is not the name of a time zone")
     return os.path.join(ZONES, timezone)
 
 
 def read_zone() -> str:
-    """Return the name of the time zone: Debian writes it down, elsewhere /etc/localtime is a link."""
+    """Return the name of the time zone: Debian has it in a file, elsewhere /etc/localtime is a link."""
     if __grains__.get("os_family") in {"Debian", "Gentoo"}:
         return _written_name()
     try:
@@ -50,7 +50,7 @@ def read_zone() -> str:
 
 
 def compare(timezone: str, current: Any) -> bool:
-    """Return whether ``timezone`` is the one that ``current()`` says; if that fails, whether the files are equal."""
+    """Return whether ``timezone`` is the one that ``current()`` returns; if that fails, whether the files are equal."""
     path = path_of(timezone)
     try:
         return bool(timezone == current())
@@ -66,7 +66,7 @@ def compare(timezone: str, current: Any) -> bool:
 
 
 def link(timezone: str) -> bool | str:
-    """Make /etc/localtime a link to a time zone, and write its name down where Debian does."""
+    """Make /etc/localtime a link to a time zone, and write its name to the file where Debian has it."""
     path = path_of(timezone)
     if not os.path.exists(path):
         return f"Zone does not exist: {path}"
@@ -91,8 +91,8 @@ def _written_name() -> str:
 
 
 def _now(form: str) -> str:
-    """Tell the time by the system's zone, which this process, started before, may not know."""
-    from datetime import UTC, datetime  # noqa: PLC0415 - see below
+    """Format the time in the system's zone, which may have changed since this process started."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - with zoneinfo
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - nothing else at start needs it
 
     try:

@@ -82,7 +82,7 @@ def set_(name: str, path: str) -> str:
 def _checked(name: str) -> str:
     """Return a name. CommandExecutionError for what would be a path, or an option, to programs that keep the links."""
     if not name or name.startswith("-") or "/" in name or not name.isprintable():
-        raise CommandExecutionError(f"{name!r} is no name of alternatives")
+        raise CommandExecutionError(f"{name!r} is not a name of alternatives")
     return name
 
 

@@ -1,7 +1,7 @@
 """The ``pkg`` execution module of Alpine Linux: apk.
 
-apk keeps a list of what is wanted (``/etc/apk/world``) and makes the system fit it: what nobody wants any more goes
-away by itself, and a version that is asked for stays wanted.
+apk keeps a list of the wanted packages (``/etc/apk/world``) and makes the system match it: packages that are no longer
+needed are removed automatically, and a version that was asked for stays in the list.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def __virtual__() -> Any:
 
 
 def refresh_db(**kwargs: Any) -> dict[str, bool]:
-    """Fetch the package lists: for each address, whether that worked. CommandExecutionError if none could be had."""
+    """Fetch the package lists; return for each address whether that worked. CommandExecutionError if all failed."""
     __context__["pkg.refresh"] = False
     done = _call(["update"])
     found = {match[1]: True for match in map(_FETCHED.match, str(done["stdout"]).splitlines()) if match}
@@ -51,7 +51,7 @@ def refresh_db(**kwargs: Any) -> dict[str, bool]:
 def list_pkgs(versions_as_list: bool = False, removed: bool = False, **kwargs: Any) -> dict[str, Any]:
     """Return the installed packages and their versions.
 
-    apk is asked again only after something changed (``use_context: False`` always asks).
+    apk is queried again only after a change (``use_context: False`` always queries).
     """
     return _LISTING.get(versions_as_list, removed=removed, **kwargs)
 
@@ -64,8 +64,8 @@ def version(*names: str, **kwargs: Any) -> Any:
 def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any) -> int:
     """Return -1, 0 or 1: whether the first version is older than, the same as or newer than the second.
 
-    Where one of them has no release (``-r1``), the other's does not count. CommandExecutionError if apk does not take
-    one for a version.
+    If one of them has no release (``-r1``), that of the other is ignored. CommandExecutionError if apk does not accept
+    one as a version.
     """
     return _compare(str(pkg1), str(pkg2))
 
@@ -113,7 +113,7 @@ def list_upgrades(refresh: bool = True, **kwargs: Any) -> dict[str, str]:
 
 
 def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, list[str]]:
-    """Return the versions the repositories have of each package, newest first; names may be globs, none means all."""
+    """Return the versions of each package in the repositories, newest first; names may be globs, none means all."""
     found: Versions = {}
     for line in _output(["search", "--all", "--exact", *names] if names else ["search", "--all"]).splitlines():
         match = _NAME_AND_VERSION.match(line.split(" ")[0])
@@ -127,9 +127,9 @@ def install(
 ) -> dict[str, Any]:
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``.
 
-    ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2``) or a glob. Packages
-    that are installed are upgraded only if a version asks for it. CommandExecutionError when something failed; its
-    ``info`` has ``errors`` and ``changes``.
+    ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2``) or a glob. Installed
+    packages are upgraded only if a version requires it. CommandExecutionError if anything failed; its ``info`` has
+    ``errors`` and ``changes``.
     """
     targets, kind = __salt__["pkg_resource.parse_targets"](
         name, pkgs, sources, saltenv=kwargs.get("saltenv", "base"), version=kwargs.get("version")
@@ -156,7 +156,7 @@ def install(
 
 
 def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str, Any]:
-    """Remove packages, and with them what only they needed, and return what changed."""
+    """Remove packages and the dependencies that only they needed; return what changed."""
     return _uninstall([], name, pkgs, **kwargs)
 
 
@@ -231,7 +231,7 @@ def _uninstall(options: list[str], name: str | None, pkgs: Any, **kwargs: Any) -
 
 
 def _arguments(targets: dict[str, str | None]) -> tuple[list[str], list[str]]:
-    """Return how apk is told what to install, and what cannot be met."""
+    """Return apk's arguments for the packages to install, and the versions that cannot be met."""
     conditions = [name for name, version in targets.items() if is_condition(version)]
     available = list_repo_pkgs(*conditions) if conditions else {}
     arguments, errors = [], []
@@ -274,7 +274,7 @@ _LISTING = Listing(_query, "/lib/apk/db/installed", "/usr/lib/apk/db/installed")
 
 
 def _call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
-    """Run apk. It waits itself for another process that holds its lock, at most ``apk_lock_timeout`` seconds (600)."""
+    """Run apk, which itself waits for a process that holds its lock, at most ``apk_lock_timeout`` seconds (600)."""
     patience = str(int(__opts__.get("apk_lock_timeout", _LOCK_TIMEOUT)))
     environment = {"LC_ALL": "C", **(env if isinstance(env, dict) else {})}
     done: dict[str, Any] = __salt__["cmd.run_all"](

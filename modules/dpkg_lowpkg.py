@@ -1,4 +1,4 @@
-"""The ``lowpkg`` execution module of Debian and its relatives: what dpkg knows without apt."""
+"""The ``lowpkg`` execution module of Debian and its derivatives: dpkg without apt."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bin_pkg_info(path: str, saltenv: str = "base") -> dict[str, str]:
 
 
 def unpurge(*packages: str) -> dict[str, dict[str, str]]:
-    """Take installed packages off the list of what will be purged; returns what changed."""
+    """Remove installed packages from the list of packages to purge; return what changed."""
     if not packages:
         return {}
     old = __salt__["pkg.list_pkgs"](purge_desired=True)
@@ -86,7 +86,7 @@ def file_dict(*packages: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def info(*packages: str, failhard: bool = True, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what dpkg's database says of packages. CommandExecutionError for an unknown one if ``failhard``."""
+    """Return the facts about packages in dpkg's database. CommandExecutionError for an unknown one if ``failhard``."""
     form = _END_OF_FIELD.join(f"{key}:{field}" for key, field in _FIELDS.items()) + _END_OF_PACKAGE
     done = _dpkg(["dpkg-query", "-W", f"-f={form}", "--", *packages])
     if done["retcode"] and failhard:

@@ -69,7 +69,7 @@ def _has_localectl() -> bool:
 
 def _check(layout: str) -> None:
     if not _LAYOUT.fullmatch(layout):
-        raise InvocationError(f"{layout!r} is no name of a keyboard layout, such as us or de-latin1")
+        raise InvocationError(f"{layout!r} is not the name of a keyboard layout, such as us or de-latin1")
 
 
 def _run(*command: str) -> None:

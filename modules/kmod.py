@@ -83,7 +83,7 @@ def remove(mod: str, persist: bool = False, comment: bool = True) -> list[str] |
 
 def _change(program: str, mod: str, doing: str, edit: Callable[[], set[str]] | None) -> list[str] | str:
     if "\n" in mod.strip() or mod.lstrip().startswith("-"):
-        raise CommandExecutionError(f"{mod!r} is no name of a module with its parameters")
+        raise CommandExecutionError(f"{mod!r} is not the name of a module with its parameters")
     if shutil.which(program) is None:
         raise CommandExecutionError(f"Command '{program}' cannot be found")
     with _changing:

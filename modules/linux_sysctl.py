@@ -79,7 +79,7 @@ def _path(name: str) -> str:
     relative = name.translate(str.maketrans("./", "/.")) if first == "." else name
     path = os.path.normpath(os.path.join(_PROC, relative))
     if not path.startswith(f"{_PROC}/"):
-        raise CommandExecutionError(f"{name!r} is no name of a setting")
+        raise CommandExecutionError(f"{name!r} is not the name of a setting")
     return path
 
 

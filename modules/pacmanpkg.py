@@ -1,6 +1,6 @@
 """The ``pkg`` execution module of Arch Linux: pacman.
 
-Nothing asks a question; configuration files that were changed by hand are kept, the new ones lie beside them as
+No program asks a question; configuration files that were changed by hand are kept, with the new ones beside them as
 ``.pacnew``.
 """
 
@@ -39,7 +39,7 @@ def __virtual__() -> Any:
 
 
 def refresh_db(**kwargs: Any) -> dict[str, bool]:
-    """Fetch the package lists: for each repository, whether it was new. CommandExecutionError if pacman fails."""
+    """Fetch the package lists; return for each repository whether it was new. CommandExecutionError if pacman fails."""
     __context__["pkg.refresh"] = False
     done = _call(["-Sy"])
     if done["retcode"]:
@@ -61,7 +61,7 @@ def refresh_db(**kwargs: Any) -> dict[str, bool]:
 def list_pkgs(versions_as_list: bool = False, removed: bool = False, **kwargs: Any) -> dict[str, Any]:
     """Return the installed packages and their versions.
 
-    pacman is asked again only after something changed (``use_context: False`` always asks).
+    pacman is queried again only after a change (``use_context: False`` always queries).
     """
     return _LISTING.get(versions_as_list, removed=removed, **kwargs)
 
@@ -79,7 +79,7 @@ def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any)
 def latest_version(*names: str, **kwargs: Any) -> Any:
     """Return the version each package could be upgraded to, "" if it is up to date; of a single name the version.
 
-    The lists are refreshed first if ``refresh`` is True: pacman wants that followed by an upgrade of everything.
+    The lists are refreshed first only if ``refresh`` is True: for pacman, an upgrade of everything should follow.
     """
     if not names:
         return ""
@@ -115,9 +115,10 @@ def list_upgrades(refresh: bool = False, **kwargs: Any) -> dict[str, str]:
 
 
 def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, Any]:
-    """Return the versions the repositories have of each package, newest first; names may be globs, none means all.
+    """Return the versions of each package in the repositories, newest first; names may be globs, none means all.
 
-    ``byrepo`` gives them by repository; ``fromrepo`` asks these alone (separated by commas); ``refresh`` first.
+    ``byrepo`` returns them by repository; ``fromrepo`` (separated by commas) queries only these; ``refresh`` fetches
+    the lists first.
     """
     if kwargs.get("refresh"):
         refresh_db()
@@ -149,7 +150,7 @@ def install(
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2``) or a glob; pacman has
-    only the newest of each repository. ``sysupgrade`` upgrades everything, too. CommandExecutionError when something
+    only the newest of each repository. ``sysupgrade`` also upgrades everything else. CommandExecutionError if anything
     failed; its ``info`` has ``errors`` and ``changes``.
     """
     targets, kind = __salt__["pkg_resource.parse_targets"](
@@ -181,7 +182,7 @@ def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str
 
 
 def purge(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str, Any]:
-    """Remove packages, what depends on them and what only they needed, and return what changed."""
+    """Remove packages, the packages that depend on them, and their unneeded dependencies; return what changed."""
     return _uninstall(["-Rsc"], name, pkgs, **kwargs)
 
 
@@ -202,7 +203,7 @@ def upgrade(refresh: bool = False, **kwargs: Any) -> dict[str, Any]:
 
 
 def autoremove(list_only: bool = False, purge: bool = False) -> Any:
-    """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names.
+    """Remove packages that are no longer needed and return what changed; with ``list_only``, return their names.
 
     ``purge`` keeps no copy of configuration files that were changed by hand.
     """
@@ -240,7 +241,7 @@ def file_dict(*packages: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what pacman knows of installed packages, all or those named, by its own names in small letters."""
+    """Return pacman's facts about installed packages, all or those named, with its field names in lower case."""
     found: dict[str, dict[str, Any]] = {}
     for stanza in re.split(r"\n\s*\n", _output(["-Qi", *names])):
         facts: dict[str, Any] = {}
@@ -276,7 +277,7 @@ def _uninstall(how: list[str], name: str | None, pkgs: Any, **kwargs: Any) -> di
 
 
 def _arguments(targets: dict[str, str | None]) -> tuple[list[str], list[str]]:
-    """Return how pacman is told what to install, and what cannot be met."""
+    """Return pacman's arguments for the packages to install, and the versions that cannot be met."""
     conditions = {name: version for name, version in targets.items() if is_condition(version)}
     plain = {name: name.rpartition("/")[2] for name in conditions}
     available = list_repo_pkgs(*plain.values()) if conditions else {}
@@ -305,7 +306,7 @@ _LISTING = Listing(_query, "/var/lib/pacman/local")
 
 
 def _call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
-    """Run pacman, and again while another process holds its lock: at most ``pacman_lock_timeout`` seconds (600)."""
+    """Run pacman; retry while another process holds its lock, for at most ``pacman_lock_timeout`` seconds (600)."""
     deadline = time.monotonic() + float(__opts__.get("pacman_lock_timeout", _LOCK_TIMEOUT))
     environment = {"LC_ALL": "C", "LANG": "C", **(env if isinstance(env, dict) else {})}
     while True:

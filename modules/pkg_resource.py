@@ -1,4 +1,4 @@
-"""The ``pkg_resource`` execution module: what the package managers' modules have in common."""
+"""The ``pkg_resource`` execution module: the common functions of the package managers' modules."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Versions = dict[str, Any]
 def pack_pkgs(pkgs: Any, normalize: bool = True) -> dict[str, str | None]:
     """Return the wanted version of each package of a ``pkgs`` list, None for any.
 
-    The list holds names and one-element mappings of a name to its version; as YAML text it is accepted, too. What is
-    no such list gives {}. InvocationError if a package is named twice, CommandExecutionError for a name
-    that package managers would take for an option of theirs.
+    The list has names and one-element mappings of a name to its version; it may be YAML text. Returns {} for any other
+    value. InvocationError if a package is named twice, CommandExecutionError for a name that package managers would
+    read as an option.
     """
     entries = _from_text(pkgs)
     packed: dict[str, str | None] = {}
@@ -53,7 +53,7 @@ def pack_pkgs(pkgs: Any, normalize: bool = True) -> dict[str, str | None]:
 
 
 def pack_sources(sources: Any, normalize: bool = True) -> dict[str, str]:
-    """Return the file or URL of each package of a ``sources`` list of one-element mappings; {} if it is none."""
+    """Return the file or URL of each package of a ``sources`` list of one-element mappings; {} for any other value."""
     entries = _from_text(sources)
     named = _normaliser(normalize)
     packed: dict[str, str] = {}
@@ -74,11 +74,11 @@ def parse_targets(
     normalize: bool = True,
     **kwargs: Any,
 ) -> tuple[Any, str | None]:
-    """Return what is to be installed, and of which kind it is.
+    """Return the packages to install, and their kind.
 
     ``({name: version}, "repository")``, or ``([path …], "file")`` for ``sources``, which are fetched;
-    ``(None, None)`` if nothing (or nonsense) was asked for. ``name`` may be a comma-separated list.
-    CommandExecutionError for a name that package managers would take for an option of theirs.
+    ``(None, None)`` if no package is given, or the arguments are invalid. ``name`` may be a comma-separated list.
+    CommandExecutionError for a name that package managers would read as an option.
     """
     version = kwargs.get("version")
     if pkgs and sources:
@@ -126,19 +126,19 @@ def add_pkg(pkgs: Versions, name: str, pkgver: str) -> None:
 
 
 def sort_pkglist(pkgs: Versions) -> None:
-    """Sort the versions of each package in ``pkgs``, each once."""
+    """Sort the versions of each package in ``pkgs``, without duplicates."""
     for name, versions in pkgs.items():
         pkgs[name] = sorted(set(versions))
 
 
 def stringify(pkgs: Versions) -> None:
-    """Make the versions of each package in ``pkgs`` one text, separated by commas."""
+    """Join the versions of each package in ``pkgs`` with commas."""
     for name, versions in pkgs.items():
         pkgs[name] = ",".join(versions)
 
 
 def version_clean(verstr: Any) -> Any:
-    """Return a version without what the package manager does not compare."""
+    """Return a version without the parts that the package manager does not compare."""
     if verstr and "pkg.version_clean" in __salt__:
         return __salt__["pkg.version_clean"](verstr)
     return verstr
@@ -152,7 +152,7 @@ def _from_text(value: Any) -> Any:
     try:
         return yaml.safe_load(value)
     except yaml.YAMLError:
-        log.exception("%r is no YAML", value)
+        log.exception("%r is not YAML", value)
         return {}
 
 

@@ -1,4 +1,4 @@
-"""The ``lowpkg`` execution module of systems with rpm: what rpm knows without dnf or zypper."""
+"""The ``lowpkg`` execution module of systems with rpm: rpm without dnf or zypper."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _END_OF_FIELD, _END_OF_PACKAGE = "\x1f", "\x1e"
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load on the systems that are made of rpm packages."""
+    """Load on systems that are made of rpm packages."""
     if not shutil.which("rpm"):
         return False, "The rpm execution module failed to load: rpm binary is not in the path."
     if __grains__.get("os_family") in _FAMILIES:
@@ -110,10 +110,10 @@ def owner(*paths: str, **kwargs: Any) -> Any:
 
 
 def info(*packages: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what rpm knows of installed packages, all or those named.
+    """Return rpm's facts about installed packages, all or those named.
 
-    ``attr`` lists the fields that are wanted, separated by commas. CommandExecutionError if a package is not installed
-    and ``failhard`` is set.
+    ``attr`` lists the wanted fields, separated by commas. CommandExecutionError if a package is not installed and
+    ``failhard`` is set.
     """
     wanted = [word.strip() for word in str(kwargs.get("attr") or "").split(",") if word.strip()]
     form = _END_OF_FIELD.join(f"{key}:%{{{tag}}}" for key, tag in _TAGS.items()) + _END_OF_PACKAGE
@@ -138,7 +138,7 @@ def info(*packages: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
 
 
 def modified(*packages: str, **flags: Any) -> dict[str, list[str]]:
-    """Return the files of packages that are not as they were installed, by package, with what differs of each."""
+    """Return the files that have changed since they were installed, by package, with the differences of each."""
     found: dict[str, list[str]] = {}
     for package in packages or tuple(list_pkgs()):
         lines = str(_rpm("-V", "--nodeps", checked_name(package))["stdout"]).splitlines()

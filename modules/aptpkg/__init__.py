@@ -1,6 +1,6 @@
-"""The ``pkg`` execution module of Debian and its relatives: apt and dpkg.
+"""The ``pkg`` execution module of Debian and its derivatives: apt and dpkg.
 
-Nothing asks a question; configuration files that were changed by hand are kept unless ``force_conf_new`` is given.
+No program asks a question; configuration files that were changed by hand are kept unless ``force_conf_new`` is given.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def file_dict(*packages: str, **kwargs: Any) -> Any:
 
 
 def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return what is known of installed packages. CommandExecutionError for others unless ``failhard`` is False."""
+    """Return facts about installed packages. CommandExecutionError for others unless ``failhard`` is False."""
     renamed = {
         "package": "name",
         "origin": "vendor",
@@ -133,7 +133,7 @@ def info_installed(*names: str, **kwargs: Any) -> dict[str, dict[str, Any]]:
 
 
 def show(*names: str, **kwargs: Any) -> dict[str, dict[str, dict[str, str]]]:
-    """Return what the sources say of packages, by name and version. ``filter`` lists the fields that are wanted."""
+    """Return facts from the sources about packages, by name and version. ``filter`` lists the wanted fields."""
     if kwargs.get("refresh"):
         refresh_db()
     wanted = kwargs.get("filter") or []

@@ -1,4 +1,4 @@
-"""What the package sources offer: refreshing their lists and asking them."""
+"""The packages that the sources offer: refreshing their lists and querying them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._programs import call, output
 from ._versions import compare
 
 REFRESH_PENDING = "pkg.refresh"
-"""Key of ``__context__`` by which the states know whether the lists were refreshed in this run."""
+"""The key of ``__context__`` that tells the states whether the lists were refreshed in this run."""
 
 _LISTS = "/var/lib/apt/lists"
 _SIZE = re.compile(r" \[.+B\]$")
@@ -25,8 +25,8 @@ _UPGRADE = re.compile(r"^Conf ([^ ]+) \(([^ ]+)", re.MULTILINE)
 def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: Any) -> dict[str, bool | None]:
     """Fetch the lists of packages. Returns for each source: True (new), None (unchanged) or False (failed).
 
-    Nothing is done if the lists are younger than ``cache_valid_time`` seconds. CommandExecutionError when apt fails, or
-    with ``failhard`` when a source does.
+    Nothing is done if the lists are younger than ``cache_valid_time`` seconds. CommandExecutionError if apt fails, or
+    with ``failhard`` if a source does.
     """
     __context__[REFRESH_PENDING] = False
     if cache_valid_time and _age_of_lists() < float(cache_valid_time):
@@ -53,7 +53,7 @@ def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: An
 
 
 def candidates(names: list[str], fromrepo: str | None = None) -> dict[str, str]:
-    """Return the version apt would install of each package, "" for none."""
+    """Return the version of each package that apt would install, "" for none."""
     release = ["-o", f"APT::Default-Release={fromrepo}"] if fromrepo else []
     found: dict[str, str] = {}
     package = ""
@@ -69,8 +69,8 @@ def candidates(names: list[str], fromrepo: str | None = None) -> dict[str, str]:
 def latest_version(*names: str, **kwargs: Any) -> Any:
     """Return the version each package could be upgraded to, "" if it is up to date; of a single name the version.
 
-    The lists are refreshed first unless ``refresh`` is False. ``show_installed`` gives the newest version even if it is
-    installed; ``fromrepo`` asks one release.
+    The lists are refreshed first unless ``refresh`` is False. ``show_installed`` returns the newest version even if it
+    is installed; ``fromrepo`` queries one release only.
     """
     if "repo" in kwargs:
         raise InvocationError("The 'repo' argument is invalid, use 'fromrepo' instead")
@@ -108,7 +108,7 @@ def list_upgrades(refresh: bool = True, dist_upgrade: bool = True, **kwargs: Any
 
 
 def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, list[str]]:
-    """Return the versions the sources have of each package, best first; of all packages if none is named."""
+    """Return the versions of each package in the sources, best first; of all packages if none is named."""
     command = ["apt-cache", "show", "--", *names] if names else ["apt-cache", "dump"]
     found: dict[str, list[str]] = {}
     package = ""

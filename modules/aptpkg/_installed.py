@@ -1,4 +1,4 @@
-"""What dpkg has: installed packages and what is to become of them."""
+"""dpkg's database: the installed packages, and the action selected for each."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def list_pkgs(
     """Return the installed packages and their versions.
 
     ``removed``: those of which only configuration is left; ``purge_desired``: those installed but selected for purging.
-    A package of another architecture has it in its name. dpkg is asked again only after something changed
-    (``use_context: False`` always asks).
+    The name of a package of another architecture contains it. dpkg is queried again only after a change
+    (``use_context: False`` always queries).
     """
     kinds = _listing(use_cache=bool(kwargs.get("use_context", True)))
     if removed:
@@ -49,14 +49,14 @@ def list_pkgs(
 
 
 def forget() -> None:
-    """Ask dpkg again next time."""
+    """Query dpkg again next time."""
     __context__.pop(_CACHE, None)
 
 
 def get_selections(pattern: str | None = None, state: str | None = None) -> dict[str, list[str]]:
-    """Return the packages by what dpkg is told to do with them: ``install``, ``hold``, ``deinstall``, ``purge``.
+    """Return the packages by their selected action in dpkg: ``install``, ``hold``, ``deinstall``, ``purge``.
 
-    ``pattern`` is a glob of names. With ``state``, that one alone.
+    ``pattern`` is a glob of names. ``state`` limits the result to one action.
     """
     found: dict[str, list[str]] = {}
     for line in output(["dpkg", "--get-selections", pattern or "*"]).splitlines():
@@ -67,12 +67,12 @@ def get_selections(pattern: str | None = None, state: str | None = None) -> dict
 
 
 def hold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Keep packages at their version. Returns a row (name, result, changes, comment) for each."""
+    """Hold packages at their version. Returns a row (name, result, changes, comment) for each."""
     return {each: _select(each, held=True) for each in _selected(name, pkgs, sources)}
 
 
 def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Let packages be upgraded again. Returns a row (name, result, changes, comment) for each."""
+    """Release held packages. Returns a row (name, result, changes, comment) for each."""
     return {each: _select(each, held=False) for each in _selected(name, pkgs, sources)}
 
 
@@ -117,7 +117,7 @@ def _listing(*, use_cache: bool) -> dict[str, Versions]:
 
 
 def _stamp() -> tuple[int, ...]:
-    """Return what changes whenever dpkg's database does, whoever changed it."""
+    """Return a value that changes whenever any process changes dpkg's database."""
     try:
         status, updates = os.stat(_STATUS), os.stat(os.path.join(os.path.dirname(_STATUS), "updates"))
     except OSError:

@@ -1,4 +1,4 @@
-"""The keys package sources are signed with: keyring files in the directories apt reads."""
+"""The keys that sign package sources: keyring files in the directories that apt reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRUSTED = "/etc/apt/trusted.gpg.d"
-"""Keys in here are trusted for every source that names no keyring."""
+"""Keys in this directory are trusted for every source that names no keyring."""
 KEYRINGS = "/etc/apt/keyrings"
 
 _ARMOR = re.compile(rb"-----BEGIN PGP PUBLIC KEY BLOCK-----\r?\n(.*?)\r?\n-----END PGP", re.DOTALL)
@@ -34,10 +34,10 @@ def add_repo_key(
     keydir: str | None = None,
     keyfile: str | None = None,
 ) -> bool:
-    """Make apt trust a key from ``path`` (any URL), ``text`` or a key server; True once it does.
+    """Make apt trust a key from ``path`` (any URL), ``text`` or a key server; return True.
 
     The keyring is ``keyfile`` in ``keydir`` (/etc/apt/keyrings if ``aptkey`` is False, else the directory of the keys
-    that are trusted for all sources); its name ends in ``.asc`` or ``.gpg`` as does its content. Salt's legacy
+    that are trusted for all sources); its name ends in ``.asc`` or ``.gpg``, depending on its content. Salt's legacy
     ``apt-key`` store is not used.
     """
     folder = keydir or (TRUSTED if aptkey else KEYRINGS)
@@ -63,7 +63,7 @@ def add_repo_key(
 
 
 def store_key(key: bytes, target: str) -> None:
-    """Write ``key`` to the keyring ``target``: as it is to an ``.asc`` file, else without its armor."""
+    """Write ``key`` to the keyring ``target``: unchanged to an ``.asc`` file, else without its armor."""
     if not target.endswith(".asc"):
         key = _dearmored(key)
     elif not _ARMOR.search(key):
@@ -103,7 +103,7 @@ def del_repo_key(name: str | None = None, aptkey: bool = True, keydir: str | Non
 
 
 def normalised(keyid: Any) -> str:
-    """Return a key ID as gpg prints it: YAML may have made a number of it."""
+    """Return a key ID as gpg prints it: YAML may have read it as a number."""
     text = f"{keyid:X}" if isinstance(keyid, int) else str(keyid)
     return text.strip().removeprefix("0x").removeprefix("0X").replace(" ", "").upper()
 
@@ -148,7 +148,7 @@ def _gpg(home: str, *arguments: str) -> dict[str, Any]:
 
 @contextmanager
 def _private_home() -> Iterator[str]:
-    """Make a gpg home for a moment: nothing is to be added to root's own keyring."""
+    """Make a temporary home for gpg, so that nothing is added to root's own keyring."""
     path = remains.make_temporary_folder(prefix="asyncstate-gpg-")
     try:
         yield path

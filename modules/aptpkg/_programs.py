@@ -1,4 +1,4 @@
-"""Running apt and dpkg: without questions, and waiting for those that hold their locks."""
+"""Running apt and dpkg: without questions, and waiting for processes that hold their locks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOCK_PAUSE = 2.0
 def call(command: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
     """Run a program of apt or dpkg and return what ``cmd.run_all`` returns.
 
-    While another process holds the package database it is waited for, at most the option ``apt_lock_timeout`` seconds
-    (600); apt-get waits itself where it can. ``env`` adds to the environment that keeps it from asking.
+    If another process has locked the package database, this waits, ``apt_lock_timeout`` (an option, 600) seconds at
+    most; apt-get waits by itself if it can. ``env`` adds to the environment that prevents questions.
     """
     patience = float(__opts__.get("apt_lock_timeout", _LOCK_TIMEOUT))
     if command[0] == "apt-get":
@@ -45,7 +45,7 @@ def call(command: list[str], *, env: Any = None, **options: Any) -> dict[str, An
 
 
 def output(command: list[str]) -> str:
-    """Run a program that only looks; return what it wrote to standard output, whatever its exit status."""
+    """Run a program that only reads; return its standard output, whatever its exit status."""
     done = __salt__["cmd.run_all"](command, python_shell=False, output_loglevel="trace", ignore_retcode=True)
     return str(done["stdout"])
 

@@ -23,7 +23,7 @@ _SETTABLE = ("comps", "disabled", "architectures", "signedby", "trusted")
 
 
 def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
-    """Return every source by its address; a deb822 stanza counts once for each type, address and suite."""
+    """Return all sources by address; a deb822 stanza counts once for each type, address and suite."""
     found: dict[str, list[Repo]] = {}
     for source in SourceLists():
         for uri in source.uris:
@@ -34,7 +34,7 @@ def list_repos(**kwargs: Any) -> dict[str, list[Repo]]:
 
 
 def get_repo(repo: str, **kwargs: Any) -> Repo:
-    """Return the source a one-line definition names, {} if there is none. One component in common is enough."""
+    """Return the source that a one-line definition names, {} if there is none. One common component is enough."""
     wanted = _entry(repo)
     for repos in list_repos().values():
         for found in repos:
@@ -50,7 +50,7 @@ def get_repo(repo: str, **kwargs: Any) -> Repo:
 
 
 def del_repo(repo: str, **kwargs: Any) -> str:
-    """Remove a source (of a stanza: its part in it) and refresh; returns a sentence for each file changed.
+    """Remove a source (from a stanza, only its part) and refresh; return a sentence for each changed file.
 
     CommandExecutionError if there is no such source.
     """
@@ -88,11 +88,11 @@ def del_repo(repo: str, **kwargs: Any) -> str:
 
 
 def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: Any) -> dict[str, Repo]:
-    """Add or change a source given as a one-line definition, and the key it is signed with; returns what it is now.
+    """Add or change a source given as a one-line definition, and the key that signs it; return the new source.
 
-    ``file`` (one-line ``.list`` or deb822 ``.sources``; ``clean_file`` leaves nothing else in it), ``comps``,
-    ``architectures``, ``disabled``, ``trusted``, ``comments``; the key: ``key_url``, ``key_text`` or ``keyid`` with
-    ``keyserver``, stored where ``signed-by`` says. ``refresh: False`` leaves the lists of packages as they are.
+    Its properties are ``file`` (one-line ``.list`` or deb822 ``.sources``; ``clean_file`` leaves nothing else in it),
+    ``comps``, ``architectures``, ``disabled``, ``trusted``, ``comments``. The key is ``key_url``, ``key_text`` or
+    ``keyid`` with ``keyserver``, stored at the path ``signed-by``. ``refresh: False`` does not refresh the lists.
     """
     if repo.startswith("ppa:"):
         return _add_ppa(repo, **kwargs)
@@ -118,7 +118,7 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
 
 
 def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
-    """Return a source as `get_repo` would once `mod_repo` was called with the same arguments."""
+    """Return a source as `get_repo` would return it after `mod_repo` with the same arguments."""
     wanted = _entry(repo)
     _check_lines(kwargs)
     source = _new_source(wanted, str(kwargs.get("file") or _sources.SOURCES_LIST))
@@ -136,11 +136,11 @@ class _Keys(NamedTuple):
 
 
 def _check_lines(kwargs: dict[str, Any]) -> None:
-    """Refuse what would make more than a part of one line of it: another source, or a field that trusts it."""
+    """Refuse values that would add more than a part of a line: another source, or a field that makes it trusted."""
     for name in ("comps", "architectures", "dist"):
         for word in _listed(kwargs.get(name)):
             if len(word.split()) > 1 or not word.isprintable() or {*"[]#"} & {*word}:
-                raise InvocationError(f"{name}: {word!r} is no word that can stand in a package source")
+                raise InvocationError(f"{name}: {word!r} is not a valid value in a package source")
     comments = kwargs.get("comments")
     for each in comments if isinstance(comments, list) else [comments]:
         if not _ini_lines.is_one_line(str(each).strip()):
@@ -275,14 +275,14 @@ def _add_ppa(repo: str, **kwargs: Any) -> dict[str, Repo]:
 
 
 def _drop_empty_lists(lists: SourceLists, files: dict[str, None]) -> None:
-    """Forget the comments of a file in the parts directory that has no source left: then it goes altogether."""
+    """Drop the comments of a file in the parts directory that has no source left, so that the file is removed."""
     for file in files:
         if os.path.dirname(file) == _sources.SOURCES_PARTS and not any(source.file == file for source in lists):
             lists.sources = [source for source in lists.sources if source.file != file]
 
 
 def _legacy_keys(aptkey: bool) -> bool:
-    """Whether keys may be trusted for all sources: not where Debian has given that up, with apt-key."""
+    """Whether keys may be trusted for all sources: only on systems that still have apt-key."""
     return aptkey and bool(__salt__["cmd.which"]("apt-key"))
 
 

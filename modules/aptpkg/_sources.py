@@ -21,14 +21,14 @@ _OPTIONS = re.compile(r"\[([^\]]*)\]")
 
 
 def is_true(value: Any) -> bool:
-    """Read a yes or no as apt and YAML write it."""
+    """Return the boolean that a yes or no of apt or YAML means."""
     if isinstance(value, str):
         return value.strip().lower() in {"yes", "true", "with", "on", "enable", "1"}
     return bool(value)
 
 
 class LineSource:
-    """One line of a ``.list`` file. What is no source (a comment, an empty line) is ``invalid`` and kept as it is."""
+    """One line of a ``.list`` file. A line that is no source (such as a comment) is ``invalid`` and kept as it is."""
 
     def __init__(self, line: str, file: str = "") -> None:
         self.file = file or SOURCES_LIST
@@ -51,17 +51,17 @@ class LineSource:
 
     @property
     def types(self) -> list[str]:
-        """The types, here always one."""
+        """The types, for a line always one."""
         return [self.type]
 
     @property
     def uris(self) -> list[str]:
-        """The addresses, here always one."""
+        """The addresses, for a line always one."""
         return [self.uri]
 
     @property
     def suites(self) -> list[str]:
-        """The suites, here always one."""
+        """The suites, for a line always one."""
         return [self.dist] if self.dist else []
 
     @property
@@ -96,12 +96,12 @@ class LineSource:
         self.dist = "" if suite == self.dist else self.dist
 
     def text(self) -> str:
-        """Return the line as it belongs into a file: as it was read unless something was changed."""
+        """Return the line for the file: as it was read unless it was changed."""
         canonical = self.canonical()
         return canonical if canonical != self._read else self.line
 
     def canonical(self) -> str:
-        """Return the line in the one form all lines of the same meaning have."""
+        """Return the canonical form of the line, the same for all lines of the same meaning."""
         if self.invalid:
             return self.line
         options = " ".join(f"{name}={value}" for name, value in self._options.items())
@@ -118,7 +118,7 @@ class LineSource:
 
 
 class StanzaSource:
-    """One stanza of a ``.sources`` file. Fields this class has no name for, and comments, are kept."""
+    """One stanza of a ``.sources`` file. Fields that this class does not know, and comments, are kept."""
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
@@ -245,7 +245,7 @@ class StanzaSource:
         self.suites = [each for each in self.suites if each != suite]
 
     def text(self) -> str:
-        """Return the stanza as it belongs into a file."""
+        """Return the text of the stanza for the file."""
         lines = [f"{key}: {value}" if value[:1] != "\n" else f"{key}:{value}" for key, value in self._fields.items()]
         return "\n".join([*([self.header] if self.header else []), *lines])
 
@@ -283,15 +283,15 @@ class SourceLists:
         self._before = self._rendered()
 
     def __iter__(self) -> Iterator[Source]:
-        """Go through what is a source, enabled or not."""
+        """Iterate over the sources, enabled or not."""
         return (source for source in self.sources if not source.invalid)
 
     def remove(self, source: Source) -> None:
-        """Take one source out."""
+        """Remove one source."""
         self.sources = [each for each in self.sources if each is not source]
 
     def save(self) -> None:
-        """Write what changed. A file of the parts directory that says nothing any more is removed."""
+        """Write the changed files. A file of the parts directory that is empty now is removed."""
         after = self._rendered()
         for path in sorted({*self._before, *after}):
             if after.get(path, "") == self._before.get(path, ""):
@@ -322,7 +322,7 @@ def _line(line: str, path: str) -> LineSource:
         return LineSource(line, path)
     except InvocationError:
         kept = LineSource("", path)
-        kept.line = kept._read = line  # noqa: SLF001 - apt complains about it; it is the user's to mend
+        kept.line = kept._read = line  # noqa: SLF001 - apt reports an invalid line; the user must correct it
         return kept
 
 

@@ -21,7 +21,7 @@ Changes = dict[str, Any]
 
 
 class _Order(NamedTuple):
-    """What apt-get is told to install: a package or a file, as what it counts, and how."""
+    """One argument of apt-get: the package, the package or file to pass, and the kind of change."""
 
     package: str
     argument: str
@@ -46,7 +46,7 @@ def install(
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob.
     Packages on hold are changed too, and held again. ``install_recommends``, ``only_upgrade``, ``force_conf_new``,
-    ``force_yes`` and ``env`` are apt's. CommandExecutionError when something failed; its ``info`` has ``errors`` and
+    ``force_yes`` and ``env`` are for apt. CommandExecutionError if anything failed; its ``info`` has ``errors`` and
     ``changes``.
     """
     if debconf:
@@ -99,7 +99,7 @@ def purge(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
 def upgrade(refresh: bool = True, dist_upgrade: bool = False, **kwargs: Any) -> Changes:
     """Upgrade all packages, or those of the list ``pkgs``, and return what changed.
 
-    ``dist_upgrade`` lets apt install and remove others on the way.
+    ``dist_upgrade`` lets apt install and remove others for it.
     """
     if refresh:
         refresh_db(kwargs.get("cache_valid_time", 0))
@@ -120,7 +120,7 @@ def upgrade(refresh: bool = True, dist_upgrade: bool = False, **kwargs: Any) -> 
 
 
 def autoremove(list_only: bool = False, purge: bool = False) -> Any:
-    """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
+    """Remove packages that are no longer needed and return what changed; with ``list_only``, return their names."""
     options = ["--purge"] if purge else []
     if list_only:
         text = call(["apt-get", "--assume-no", *options, "autoremove"], ignore_retcode=True)["stdout"]
@@ -183,7 +183,7 @@ def _options(*, skip_verify: bool, fromrepo: str | None = None, **kwargs: Any) -
 
 
 def _refresh_needed(targets: dict[str, str | None]) -> bool:
-    """Whether anything but the newest version known is asked for: only then fresh lists can make a difference."""
+    """Whether fresh lists can matter: not if every wanted version is the newest known one."""
     if any(version is None for version in targets.values()):
         return True
     known = latest_version(*targets, refresh=False, show_installed=True)

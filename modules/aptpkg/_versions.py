@@ -1,4 +1,4 @@
-"""The order of Debian version numbers, as ``dpkg --compare-versions`` has it (deb-version(7))."""
+"""The order of Debian version numbers, as ``dpkg --compare-versions`` defines it (deb-version(7))."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def newest_match(condition: str, available: Iterable[str], *, ignore_epoch: bool
 
 
 def meets(version: str, operator: str, wanted: str, *, ignore_epoch: bool = False) -> bool:
-    """Return whether ``version`` stands in that relation to ``wanted``, which may be a glob."""
+    """Return whether ``version`` has the relation ``operator`` to ``wanted``, which may be a glob."""
     if operator in {"=", "=="} and fnmatch.fnmatch(version, wanted):
         return True
     return compare(version, wanted, ignore_epoch=ignore_epoch) in _MEANING.get(operator, ())
@@ -67,7 +67,7 @@ def _split(version: str) -> tuple[int, str, str]:
 
 
 def _compare_part(first: str, second: str) -> int:
-    """Compare by turns what is no digit, character by character, and what is, as a number."""
+    """Compare alternately the parts without digits, character by character, and the digits, as numbers."""
     for (text, number), (other_text, other_number) in _pairs(first, second):
         if text != other_text:
             left, right = _ranks(text), _ranks(other_text)
@@ -86,5 +86,5 @@ def _pairs(first: str, second: str) -> Iterator[tuple[tuple[str, str], tuple[str
 
 
 def _ranks(text: str) -> list[int]:
-    """Return how the characters sort: ``~`` before the end, the end before letters, letters before the rest."""
+    """Return sort keys of the characters: ``~`` before the end, the end before letters, letters before the rest."""
     return [-1 if char == "~" else ord(char) if char.isalpha() else ord(char) + 256 for char in text] + [0]

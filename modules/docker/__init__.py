@@ -1,7 +1,7 @@
 """The ``docker`` execution module: containers, images and networks of a Docker daemon, through the library docker.
 
-The daemon is that of the option ``docker.url``, of the environment's DOCKER_HOST, or of this machine. What it refuses
-is a CommandExecutionError in its own words.
+The daemon is that of the option ``docker.url``, of the variable DOCKER_HOST, or of this machine. If it refuses a
+request, a CommandExecutionError has its message.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ __all__ = [
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the library docker is."""
+    """Load if the library docker is installed."""
     if importlib.util.find_spec("docker") is None:
         return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
     return True
@@ -106,6 +106,6 @@ def version() -> dict[str, Any]:
 
 
 def compare_container_networks(first: Any, second: Any) -> dict[str, Any]:
-    """Return how the networks of two containers (their names, or what `inspect_container` told of them) differ."""
+    """Return how the networks of two containers (given by name or as `inspect_container` returns them) differ."""
     details = [each if isinstance(each, dict) else inspect_container(each) for each in (first, second)]
     return _container_networks(details[0], details[1])

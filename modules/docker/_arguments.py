@@ -1,4 +1,4 @@
-"""What trees say of a container, in the words of the library docker. Names and forms are those Salt takes."""
+"""Translates the arguments of a container from Salt's names and forms to those of the library docker."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ _OF_HOST = (
 def translated(given: dict[str, Any], skip: Any = None, *, validate_ips: bool = True) -> tuple[dict[str, Any], ...]:
     """Return the arguments of ``create_container`` and those of ``create_host_config``.
 
-    ``skip``: True, or the names of arguments that are passed on as they are. InvocationError names every argument that
-    makes no sense. Those that are unknown are passed over with a warning, as in Salt.
+    ``skip``: True, or the names of arguments that are passed on as they are. InvocationError names every invalid
+    argument. Unknown ones are ignored with a warning, as in Salt.
     """
     arguments: dict[str, Any] = {}
     for key, value in given.items():
@@ -91,7 +91,7 @@ def translated(given: dict[str, Any], skip: Any = None, *, validate_ips: bool = 
 
 
 def _complete(arguments: dict[str, Any], skipped: set[str]) -> None:
-    """Add what follows: volumes for binds, open ports for published ones, the logging of two arguments."""
+    """Add derived arguments: volumes for binds, open ports for published ones, the logging from two arguments."""
     if "binds" in arguments and "binds" not in skipped:
         binds = arguments["binds"]
         targets = [each["bind"] for each in binds.values()] if isinstance(binds, dict) else _bound(binds)
@@ -116,7 +116,7 @@ def _open_port(port: Any) -> Any:
 
 
 def _words(value: Any) -> list[Any]:
-    """Return a list, or what stands between the commas of a text."""
+    """Return a list, or a text split at its commas."""
     if value is None:
         return []
     if isinstance(value, (list, tuple)):
@@ -205,7 +205,7 @@ def _range(text: str) -> range:
 
 
 def _port_bindings(value: Any) -> dict[Any, Any]:
-    """Return ``{port: where}`` of ``ip:host:container/protocol`` in all its forms; ports may be ranges."""
+    """Parse ``ip:host:container/protocol`` in all its forms to ``{port: host side}``; ports may be ranges."""
     if isinstance(value, dict):
         return value
     bindings: dict[Any, Any] = {}
@@ -215,7 +215,7 @@ def _port_bindings(value: Any) -> dict[Any, Any]:
                 bindings[port] = where
             else:
                 known = bindings[port] if isinstance(bindings[port], list) else [bindings[port]]
-                # published twice, a port without a place of its own has that of its number
+                # a port that is published twice and has no host port gets the host port of the same number
                 number = int(str(port).partition("/")[0])
                 bindings[port] = [number if each is None else each for each in [*known, where]]
     return bindings

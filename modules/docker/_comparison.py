@@ -11,7 +11,7 @@ Differences = dict[str, Any]
 
 
 def containers(first: dict[str, Any], second: dict[str, Any], ignore: tuple[str, ...] = ()) -> Differences:
-    """Return how the settings of two containers differ. Nothing and an empty value are the same."""
+    """Return how the settings of two containers differ. A missing and an empty value are the same."""
     found: Differences = {}
     for section in ("Config", "HostConfig"):
         one, other = first[section], second[section]
@@ -23,7 +23,7 @@ def containers(first: dict[str, Any], second: dict[str, Any], ignore: tuple[str,
 
 
 def container_networks(first: dict[str, Any], second: dict[str, Any]) -> Differences:
-    """Return how the networks of two containers differ: connected or not, and what was given for a connection."""
+    """Return how the networks of two containers differ: connected or not, and the arguments of each connection."""
     before, after = _networks(first), _networks(second)
     found: Differences = {}
     for name in sorted({*before, *after}):
@@ -34,7 +34,7 @@ def container_networks(first: dict[str, Any], second: dict[str, Any]) -> Differe
 
 
 def networks(current: dict[str, Any], wanted: dict[str, Any]) -> Differences:
-    """Return how a network differs from what is ``wanted`` of it, which says nothing of the rest."""
+    """Return how a network differs from the ``wanted`` settings; others are not compared."""
     found: Differences = {}
     for item, new in wanted.items():
         old = current.get(item)
@@ -66,7 +66,7 @@ def _differ(item: str, old: Any, new: Any, first: str, second: str) -> bool:
 
 
 def _scrubbed(links: list[str], name: str) -> list[str]:
-    """Return links without the name of the container they are of."""
+    """Return links without the name of their container."""
     return [link.replace(f"{name}/", "/", 1) for link in links]
 
 
@@ -90,7 +90,7 @@ def _connection(
 
 
 def _given(connection: dict[str, Any] | None, key: str, container: dict[str, Any]) -> list[str] | None:
-    """Return what was given for a connection; its own host name and number are the daemon's additions."""
+    """Return an argument of a connection without the host name and ID that the daemon adds."""
     own = {container["Config"].get("Hostname"), container["Id"][:12]} if key == "Aliases" else set()
     return sorted(each for each in (connection or {}).get(key) or () if each not in own) or None
 

@@ -1,4 +1,4 @@
-"""Containers: what they are, making and removing them, starting and stopping them."""
+"""Containers: inspecting, making, removing, starting and stopping them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHUTDOWN_TIMEOUT = 10
 
 
 def list_containers(all: bool = False) -> list[str]:
-    """Return the names of the containers that run, or of all of them.
+    """Return the names of the running containers, or of all of them.
 
     CLI Example::
 
@@ -27,12 +27,12 @@ def list_containers(all: bool = False) -> list[str]:
 
 
 def ps(all: bool = False) -> dict[str, dict[str, Any]]:
-    """Return what the daemon tells of the containers that run, or of all of them, by their numbers."""
+    """Return the daemon's facts about the running containers, or about all of them, by ID."""
     return {each["Id"]: each for each in call("containers", all=all)}
 
 
 def exists(name: str) -> bool:
-    """Return whether there is a container of this name or number."""
+    """Return whether there is a container of this name or ID."""
     try:
         inspect_container(name)
     except NotFound:
@@ -41,7 +41,7 @@ def exists(name: str) -> bool:
 
 
 def inspect_container(name: str) -> dict[str, Any]:
-    """Return what the daemon tells of a container. CommandExecutionError if there is none."""
+    """Return the daemon's facts about a container. CommandExecutionError if there is none."""
     found: dict[str, Any] = call("inspect_container", name)
     return found
 
@@ -62,10 +62,10 @@ def create(
     client_timeout: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Create a container, pulling its image if need be, and return its ``Id`` and ``Name``.
+    """Create a container, pulling its image if necessary, and return its ``Id`` and ``Name``.
 
     ``options``: ``environment``, ``binds``, ``port_bindings``, ``command``, ``restart_policy`` … in the forms of the
-    states. InvocationError for those that make no sense.
+    states. InvocationError for invalid ones.
 
     CLI Example::
 
@@ -86,14 +86,14 @@ def create(
 
 
 def start(name: str) -> Change:
-    """Start a container; returns ``result`` and the ``state`` before and after."""
+    """Start a container; return ``result`` and the ``state`` before and after."""
     if state(name) == "paused":
         return _unmoved("paused", f"Container '{name}' is paused, cannot start")
     return _moved(name, "start", "running")
 
 
 def stop(name: str, timeout: int | None = None, unpause: bool = False) -> Change:
-    """Stop a container, by force after ``timeout`` seconds; returns ``result`` and the ``state`` before and after."""
+    """Stop a container, by force after ``timeout`` seconds; return ``result`` and the ``state`` before and after."""
     found = inspect_container(name)
     before = state(name)
     if timeout is None:
@@ -103,13 +103,13 @@ def stop(name: str, timeout: int | None = None, unpause: bool = False) -> Change
             return _unmoved("paused", f"Container '{name}' is paused, run with unpause=True to unpause before stopping")
         if not _moved(name, "unpause", "running")["result"]:
             return _unmoved("paused", f"Failed to unpause container '{name}'")
-    # the connection must outlast the daemon's patience with the container
+    # the connection must stay open longer than the daemon waits for the container
     done = _moved(name, "stop", "stopped", timeout=timeout, client_timeout=timeout + 60)
     return {**done, "state": {**done["state"], "old": before}}
 
 
 def restart(name: str, timeout: int = _SHUTDOWN_TIMEOUT) -> Change:
-    """Restart a container; returns ``result`` and the ``state`` before and after."""
+    """Restart a container; return ``result`` and the ``state`` before and after."""
     return _moved(name, "restart", "running", timeout=timeout, client_timeout=timeout + 60)
 
 
@@ -127,7 +127,7 @@ def signal(name: str, signal: str) -> bool:
 def rm(
     name: str, force: bool = False, volumes: bool = False, stop: bool = False, timeout: int | None = None
 ) -> list[str]:
-    """Remove a container, stopping it first if asked to, and return the numbers of those that are gone."""
+    """Remove a container, with ``stop`` after stopping it, and return the IDs of the removed ones."""
     if state(name) == "running" and not (force or stop):
         raise CommandExecutionError(f"Container '{name}' is running, use force=True to forcibly remove this container")
     before = ps(all=True)
@@ -142,7 +142,7 @@ def rm(
 
 
 def rename(name: str, new_name: str) -> bool:
-    """Give a container another name."""
+    """Rename a container."""
     call("rename", name, new_name)
     return True
 
@@ -150,7 +150,7 @@ def rename(name: str, new_name: str) -> bool:
 def compare_containers(first: str, second: str, ignore: Any = ()) -> dict[str, Any]:
     """Return how the settings of two containers differ: ``{"Config": {"Env": {"old": …, "new": …}}, …}``.
 
-    The image is compared by what it is, not by its name.
+    The images are compared by ID, not by name.
     """
     names = [each.strip() for each in ignore.split(",")] if isinstance(ignore, str) else list(ignore or ())
     details = [inspect_container(each) for each in (first, second)]

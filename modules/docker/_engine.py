@@ -1,4 +1,4 @@
-"""Calls to the Docker daemon, through the library docker; its complaints become errors of ours."""
+"""Calls to the Docker daemon, through the library docker; its errors become ours."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _DEFAULT_URL = "unix:///var/run/docker.sock"
 
 
 class NotFound(CommandExecutionError):
-    """The daemon knows nothing of this name."""
+    """The daemon has nothing of this name."""
 
 
 def call(method: str, *arguments: Any, client_timeout: Any = None, **options: Any) -> Any:
-    """Call a method of the library's ``APIClient``. NotFound or CommandExecutionError, in the daemon's words."""
+    """Call a method of the library's ``APIClient``. Raises NotFound or CommandExecutionError, with its message."""
     errors = importlib.import_module("docker.errors")
     requests = importlib.import_module("requests")
     client: Any = None
     try:
         client = _client(client_timeout)
         found = getattr(client, method)(*arguments, **options)
-        # a stream is read to its end before the connection goes
+        # a stream must be read to its end before the connection is closed
         return list(found) if inspect.isgenerator(found) else found
     except errors.NotFound as error:
         raise NotFound(f"Error 404: {error.explanation}") from error
@@ -42,7 +42,7 @@ def call(method: str, *arguments: Any, client_timeout: Any = None, **options: An
 def _client(client_timeout: Any) -> Any:
     """Return a client for the option ``docker.url``, else for DOCKER_HOST, else for the socket of this machine.
 
-    Client and daemon agree on a version of the interface once in a run.
+    Client and daemon agree on an API version once in a run.
     """
     sdk = importlib.import_module("docker")
     settings: dict[str, Any] = dict(sdk.utils.kwargs_from_env())

@@ -1,4 +1,4 @@
-"""Images: what there is, pulling, loading, building and removing them."""
+"""Images: listing, pulling, loading, building and removing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._engine import NotFound, call
 
 
 def images(all: bool = False) -> dict[str, dict[str, Any]]:
-    """Return what the daemon tells of the images, by their numbers."""
+    """Return the daemon's facts about the images, by ID."""
     return {each["Id"]: each for each in call("images", all=all)}
 
 
@@ -29,13 +29,13 @@ def list_tags() -> list[str]:
 
 
 def inspect_image(name: str) -> dict[str, Any]:
-    """Return what the daemon tells of an image. CommandExecutionError if there is none."""
+    """Return the daemon's facts about an image. CommandExecutionError if there is none."""
     found: dict[str, Any] = call("inspect_image", name)
     return found
 
 
 def resolve_image_id(name: str) -> str | bool:
-    """Return the number of an image, False if there is none of this name."""
+    """Return the ID of an image, False if there is none of this name."""
     try:
         return str(inspect_image(name)["Id"])
     except NotFound:
@@ -43,7 +43,7 @@ def resolve_image_id(name: str) -> str | bool:
 
 
 def resolve_tag(name: str) -> str | bool:
-    """Return the first full name of an image, or its number if it has none; False if there is no such image."""
+    """Return the first full name of an image, or its ID if it has none; False if there is no such image."""
     try:
         found = inspect_image(name)
     except NotFound:
@@ -52,9 +52,9 @@ def resolve_tag(name: str) -> str | bool:
 
 
 def pull(image: str, client_timeout: Any = None, insecure_registry: bool = False) -> dict[str, Any]:
-    """Pull an image, ``latest`` if no tag is named; returns the ``Layers`` that were pulled and those that were here.
+    """Pull an image, ``latest`` if no tag is given; return the ``Layers`` that were pulled and those that existed.
 
-    ``insecure_registry`` is a matter of the daemon's configuration since long; it is accepted and not looked at.
+    ``insecure_registry`` is accepted and ignored: it belongs to the daemon's configuration.
 
     CLI Example::
 
@@ -78,7 +78,7 @@ def pull(image: str, client_timeout: Any = None, insecure_registry: bool = False
 
 
 def load(path: str, repository: str | None = None, tag: str | None = None) -> dict[str, Any]:
-    """Load images from an archive that ``docker save`` made; a single one is given the name ``repository:tag``."""
+    """Load images from an archive that ``docker save`` made; a single one gets the name ``repository:tag``."""
     if bool(repository) != bool(tag):
         raise InvocationError("If tagging, both a repository and tag are required")
     started = time.monotonic()
@@ -101,7 +101,7 @@ def load(path: str, repository: str | None = None, tag: str | None = None) -> di
 
 
 def build(path: str, repository: str, tag: str | None = None, dockerfile: str | None = None) -> dict[str, Any]:
-    """Build an image from a folder of this machine and call it ``repository:tag``."""
+    """Build an image from a folder of this machine and name it ``repository:tag``."""
     started = time.monotonic()
     name = f"{repository}:{tag or 'latest'}"
     filesystem.require_unshared(path, "docker build")
@@ -112,7 +112,7 @@ def build(path: str, repository: str, tag: str | None = None, dockerfile: str | 
 
 
 def rmi(*names: str, force: bool = False, prune: bool = True) -> dict[str, Any]:
-    """Remove images; returns the ``Layers`` and ``Tags`` that are gone, and ``Errors`` if there were any."""
+    """Remove images; return the removed ``Layers`` and ``Tags``, and ``Errors`` if there were any."""
     layers, tags = images(all=True), list_tags()
     errors = []
     for name in names:
@@ -130,7 +130,7 @@ def rmi(*names: str, force: bool = False, prune: bool = True) -> dict[str, Any]:
 
 
 def _name_and_tag(image: str) -> tuple[str, str | None]:
-    """Return the name of an image and its tag; a digest stays with its name."""
+    """Split an image into name and tag; a digest stays with the name."""
     if "@" in image:
         return image, None
     head, slash, last = image.rpartition("/")
@@ -139,7 +139,7 @@ def _name_and_tag(image: str) -> tuple[str, str | None]:
 
 
 def _raise_errors(events: Any) -> None:
-    """Raise what a stream of events says went wrong."""
+    """Raise the error in a stream of events, if there is one."""
     for event in events:
         message = json.loads(event) if isinstance(event, (str, bytes)) else event
         if "error" in message:

@@ -1,4 +1,4 @@
-"""Networks: what there is, making and removing them, connecting containers."""
+"""Networks: listing, making and removing them, connecting containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALIASES = {"driver_opts": "options", "opt": "options", "ip_range": "iprange", "
 
 
 def networks(names: list[str] | None = None, ids: list[str] | None = None) -> list[dict[str, Any]]:
-    """Return what the daemon tells of the networks, or of those named.
+    """Return the daemon's facts about the networks, all or those named.
 
     CLI Example::
 
@@ -26,13 +26,13 @@ def networks(names: list[str] | None = None, ids: list[str] | None = None) -> li
 
 
 def inspect_network(name: str) -> dict[str, Any]:
-    """Return what the daemon tells of a network. CommandExecutionError if there is none."""
+    """Return the daemon's facts about a network. CommandExecutionError if there is none."""
     found: dict[str, Any] = call("inspect_network", name)
     return found
 
 
 def create_network(name: str, **options: Any) -> dict[str, Any]:
-    """Create a network; `network_arguments` tells the options.
+    """Create a network; `network_arguments` describes the options.
 
     CLI Example::
 
@@ -49,7 +49,7 @@ def remove_network(name: str) -> bool:
 
 
 def connect_container_to_network(container: str, net_id: str, **options: Any) -> bool:
-    """Connect a container to a network; ``aliases``, ``links``, ``ipv4_address`` and ``ipv6_address`` if need be."""
+    """Connect a container to a network; ``aliases``, ``links``, ``ipv4_address`` and ``ipv6_address`` are optional."""
     call("connect_container_to_network", container, net_id, **options)
     return True
 
@@ -61,7 +61,7 @@ def disconnect_container_from_network(container: str, network_id: str) -> bool:
 
 
 def connected(name: str) -> list[str]:
-    """Return the names of the containers that are connected to a network and run."""
+    """Return the names of the running containers that are connected to a network."""
     return [each["Name"] for each in (inspect_network(name).get("Containers") or {}).values()]
 
 
@@ -123,7 +123,7 @@ def _pool(given: Any) -> dict[str, Any]:
 
 
 def _texts(value: Any) -> dict[str, str]:
-    """Return ``{"a": "b"}`` of itself, of a list of such dicts, or of texts like ``a=b``."""
+    """Return a dict like ``{"a": "b"}``, given as such, as a list of such dicts, or as texts like ``a=b``."""
     found: dict[str, str] = {}
     for each in value if isinstance(value, list) else [value]:
         items = each.items() if isinstance(each, dict) else [str(each).split("=", 1)]

@@ -23,7 +23,7 @@ _SWITCHES = {
     "no_cache_dir": "--no-cache-dir",
     "pre_releases": "--pre",
     "disable_version_check": "--disable-pip-version-check",
-    # What follows was taken out of pip over time; pip itself says so.
+    # Newer versions of pip no longer have the following options; pip itself reports that.
     "use_wheel": "--use-wheel",
     "no_use_wheel": "--no-use-wheel",
     "no_install": "--no-install",
@@ -54,10 +54,10 @@ _LISTS = {
 }
 _IGNORED = {"use_vt", "mirrors", "repo"}
 _WRITTEN = ("target", "source", "build", "download", "download_cache", "cache_dir", "log")
-"""Options that name what pip writes to."""
+"""Options that name a path that pip writes to."""
 _URL = re.compile(r"(https?|ftp|file)://.+", re.IGNORECASE)
 _ON_EXISTING = "siwb"
-"""The answers to pip's question what to do with a path that exists."""
+"""The possible values of pip's option ``--exists-action``."""
 
 
 def install(
@@ -75,9 +75,9 @@ def install(
     extra_args: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Install packages with the pip of ``bin_env``; returns what ``cmd.run_all`` does.
+    """Install packages with the pip of ``bin_env``; return what ``cmd.run_all`` does.
 
-    ``options`` are pip's, under Salt's names: ``upgrade``, ``force_reinstall``, ``ignore_installed``, ``no_deps``,
+    ``options`` are those of pip, by Salt's names: ``upgrade``, ``force_reinstall``, ``ignore_installed``, ``no_deps``,
     ``pre_releases``, ``no_index``, ``index_url``, ``extra_index_url``, ``find_links``, ``target``, ``cache_dir``,
     ``no_cache_dir``, ``trusted_host``, ``cert``, ``timeout``, ``log`` … Others are in ``extra_args``.
 
@@ -97,7 +97,7 @@ def install(
                 f"The exists_action pip option only supports the values s, i, w, and b. '{exists_action}' is not valid."
             )
         arguments += ["--exists-action", exists_action]
-    # A comma parts packages here, a semicolon the versions of one.
+    # A comma separates packages here, a semicolon the versions of one.
     wanted = [package.replace(";", ",") for package in _listed(pkgs)]
     if not wanted and not requirements and not editable:
         return {"retcode": 0, "stdout": "No packages to install.", "stderr": ""}
@@ -127,7 +127,7 @@ def uninstall(
     use_vt: bool = False,
     extra_args: Any = None,
 ) -> dict[str, Any]:
-    """Remove packages, and those a requirements file lists; returns what ``cmd.run_all`` does."""
+    """Remove packages, and those that a requirements file lists; return what ``cmd.run_all`` does."""
     arguments = ["uninstall", "-y", *_named({"log": log, "timeout": timeout}), *_proxy(proxy)]
     arguments += [*_listed(pkgs), *_extra(extra_args)]
     with requirement_files(requirements or [], user, saltenv) as paths:
@@ -142,7 +142,7 @@ def index_arguments(
     find_links: Any = None,
     no_index: bool = False,
 ) -> list[str]:
-    """Return the options that say where packages are looked for. CommandExecutionError for a URL that is none."""
+    """Return the options that say where pip looks for packages. CommandExecutionError for an invalid URL."""
     return _named(
         {"index_url": index_url, "extra_index_url": extra_index_url, "find_links": find_links, "no_index": no_index}
     )
@@ -218,7 +218,7 @@ def _within(cwd: str | None, path: str) -> str:
 
 
 def _require_own_source(source: str, cwd: str | None, user: str | None) -> None:
-    """Refuse to run as root what a user keeps: pip runs the code of a package, and a requirements file names any."""
+    """Refuse as root a source that a user can change: pip runs code of packages, and a requirements file names any."""
     path = unquote(urlsplit(source).path) if source.startswith("file:") else re.sub(r"\[[^\]]*\]$", "", source)
     if path.startswith((".", "/")) or (os.sep in path and "://" not in path):
         filesystem.require_unshared(_within(cwd, path), "pip", user)

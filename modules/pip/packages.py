@@ -1,4 +1,4 @@
-"""Which Python packages are installed, and which could be."""
+"""Installed and available Python packages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_(
     env_vars: Any = None,
     **kwargs: Any,
 ) -> dict[str, str]:
-    """Return the installed packages, of them those whose name begins with ``prefix``: ``{name: version}``.
+    """Return the installed packages, with ``prefix`` only those whose name begins with it: ``{name: version}``.
 
     CLI Example::
 
@@ -51,7 +51,7 @@ def freeze(
 
 
 def list_upgrades(bin_env: str | None = None, user: str | None = None, cwd: str | None = None) -> dict[str, str]:
-    """Return the packages of which there is a newer version: ``{name: "2.0 [wheel]"}``."""
+    """Return the packages that have a newer version: ``{name: "2.0 [wheel]"}``."""
     found = _entries(["list", "--outdated"], bin_env, user=user, cwd=cwd)
     return {entry["name"]: f"{entry['latest_version']} [{entry['latest_filetype']}]" for entry in found}
 
@@ -69,7 +69,7 @@ def upgrade_available(pkg: str, bin_env: str | None = None, user: str | None = N
 def upgrade(
     bin_env: str | None = None, user: str | None = None, cwd: str | None = None, use_vt: bool = False
 ) -> dict[str, Any]:
-    """Upgrade every package; returns ``changes`` (``{name: {"old": …, "new": …}}``), ``result`` and ``comment``."""
+    """Upgrade every package; return ``changes`` (``{name: {"old": …, "new": …}}``), ``result`` and ``comment``."""
     old = list_(bin_env=bin_env, user=user, cwd=cwd)
     done = [
         run_pip(["install", "-U", _QUIET, name], bin_env, user=user, cwd=cwd)
@@ -99,7 +99,7 @@ def list_all_versions(
     no_index: bool = False,
     env_vars: Any = None,
 ) -> list[str] | None:
-    """Return the versions of a package there are to install, the newest last; None if there are none."""
+    """Return the available versions of a package, newest last; None if there are none."""
     where = index_arguments(index_url, extra_index_url, find_links, no_index)
     unfinished = include_alpha or include_beta or include_rc
     arguments = [_QUIET, "index", "versions", pkg, *where, *(["--pre"] if unfinished else [])]
@@ -124,9 +124,9 @@ def unmet(
     user: str | None = None,
     saltenv: str = "base",
 ) -> list[str]:
-    """Return which of some requirements, listed or in files, the installed packages do not meet.
+    """Return the requirements, given or in files, that the installed packages do not meet.
 
-    What only fetching would tell (a path, a repository) counts as not met.
+    A requirement that only fetching could decide (a path, a repository) counts as not met.
     """
     wanted = [str(package).strip() for package in (pkgs.split(",") if isinstance(pkgs, str) else pkgs or [])]
     with requirement_files(requirements or [], None, saltenv) as paths:

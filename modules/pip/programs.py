@@ -23,7 +23,7 @@ def redacted(text: str) -> str:
 
 
 def pip_command(bin_env: str | None) -> list[str]:
-    """Return how pip is called: that of a virtual environment, of a program, or of this Python.
+    """Return the command line of pip: that of a virtual environment, of a program, or of this Python.
 
     ``bin_env`` is the environment's directory, a pip or a Python. CommandExecutionError if there is none.
     """
@@ -47,7 +47,7 @@ def run_pip(
     env_vars: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Run pip and return what ``cmd.run_all`` does. It asks nothing: there is nobody to answer."""
+    """Run pip and return what ``cmd.run_all`` does. pip asks no questions, as no user is there to answer."""
     for path in (bin_env, cwd):  # Python imports what is in the working directory before it imports pip
         if path:
             filesystem.require_unshared(path, "pip", user)
@@ -62,7 +62,7 @@ def run_pip(
 
 
 def answer_of(arguments: list[str], bin_env: str | None = None, **options: Any) -> str:
-    """Run pip and return what it prints. CommandExecutionError if it fails."""
+    """Run pip and return its output. CommandExecutionError if it fails."""
     result = run_pip(arguments, bin_env, **options)
     if result["retcode"]:
         raise CommandExecutionError(redacted(result["stderr"]))
@@ -84,7 +84,7 @@ def version(bin_env: str | None = None, cwd: str | None = None, user: str | None
 
 
 def _own_pip() -> list[str]:
-    # An environment made without pip still has the system's to go by.
+    # For an environment made without pip, the system's pip is used.
     if find_spec("pip") is None:
         for name in ("pip3", "pip"):
             path = shutil.which(name)

@@ -1,4 +1,4 @@
-"""What a line given to pip asks for, and the files such lines may stand in."""
+"""Requirements as pip reads them, and the files that list them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _INCLUDED = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S
 
 
 class Requirement(NamedTuple):
-    """A package: its normalized ``name`` ("" if only fetching tells it) and ``specs``, ``[(operator, version), …]``."""
+    """A package: its normalized ``name`` ("" if only fetching shows it) and ``specs``, ``[(operator, version), …]``."""
 
     name: str
     specs: SpecList
 
 
 def normalize(name: str) -> str:
-    """Return the one form of a package's name: ``Foo.Bar_x`` is ``foo-bar-x``."""
+    """Return the normalized form of a package's name: ``Foo.Bar_x`` is ``foo-bar-x``."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def requirement(text: str) -> Requirement:
-    """Return what a line such as ``name[extra]>=1,<2``, a path or a URL asks for. InvocationError for nonsense."""
+    """Return the requirement of a line such as ``name[extra]>=1,<2``, a path or a URL. InvocationError if invalid."""
     plain = text.strip()
     named = _AT_URL.match(plain)
     if named:
@@ -63,7 +63,7 @@ def requirement(text: str) -> Requirement:
 
 @contextmanager
 def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iterator[list[str]]:
-    """Give the paths of requirements files; those of the tree (``salt://``) are copied where ``user`` may read them.
+    """Yield the paths of requirements files; those of the tree (``salt://``) are copied so that ``user`` can read them.
 
     InvocationError for one that is not in the tree.
     """
@@ -100,9 +100,9 @@ def lines_of(path: str) -> list[str]:
 
 
 def _copied(path: str, folder: str, owner: int) -> str:
-    """Copy a requirements file and those it includes into a folder, which only then becomes one user's.
+    """Copy a requirements file and those it includes into a folder, which is given to its user only afterwards.
 
-    Before, nobody can plant a link in it that would be written through.
+    Until then, the user cannot put a link into it that root would write through.
     """
     copies: dict[str, str] = {}
     waiting = [path]
@@ -140,7 +140,7 @@ def _of_file(text: str) -> Requirement:
 
 
 def _of_archive(path: str) -> Requirement:
-    """Return what the name of a wheel says; another archive would have to be opened."""
+    """Return the requirement in the name of a wheel; any other archive would have to be opened."""
     parts = os.path.basename(path).removesuffix(".whl").split("-")
     if path.endswith(".whl") and len(parts) >= 5:
         return Requirement(normalize(parts[0]), [("==", parts[1])])

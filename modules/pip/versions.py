@@ -1,4 +1,4 @@
-"""Versions of Python packages and what may be asked of them (PEP 440): parsing and comparing, nothing else."""
+"""Versions and version specifiers of Python packages (PEP 440): parsing and comparing, nothing else."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PHASES = {"alpha": 0, "a": 0, "beta": 1, "b": 1, "c": 2, "rc": 2, "pre": 2, "pr
 _FINAL = 3
 """The phase of a release: after its candidates."""
 _BEFORE = -1
-"""The phase of a development release without another mark: before everything else of that release."""
+"""The phase of a development release without another phase: before everything else of that release."""
 
 SpecList = list[tuple[str, str]]
 
 
 class Version:
-    """A version, ``None`` from `parsed` if the text is none. ``key`` orders versions."""
+    """A version; `parsed` returns one. ``key`` orders versions."""
 
     def __init__(self, match: re.Match[str]) -> None:
         self.epoch = int(match["epoch"] or 0)
@@ -44,30 +44,30 @@ class Version:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What versions are ordered by."""
+        """The sort key of a version."""
         return (*self.public_key, self.local)
 
     @property
     def public_key(self) -> tuple[Any, ...]:
-        """The same without the local part."""
+        """The sort key without the local part."""
         return (self.epoch, trimmed(self.release), *self._rest)
 
 
 def trimmed(release: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers of a release without the zeros at their end."""
+    """Return the numbers of a release without trailing zeros."""
     while len(release) > 1 and release[-1] == 0:
         release = release[:-1]
     return release
 
 
 def parsed(text: str) -> Version | None:
-    """Return the version ``text`` stands for, None if it is none."""
+    """Return the version in ``text``, None if it is not a version."""
     match = _VERSION.fullmatch(text.strip())
     return Version(match) if match else None
 
 
 def satisfies(version: str, specs: SpecList) -> bool:
-    """Return whether a version meets every one of some specifications, such as ``[(">=", "1.2"), ("<", "2")]``."""
+    """Return whether a version meets all specifiers, such as ``[(">=", "1.2"), ("<", "2")]``."""
     return all(_meets(version, operator, wanted.strip()) for operator, wanted in specs)
 
 
@@ -87,7 +87,7 @@ def _meets(text: str, operator: str, wanted: str) -> bool:
     if operator == "<=":
         return have.public_key <= want.public_key
     if operator == ">":
-        # A post release or a local build of a version is not meant by "later than that version".
+        # A post release or a local build of a version does not count as later than that version.
         same = trimmed(have.release) == trimmed(want.release) and have.epoch == want.epoch
         return have.public_key > want.public_key and not (same and have.has_post and not want.has_post)
     same = trimmed(have.release) == trimmed(want.release) and have.epoch == want.epoch

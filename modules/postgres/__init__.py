@@ -1,10 +1,10 @@
 """The ``postgres`` execution module: roles, databases, extensions and privileges of PostgreSQL servers.
 
 Every function takes ``user``, ``password``, ``host``, ``port`` and ``maintenance_db``, which default to the options
-``postgres.user``, ``postgres.pass`` …, and ``runas``, the system account psql is run by.
+``postgres.user``, ``postgres.pass`` …, and ``runas``, the system account that runs psql.
 
-Where Salt takes a server that does not answer for an empty one, CommandExecutionError tells what psql says. The module
-loads without psql, too: a run that installs it can go on to use it.
+Salt treats a server that does not answer as an empty one; here CommandExecutionError has psql's message. The module
+loads without psql too, so that a run can install and then use it.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def version(**connection: Unpack[Connection]) -> str:
 def psql_query(query: str, write: bool = False, **connection: Unpack[Connection]) -> list[dict[str, str]]:
     """Return the rows of a SELECT, as texts under the names of their columns.
 
-    ``write``: it changes something, as ``WITH x AS (UPDATE … RETURNING …) SELECT * FROM x`` does.
+    Set ``write`` if the query changes something, as ``WITH x AS (UPDATE … RETURNING …) SELECT * FROM x`` does.
 
     CLI Example::
 

@@ -1,4 +1,4 @@
-"""Clusters as Debian keeps them: several servers, of several versions, on one machine."""
+"""Debian's clusters: several servers, of several versions, on one machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cluster_create(
     data_checksums: bool | None = None,
     wal_segsize: int | str | None = None,
 ) -> bool:
-    """Create a cluster, which is not started. CommandExecutionError, in pg_createcluster's words, if it cannot be.
+    """Create a cluster, which is not started. CommandExecutionError with pg_createcluster's message if that fails.
 
     CLI Example::
 
@@ -61,7 +61,7 @@ def cluster_create(
 
 
 def cluster_remove(version: Any, name: str = "main", stop: bool = False) -> bool:
-    """Remove a cluster and its data; one that runs only with ``stop``."""
+    """Remove a cluster and its data; a running one only with ``stop``."""
     _run(["pg_dropcluster", *(["--stop"] if stop else []), _name(version), _name(name)])
     return True
 

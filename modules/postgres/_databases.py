@@ -14,8 +14,8 @@ _SHORTHAND = {
     "@own": "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'",
     "@depends": "SELECT FROM pg_depend d WHERE d.deptype",
 }
-# They name what is in a database as ALTER … OWNER TO wants it. What belongs to an extension follows its owner by the
-# extension alone, and the sequence behind a column that of its table.
+# They name the objects of a database as ALTER … OWNER TO needs it. The objects of an extension change owner only with
+# the extension, and the sequence of a column only with its table.
 _OWNED_QUERIES = (
     """
     SELECT 'SCHEMA ' || quote_ident(n.nspname) AS n
@@ -70,7 +70,7 @@ def db_create(
     template: str | None = None,
     **connection: Unpack[Connection],
 ) -> bool:
-    """Create a database; CommandExecutionError, in the server's words, if it cannot be.
+    """Create a database. CommandExecutionError with the server's message if that fails.
 
     CLI Example::
 
@@ -96,7 +96,7 @@ def db_alter(
     owner_recurse: bool = False,
     **connection: Unpack[Connection],
 ) -> bool:
-    """Give a database another owner, with all that is in it if ``owner_recurse``, or move it to another tablespace."""
+    """Change the owner of a database, with ``owner_recurse`` also of its objects, or move it to another tablespace."""
     if owner and owner_recurse:
         owner_to(name, owner, **connection)
     elif owner:
@@ -107,7 +107,7 @@ def db_alter(
 
 
 def db_remove(name: str, **connection: Unpack[Connection]) -> bool:
-    """Drop a database, ending the sessions that use it."""
+    """Drop a database after ending its sessions."""
     database = identifier(name)
     run(f"REVOKE CONNECT ON DATABASE {database} FROM public;", **connection)
     query(
@@ -122,7 +122,7 @@ def db_remove(name: str, **connection: Unpack[Connection]) -> bool:
 def owner_to(dbname: str, ownername: str, **connection: Unpack[Connection]) -> bool:
     """Give a database, its schemas, tables, views, sequences and functions to a role, in one transaction.
 
-    What belongs to the server itself or to an extension stays whose it is.
+    Objects of the server itself or of an extension keep their owner.
     """
     inside: Connection = {**connection, "maintenance_db": dbname}
     owner = identifier(ownername)
@@ -136,7 +136,7 @@ def owner_to(dbname: str, ownername: str, **connection: Unpack[Connection]) -> b
 
 
 def schema_list(dbname: str, **connection: Any) -> dict[str, dict[str, str]]:
-    """Return ``owner`` and ``acl`` of the schemas of a database. `schema_create` tells the arguments."""
+    """Return ``owner`` and ``acl`` of the schemas of a database. `schema_create` describes the arguments."""
     rows = query(
         'SELECT n.nspname AS "Name", n.nspacl AS "acl", r.rolname AS "owner"'
         " FROM pg_catalog.pg_namespace n LEFT JOIN pg_catalog.pg_roles r ON r.oid = n.nspowner",
@@ -146,7 +146,7 @@ def schema_list(dbname: str, **connection: Any) -> dict[str, dict[str, str]]:
 
 
 def schema_get(dbname: str, name: str, **connection: Any) -> dict[str, str] | None:
-    """Return what `schema_list` tells of one schema, None if there is none of this name."""
+    """Return the entry of one schema in `schema_list`, None if there is none of this name."""
     return schema_list(dbname, **connection).get(name)
 
 
@@ -158,8 +158,8 @@ def schema_exists(dbname: str, name: str, **connection: Any) -> bool:
 def schema_create(dbname: str, name: str, owner: str | None = None, **connection: Any) -> bool:
     """Create a schema; False if there is one of this name.
 
-    Unlike elsewhere, ``user`` is the system account psql is run by; the server's are ``db_user``, ``db_password``,
-    ``db_host`` and ``db_port``.
+    Unlike elsewhere, ``user`` is the system account that runs psql; ``db_user``, ``db_password``, ``db_host`` and
+    ``db_port`` are for the server.
 
     CLI Example::
 
@@ -173,7 +173,7 @@ def schema_create(dbname: str, name: str, owner: str | None = None, **connection
 
 
 def schema_remove(dbname: str, name: str, **connection: Any) -> bool:
-    """Drop an empty schema; False if there is none of this name. `schema_create` tells the arguments."""
+    """Drop an empty schema; False if there is none of this name. `schema_create` describes the arguments."""
     if not schema_exists(dbname, name, **connection):
         return False
     run(f"DROP SCHEMA {identifier(name)};", **_inside(dbname, **connection))
@@ -203,7 +203,7 @@ def tablespace_create(
     owner: str | None = None,
     **connection: Unpack[Connection],
 ) -> bool:
-    """Create a tablespace in a folder, which must be there and belong to the server's account."""
+    """Create a tablespace in a folder, which must exist and belong to the server's account."""
     owned = f" OWNER {identifier(owner)}" if owner else ""
     settings = f" WITH ({_settings(options)})" if options else ""
     run(f"CREATE TABLESPACE {identifier(name)}{owned} LOCATION {literal(location)}{settings};", **connection)

@@ -39,12 +39,12 @@ def installed_extensions(**connection: Unpack[Connection]) -> dict[str, dict[str
 
 
 def get_available_extension(name: str, **connection: Unpack[Connection]) -> dict[str, str] | None:
-    """Return what `available_extensions` tells of one, None if there is none of this name."""
+    """Return the entry of one extension in `available_extensions`, None if there is none of this name."""
     return available_extensions(**connection).get(name)
 
 
 def get_installed_extension(name: str, **connection: Unpack[Connection]) -> dict[str, str] | None:
-    """Return what `installed_extensions` tells of one, None if there is none of this name."""
+    """Return the entry of one extension in `installed_extensions`, None if there is none of this name."""
     return installed_extensions(**connection).get(name)
 
 
@@ -61,7 +61,7 @@ def is_installed_extension(name: str, **connection: Unpack[Connection]) -> bool:
 def create_metadata(
     name: str, ext_version: str | None = None, schema: str | None = None, **connection: Unpack[Connection]
 ) -> list[str]:
-    """Return what an extension is: installed or not, to be upgraded to ``ext_version``, to be moved to ``schema``."""
+    """Return the state of an extension: installed or not, to upgrade to ``ext_version``, to move to ``schema``."""
     installed = get_installed_extension(name, **connection)
     if installed is None:
         return [NOT_INSTALLED]
@@ -113,7 +113,7 @@ def drop_extension(
     cascade: bool | None = None,
     **connection: Unpack[Connection],
 ) -> bool:
-    """Drop an extension with all that needs it, unless ``cascade`` is False or ``restrict`` is True."""
+    """Drop an extension with all dependent objects, unless ``cascade`` is False or ``restrict`` is True."""
     if is_installed_extension(name, **connection):
         exists = "IF EXISTS " if if_exists else ""
         behaviour = "RESTRICT" if restrict or cascade is False else "CASCADE"
@@ -122,7 +122,7 @@ def drop_extension(
 
 
 def language_list(maintenance_db: str, **connection: Any) -> dict[str, str]:
-    """Return the names of a database's procedural languages, each by itself."""
+    """Return the names of a database's procedural languages, each as key and value."""
     rows = query('SELECT lanname AS "Name" FROM pg_catalog.pg_language', maintenance_db=maintenance_db, **connection)
     return {row["Name"]: row["Name"] for row in rows}
 
@@ -133,7 +133,7 @@ def language_exists(name: str, maintenance_db: str, **connection: Any) -> bool:
 
 
 def _bare(version: object) -> str:
-    """Return a version without the quotes that SQL wants around it and that trees have learned to write."""
+    """Return a version without the quotes that SQL needs and that trees therefore contain."""
     text = str(version)
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 

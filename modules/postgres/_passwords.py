@@ -1,4 +1,4 @@
-"""Passwords of roles as PostgreSQL keeps them: the verifiers ``md5…`` and ``SCRAM-SHA-256$…``."""
+"""Passwords of roles as PostgreSQL stores them: the verifiers ``md5…`` and ``SCRAM-SHA-256$…``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _PROHIBITED = (
 def encrypted(role: str, password: Any, method: Any) -> str:
     """Return what to store for a password, which may already be a verifier.
 
-    ``method`` is ``md5`` (or True), ``scram-sha-256``, or False for the plain text, which the server then encrypts its
-    own way. InvocationError for any other.
+    ``method`` is ``md5`` (or True), ``scram-sha-256``, or False for the plain text, which the server then encrypts by
+    its own method. InvocationError for any other.
     """
     text = str(password)
     if method in {True, "md5"}:
@@ -47,9 +47,9 @@ def encrypted(role: str, password: Any, method: Any) -> str:
 
 
 def matches(role: str, password: Any, stored: str, method: Any) -> bool:
-    """Return whether ``stored`` is what ``method`` would make of a password.
+    """Return whether ``stored`` is the result of ``method`` for a password.
 
-    Whatever the server made of it will do where ``method`` is False: servers since version 10 keep no plain text.
+    If ``method`` is False, any verifier of the password matches: servers since version 10 store no plain text.
     """
     text = str(password)
     if text == stored:
@@ -78,7 +78,7 @@ def _scram(password: str, salt: bytes | None = None, iterations: int = 4096) -> 
 
 
 def _prepared(password: str) -> str:
-    """Return a password in the form of RFC 4013; as it is if it has none, which is what the server does."""
+    """Return a password in the form of RFC 4013; like the server, return it unchanged if it has none."""
     mapped = "".join(
         " " if stringprep.in_table_c12(each) else each for each in password if not stringprep.in_table_b1(each)
     )

@@ -1,4 +1,4 @@
-"""Privileges of roles on what is in a PostgreSQL server, and membership in groups."""
+"""Privileges of roles on objects of a PostgreSQL server, and membership in groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = {
 }
 _IN_SCHEMAS = ("table", "sequence", "function")
 _NEWER = {"MAINTAIN": 170000}  # the server version number that brought a privilege
-# Of one kind of object: from where, and the columns name, owner and access list.
+# For each kind of object: its table, and the columns of name, owner and access list.
 _CATALOG = {
     "tablespace": ("pg_tablespace o", "o.spcname", "o.spcowner", "o.spcacl"),
     "language": ("pg_language o", "o.lanname", "o.lanowner", "o.lanacl"),
@@ -41,7 +41,7 @@ Grants = dict[str, dict[str, bool]]
 def privileges_list(
     name: str, object_type: str, prepend: str = "public", **connection: Unpack[Connection]
 ) -> dict[str, Any]:
-    """Return what was granted on an object: ``{role: {privilege: whether it may grant it on}}``.
+    """Return the grants on an object: ``{role: {privilege: whether the role may grant it to others}}``.
 
     For a group, ``{member: whether it may admit others}``. ``prepend`` is the schema of a table, sequence or function.
 
@@ -66,7 +66,7 @@ def has_privileges(
 ) -> bool:
     """Return whether a role has all of these privileges (with commas between them) on an object, or owns it.
 
-    ``object_name`` ALL stands for every table, sequence or function of the schema ``prepend``.
+    ``object_name`` ALL means every table, sequence or function of the schema ``prepend``.
     """
     kind = _kind(object_type)
     wanted = _wanted(kind, privileges, connection)
@@ -126,7 +126,7 @@ def privileges_revoke(
 
 
 class _Object:
-    """One object: who owns it, and what was granted on it."""
+    """One object: its owner, and the grants on it."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -165,7 +165,7 @@ def _objects(name: str, kind: str, prepend: str, connection: Connection) -> list
 
 
 def _function_id(name: str, prepend: str, connection: Connection) -> int:
-    """Return the number of a function, 0 if there is none. Its types are looked up where the database says."""
+    """Return the OID of a function, 0 if there is none. Its types are looked up in the database's search path."""
     signature = literal(_function(name, prepend))
     sql = f"SELECT COALESCE(pg_catalog.to_regprocedure({signature})::pg_catalog.oid, 0::pg_catalog.oid) AS id"
     (row,) = query(sql, own_names=False, **connection)
@@ -193,7 +193,7 @@ def _kind(object_type: str) -> str:
 
 
 def _wanted(kind: str, privileges: str | None, connection: Connection) -> list[str]:
-    """Return the privileges that are meant. InvocationError for one that objects of this kind do not have."""
+    """Return the wanted privileges. InvocationError for one that objects of this kind do not have."""
     if kind == "group":
         if privileges:
             raise InvocationError("The privileges option should not be set for object_type group")
@@ -229,7 +229,7 @@ def _object(name: str, kind: str, prepend: str) -> str:
 
 
 def _function(signature: str, prepend: str) -> str:
-    """Return a function with its arguments as SQL. InvocationError for what is no ``name(type, …)``."""
+    """Return a function with its arguments as SQL. InvocationError unless it is ``name(type, …)``."""
     found = re.fullmatch(r"([^();]+)\(([\w\s,.\[\]\"]*)\)", signature)
     if found is None:
         raise InvocationError(f"{signature!r} is no function: expected its name and argument types, f(integer, text)")
@@ -242,5 +242,5 @@ def _is_all(kind: str, name: str) -> bool:
 
 
 def _role(name: str) -> str:
-    """Return a role as SQL; ``public`` is all of them and no name."""
+    """Return a role as SQL; ``public`` is the keyword for all roles, not a name."""
     return "PUBLIC" if name.lower() == "public" else identifier(name)

@@ -1,7 +1,7 @@
-"""Statements on their way to a PostgreSQL server: through the program psql, as the account that may connect.
+"""Sending statements to a PostgreSQL server, through the program psql, as the account that may connect.
 
-Peer authentication goes by the account of the client's process, so the client is a process of its own. Statements reach
-it on standard input and the password in its environment: the command line is for everybody to read.
+Peer authentication uses the account of the client's process, so the client is a process of its own. It gets statements
+on standard input and the password in its environment, as every user can read a command line.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 _OPTIONS = ("--no-align", "--no-readline", "--no-psqlrc", "--no-password", "--quiet", "--set", "ON_ERROR_STOP=1")
-# Whoever owns a database may say where names are looked up in it, and have functions and operators of their own found
-# before the server's: what we run as superuser names what is the server's.
+# The owner of a database can set its search path, so that their own functions and operators are found before those of
+# the server. Statements that we run as superuser therefore find the server's names first.
 _OWN_NAMES = "SET search_path = pg_catalog, pg_temp;\n"
 _PLACE = re.compile(r"^psql:<stdin>:\d+: ", re.MULTILINE)
 
 
 class Connection(TypedDict, total=False):
-    """Which server, and as whom. What is not given comes from the options ``postgres.host``, ``postgres.user`` ….
+    """The server, and the role to connect as. The options ``postgres.host``, ``postgres.user`` … are the defaults.
 
-    ``user`` and ``password`` are the server's. ``runas`` is the system account psql is run by: if none is given,
-    ``postgres`` on a socket and our own over the network.
+    ``user`` and ``password`` are for the server. ``runas`` is the system account that runs psql, by default
+    ``postgres`` on a socket and our own account over the network.
     """
 
     user: str | None
@@ -41,7 +41,7 @@ class Connection(TypedDict, total=False):
 
 
 def program(name: str) -> str | None:
-    """Return the path of one of PostgreSQL's programs; the option ``postgres.bins_dir`` says where to look first."""
+    """Return the path of one of PostgreSQL's programs; the option ``postgres.bins_dir`` is searched first."""
     folder = str(_option("postgres.bins_dir") or "")
     path = os.path.join(folder, name)
     if folder and os.access(path, os.X_OK):
@@ -51,7 +51,7 @@ def program(name: str) -> str | None:
 
 
 def identifier(name: Any) -> str:
-    """Return a name as SQL: in double quotes. InvocationError for what cannot be one."""
+    """Return a name as SQL: in double quotes. InvocationError if it is not a possible name."""
     text = str(name)
     if not text or "\0" in text:
         raise InvocationError(f"{text!r} is no name PostgreSQL could have")
@@ -62,15 +62,15 @@ def literal(value: Any) -> str:
     """Return a text as SQL: in single quotes, whatever ``standard_conforming_strings`` is."""
     text = str(value)
     if "\0" in text:
-        raise InvocationError("a text of PostgreSQL cannot hold a NUL character")
+        raise InvocationError("a text of PostgreSQL cannot contain a NUL character")
     quoted = text.replace("'", "''")
     return " E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in quoted else f"'{quoted}'"
 
 
 def run(sql: str, *, atomic: bool = False, own_names: bool = False, **connection: Unpack[Connection]) -> str:
-    """Run statements and return what psql prints. CommandExecutionError, in the server's words, if one fails.
+    """Run statements and return psql's output. CommandExecutionError with the server's message if one fails.
 
-    ``atomic``: in one transaction, all of them or none. ``own_names``: a name without a schema is the server's.
+    ``atomic`` runs them in one transaction. With ``own_names``, names without a schema are those of the server.
     """
     sql = _OWN_NAMES + sql if own_names else sql
     command = [_client(), *_OPTIONS, *(["--single-transaction"] if atomic else ()), *_target(connection)]
@@ -97,9 +97,9 @@ def run(sql: str, *, atomic: bool = False, own_names: bool = False, **connection
 def query(
     sql: str, *, write: bool = False, own_names: bool = True, **connection: Unpack[Connection]
 ) -> list[dict[str, str]]:
-    """Return the rows of a query, as texts under the names of their columns; nothing stands for NULL but "".
+    """Return the rows of a query, as texts by the names of their columns; NULL is "" too.
 
-    A name without a schema is the server's, unless ``own_names`` is False.
+    Names without a schema are those of the server, unless ``own_names`` is False.
     """
     copy = f"COPY ({sql.strip().rstrip(';')}) TO STDOUT WITH CSV HEADER;"
     if write:
@@ -110,7 +110,7 @@ def query(
 
 
 def account(connection: Connection) -> str | None:
-    """Return the system account that psql is run by, None for our own."""
+    """Return the system account that runs psql, None for our own."""
     if runas := connection.get("runas"):
         return runas
     host = _given(connection, "host")
@@ -136,7 +136,7 @@ def _target(connection: Connection) -> list[str]:
 
 
 def _database(name: str) -> str:
-    """Return a database's name as psql wants it, which would take ``host=…`` or a URL for another server."""
+    """Return a database's name for psql, which would read ``host=…`` or a URL as another server."""
     if "=" not in name and "://" not in name:
         return name
     return "dbname='{}'".format(name.replace("\\", "\\\\").replace("'", "\\'"))

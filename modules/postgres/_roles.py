@@ -29,7 +29,7 @@ _DATE = "%Y-%m-%d %H:%M:%S"
 
 
 def user_list(return_password: bool = False, **connection: Unpack[Connection]) -> dict[str, Role]:
-    """Return what all roles may do, their ``groups`` and ``expiry time``; with the stored ``password`` if asked for.
+    """Return the attributes of all roles, their ``groups`` and ``expiry time``, and optionally the stored ``password``.
 
     CLI Example::
 
@@ -39,7 +39,7 @@ def user_list(return_password: bool = False, **connection: Unpack[Connection]) -
     password = ', a.rolpassword AS "password"' if return_password else ""
     source = "pg_catalog.pg_authid a ON a.oid = r.oid" if return_password else ""
     rows = query(
-        f'SELECT r.rolname AS "name", {flags}, r.rolconnlimit AS "connections",'  # noqa: S608 - nothing of the caller's
+        f'SELECT r.rolname AS "name", {flags}, r.rolconnlimit AS "connections",'  # noqa: S608 - nothing comes from the caller
         " (SELECT array_agg(DISTINCT g.rolname) FROM pg_catalog.pg_auth_members m JOIN pg_catalog.pg_roles g"
         ' ON m.roleid = g.oid WHERE m.member = r.oid) AS "groups",'
         ' r.rolvaliduntil::timestamp(0) AS "expiry time", r.rolconfig AS "defaults variables"'
@@ -50,7 +50,7 @@ def user_list(return_password: bool = False, **connection: Unpack[Connection]) -
 
 
 def role_get(name: str, return_password: bool = False, **connection: Unpack[Connection]) -> Role | None:
-    """Return what `user_list` tells of one role, None if there is none of this name."""
+    """Return the entry of one role in `user_list`, None if there is none of this name."""
     return user_list(return_password, **connection).get(name)
 
 
@@ -65,12 +65,12 @@ def user_exists(name: str, **connection: Unpack[Connection]) -> bool:
 
 
 def expiry_time(text: str, **connection: Unpack[Connection]) -> dt.datetime | None:
-    """Return the point in time the server reads from a text; None for ``infinity``."""
+    """Return the time that the server reads from a text; None for ``infinity``."""
     return _date(query(f"SELECT {literal(text)}::timestamp(0) AS dt", **connection)[0]["dt"])
 
 
 def user_create(username: str, **options: Any) -> bool:
-    """Create a role that may log in; False if there is one of this name. `role_clauses` tells the options.
+    """Create a role that may log in; False if there is one of this name. `role_clauses` describes the options.
 
     CLI Example::
 
@@ -80,12 +80,12 @@ def user_create(username: str, **options: Any) -> bool:
 
 
 def group_create(groupname: str, **options: Any) -> bool:
-    """Create a role that may not log in; False if there is one of this name. `role_clauses` tells the options."""
+    """Create a role that may not log in; False if there is one of this name. `role_clauses` describes the options."""
     return _create(groupname, options, login=False)
 
 
 def user_update(username: str, **options: Any) -> bool:
-    """Change what a role may do; False if there is none of this name. `role_clauses` tells the options."""
+    """Change the attributes of a role; False if there is none of this name. `role_clauses` describes the options."""
     connection = _split(options)
     role = role_get(username, **connection)
     if role is None:
@@ -101,7 +101,7 @@ def user_update(username: str, **options: Any) -> bool:
 
 
 def group_update(groupname: str, **options: Any) -> bool:
-    """Change what a role may do; as `user_update`."""
+    """Change the attributes of a role, as `user_update` does."""
     return user_update(groupname, **options)
 
 
@@ -186,7 +186,7 @@ def _statements(statements: Iterable[str]) -> str:
 
 
 def _split(options: dict[str, Any]) -> Connection:
-    """Take what says which server is meant out of ``options``."""
+    """Remove the arguments of the connection from ``options`` and return them."""
     return cast("Connection", {key: options.pop(key) for key in Connection.__annotations__ if key in options})
 
 

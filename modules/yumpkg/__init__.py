@@ -1,6 +1,6 @@
-"""The ``pkg`` execution module of Red Hat and its relatives: dnf and rpm.
+"""The ``pkg`` execution module of Red Hat and its derivatives: dnf and rpm.
 
-Nothing asks a question; configuration files that were changed by hand are kept, the new ones lie beside them as
+No program asks a question; configuration files that were changed by hand are kept, with the new ones beside them as
 ``.rpmnew``.
 """
 
@@ -86,7 +86,7 @@ def list_downloaded(root: str | None = None, **kwargs: Any) -> dict[str, dict[st
 
 
 def list_repos(basedir: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return the repositories by name, each with its settings and the ``file`` it stands in."""
+    """Return the repositories by name, each with its settings and its ``file``."""
     return _repo_files.read(_folders(basedir))
 
 
@@ -96,7 +96,7 @@ def get_repo(repo: str, basedir: Any = None, **kwargs: Any) -> dict[str, Any]:
 
 
 def mod_repo(repo: str, basedir: Any = None, **kwargs: Any) -> dict[str, Any]:
-    """Add or change a repository; returns the repositories of its file. An empty value removes a setting.
+    """Add or change a repository; return the repositories of its file. An empty value removes a setting.
 
     A new one needs a ``name``, and one of ``baseurl``, ``mirrorlist`` and ``metalink``; InvocationError otherwise.
     """
@@ -104,7 +104,7 @@ def mod_repo(repo: str, basedir: Any = None, **kwargs: Any) -> dict[str, Any]:
 
 
 def del_repo(repo: str, basedir: Any = None, **kwargs: Any) -> str:
-    """Remove a repository, and its file if nothing else stands in it; returns what was done."""
+    """Remove a repository, and its file if nothing else is in it; return a sentence that says so."""
     return _repo_files.remove(_folders(basedir), repo)
 
 

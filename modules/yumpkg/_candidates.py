@@ -1,4 +1,4 @@
-"""What the repositories offer: refreshing what is known of them and asking them."""
+"""The packages that the repositories offer: refreshing the cached metadata and querying it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OUTCOMES = {100: True, 0: None, 1: False}
 
 
 def refresh_db(**kwargs: Any) -> bool | None:
-    """Forget what is known of the repositories and look for updates: True (there are), None (none) or False (failed).
+    """Drop the cached metadata and look for updates: True (there are some), None (none) or False (failed).
 
-    Without ``check_update`` (False) only what is known is forgotten; returns True. ``fromrepo``, ``enablerepo``,
+    With ``check_update`` False only the metadata is dropped; returns True. ``fromrepo``, ``enablerepo``,
     ``disablerepo`` … choose the repositories.
     """
     __context__["pkg.refresh"] = False
@@ -33,7 +33,7 @@ def refresh_db(**kwargs: Any) -> bool | None:
 def latest_version(*names: str, **kwargs: Any) -> Any:
     """Return the version each package could be upgraded to, "" if it is up to date; of a single name the version.
 
-    The repositories are refreshed first unless ``refresh`` is False; ``fromrepo`` asks one of them.
+    The repositories are refreshed first unless ``refresh`` is False; ``fromrepo`` queries one of them only.
     """
     if not names:
         return ""
@@ -58,10 +58,10 @@ def list_upgrades(refresh: bool = True, **kwargs: Any) -> dict[str, str]:
 
 
 def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, Any]:
-    """Return the versions the repositories have of each package, newest first; names may be globs, none means all.
+    """Return the versions of each package in the repositories, newest first; names may be globs, none means all.
 
-    ``byrepo`` gives them by repository; ``fromrepo`` (several separated by commas), ``enablerepo`` and ``disablerepo``
-    choose repositories; ``cacheonly`` fetches nothing.
+    ``byrepo`` returns them by repository; ``fromrepo`` (one, or several separated by commas), ``enablerepo`` and
+    ``disablerepo`` choose repositories; ``cacheonly`` fetches nothing.
     """
     offline = ["-C"] if kwargs.get("cacheonly") else []
     found = on_offer("--available", *offline, *choices(**kwargs), *names)

@@ -1,4 +1,4 @@
-"""Packages that are kept at their version, through dnf's versionlock plugin."""
+"""Held packages, through dnf's versionlock plugin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXACT = re.compile(r"^evr\s*=\s*(\S+)")
 
 
 def list_holds(pattern: str | None = None, full: bool = True) -> list[str]:
-    """Return what is kept: names, or with ``full`` versions, as ``sun-0:1.0-1.*``. ``pattern``: a regular expression.
+    """Return the held packages: names, or with ``full`` versions, as ``sun-0:1.0-1.*``. ``pattern`` is a regex.
 
     InvocationError if the versionlock plugin is not installed.
     """
@@ -31,19 +31,19 @@ def list_holds(pattern: str | None = None, full: bool = True) -> list[str]:
 def hold(
     name: str | None = None, pkgs: Any = None, sources: Any = None, normalize: bool = True, **kwargs: Any
 ) -> dict[str, dict[str, Any]]:
-    """Keep packages at their version. Returns a row (name, result, changes, comment) for each."""
+    """Hold packages at their version. Returns a row (name, result, changes, comment) for each."""
     wanted = named(name, pkgs, sources)
     return hold_rows(wanted, list_holds(full=False), lambda each: _versionlock("add", each), wanted=True)
 
 
 def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Let packages be upgraded again. Returns a row (name, result, changes, comment) for each."""
+    """Release held packages. Returns a row (name, result, changes, comment) for each."""
     wanted = named(name, pkgs, sources)
     return hold_rows(wanted, list_holds(full=False), lambda each: _versionlock("delete", each), wanted=False)
 
 
 def held_among(names: Iterable[str]) -> set[str]:
-    """Return which of these packages are kept; none where the plugin is not installed."""
+    """Return which of these packages are held; none if the plugin is not installed."""
     try:
         return {*names} & {*list_holds(full=False)}
     except InvocationError:

@@ -1,4 +1,4 @@
-"""Running dnf (or the yum of old), without questions and without colours."""
+"""Running dnf (or the older yum), without questions and without colours."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Repository = dict[str, list[str]]
 
 
 def program() -> str | None:
-    """Return which of the family is installed; None if none is."""
+    """Return which of dnf's programs is installed; None if none is."""
     return next((name for name in ("dnf5", "dnf", "tdnf", "yum") if shutil.which(name)), None)
 
 
 def call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
-    """Run dnf and return what ``cmd.run_all`` returns. It waits itself for another process that holds its lock."""
+    """Run dnf and return what ``cmd.run_all`` returns. dnf itself waits for another process that holds its lock."""
     environment = {**_ENVIRONMENT, **(env if isinstance(env, dict) else {})}
     done: dict[str, Any] = __salt__["cmd.run_all"](
         [program() or "dnf", *arguments], python_shell=False, env=environment, **options
@@ -32,7 +32,7 @@ def call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, 
 
 
 def choices(**kwargs: Any) -> list[str]:
-    """Return dnf's options for which repositories to use and how.
+    """Return dnf's options that choose repositories and how to use them.
 
     ``fromrepo`` (or ``repo``): only that one. ``enablerepo``, ``disablerepo``: these too, or not these, one or a list.
     ``disableexcludes``, ``branch`` and ``setopt`` (one, several separated by commas, or a list) are dnf's.
@@ -51,7 +51,7 @@ def choices(**kwargs: Any) -> list[str]:
 
 
 def on_offer(*selection: str) -> dict[str, Repository]:
-    """Return the versions on offer by repository and package, the newest first, of what a ``repoquery`` selects."""
+    """Return the available versions by repository and package, newest first, of what a ``repoquery`` selects."""
     done = call(
         ["--quiet", "repoquery", "--queryformat", _FORMAT, *selection], ignore_retcode=True, output_loglevel="trace"
     )
@@ -69,7 +69,7 @@ def on_offer(*selection: str) -> dict[str, Repository]:
 
 
 def merged(repositories: dict[str, Repository]) -> Repository:
-    """Return the versions of all repositories together, the newest first."""
+    """Return the versions of all repositories together, newest first."""
     found: Repository = {}
     for packages in repositories.values():
         for name, versions in packages.items():

@@ -24,7 +24,7 @@ Changes = dict[str, Any]
 
 
 class _Order(NamedTuple):
-    """What dnf is told: a package or a file, as what it counts, and how."""
+    """One argument of dnf: the package, the package or file to pass, and the kind of change."""
 
     package: str
     argument: str
@@ -48,9 +48,9 @@ def install(
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob.
-    Packages that are kept are left alone and make the call fail, unless ``update_holds`` lets them go meanwhile.
-    ``fromrepo``, ``enablerepo``, ``disablerepo``, ``disableexcludes`` and ``setopt`` are dnf's. CommandExecutionError
-    when something failed; its ``info`` has ``errors`` and ``changes``.
+    Held packages are not changed and make the call fail, unless ``update_holds`` releases them meanwhile. ``fromrepo``,
+    ``enablerepo``, ``disablerepo``, ``disableexcludes`` and ``setopt`` are for dnf. CommandExecutionError if anything
+    failed; its ``info`` has ``errors`` and ``changes``.
     """
     if refresh:
         refresh_db(**kwargs)
@@ -123,7 +123,7 @@ def upgrade(
 ) -> Changes:
     """Upgrade all packages, or ``name`` or those of the list ``pkgs``, and return what changed.
 
-    ``minimal`` only to the version that mends something; without ``obsoletes`` nothing is replaced by another package.
+    ``minimal`` upgrades only to the version that fixes something; without ``obsoletes`` no package replaces another.
     """
     if refresh:
         refresh_db(**kwargs)
@@ -143,7 +143,7 @@ def upgrade(
 
 
 def autoremove(list_only: bool = False, purge: bool = False) -> Any:
-    """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
+    """Remove packages that are no longer needed and return what changed; with ``list_only``, return their names."""
     if list_only:
         done = call(["--quiet", "repoquery", "--unneeded", "--queryformat", "%{name}\n"], ignore_retcode=True)
         return sorted(set(str(done["stdout"]).split()))

@@ -1,7 +1,7 @@
 """The ``pkg`` execution module of SUSE: zypper and rpm.
 
-Nothing asks a question, licences are agreed to; configuration files that were changed by hand are kept, the new ones
-lie beside them as ``.rpmnew``.
+No program asks a question, and licences are accepted; configuration files that were changed by hand are kept, with the
+new ones beside them as ``.rpmnew``.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def available_version(*names: str, **kwargs: Any) -> Any:
 
 
 def list_downloaded(root: str | None = None, **kwargs: Any) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the package files in zypper's cache by package and version: ``path``, ``size`` and when they came."""
+    """Return the package files in zypper's cache by package and version: ``path``, ``size`` and time of download."""
     return _repo_files.downloaded(os.path.join(root or "/", "var/cache/zypp/packages"))
 
 
 def list_repos(**kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Return the repositories by alias, each with its settings and the ``file`` it stands in; switches as booleans."""
+    """Return the repositories by alias, each with its settings and its ``file``; switches as booleans."""
     return {alias: _switches(settings) for alias, settings in _repo_files.read(_REPOSITORIES).items()}
 
 
@@ -110,7 +110,7 @@ def mod_repo(repo: str, **kwargs: Any) -> dict[str, Any]:
     """Add or change a repository and return it.
 
     A new one needs a ``baseurl`` (or ``url``, or ``mirrorlist``). ``name``, ``enabled``, ``refresh``, ``cache``,
-    ``gpgcheck`` and ``priority`` are zypper's; ``gpgautoimport`` refreshes it and trusts its key.
+    ``gpgcheck`` and ``priority`` are for zypper; ``gpgautoimport`` refreshes it and trusts its key.
     """
     given = {_ZYPPER_WORDS.get(key, key): value for key, value in kwargs.items() if not key.startswith("__")}
     known = repo in _repo_files.read(_REPOSITORIES)
@@ -131,7 +131,7 @@ def mod_repo(repo: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def del_repo(repo: str, **kwargs: Any) -> dict[str, Any]:
-    """Remove a repository; returns ``{repo: True, "message": …}``. CommandExecutionError if there is none."""
+    """Remove a repository; return ``{repo: True, "message": …}``. CommandExecutionError if there is none."""
     if repo not in _repo_files.read(_REPOSITORIES):
         raise CommandExecutionError(f"Repository '{repo}' not found.")
     return {repo: True, "message": _repo_files.remove(_REPOSITORIES, repo)}

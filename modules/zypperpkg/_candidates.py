@@ -1,4 +1,4 @@
-"""What the repositories offer: refreshing what is known of them and asking them."""
+"""The packages that the repositories offer: refreshing the cached metadata and querying it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Repository = dict[str, list[str]]
 
 
 def refresh_db(force: bool | None = None, gpgautoimport: bool = False, **kwargs: Any) -> dict[str, bool]:
-    """Fetch what the repositories offer: for each, whether it was new.
+    """Fetch the metadata of the repositories; return for each whether it was new.
 
     ``force`` (the default, unless pillar ``zypper:refreshdb_force`` is False) fetches it even if it seems unchanged;
     ``repos`` names the repositories; ``gpgautoimport`` trusts new keys. CommandExecutionError if zypper fails.
@@ -45,7 +45,7 @@ def refresh_db(force: bool | None = None, gpgautoimport: bool = False, **kwargs:
 def latest_version(*names: str, **kwargs: Any) -> Any:
     """Return the version each package could be upgraded to, "" if it is up to date; of a single name the version.
 
-    The repositories are refreshed first unless ``refresh`` is False; ``fromrepo`` asks one of them.
+    The repositories are refreshed first unless ``refresh`` is False; ``fromrepo`` queries one of them only.
     """
     if not names:
         return ""
@@ -62,7 +62,7 @@ def upgrade_available(name: str, **kwargs: Any) -> bool:
 
 
 def list_upgrades(refresh: bool = True, **kwargs: Any) -> dict[str, str]:
-    """Return the packages an upgrade would change, and their new versions. ``fromrepo``: of these repositories."""
+    """Return the packages an upgrade would change, and their new versions. ``fromrepo`` limits the repositories."""
     if refresh:
         refresh_db()
     repos = kwargs.get("fromrepo") or []
@@ -73,9 +73,9 @@ def list_upgrades(refresh: bool = True, **kwargs: Any) -> dict[str, str]:
 
 
 def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, Any]:
-    """Return the versions the repositories have of each package, newest first; names may be globs, none means all.
+    """Return the versions of each package in the repositories, newest first; names may be globs, none means all.
 
-    ``byrepo`` gives them by repository; ``fromrepo`` asks one of them.
+    ``byrepo`` returns them by repository; ``fromrepo`` queries one of them only.
     """
     answer = asked("search", "--details", "--type", "package", *names)
     found: dict[str, Repository] = {}
@@ -96,7 +96,7 @@ def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, Any]:
 
 
 def resolve_capabilities(pkgs: Any, refresh: bool = False, **kwargs: Any) -> list[Any]:
-    """Return a ``pkgs`` list in which names that packages only provide are replaced by the one package that does.
+    """Return a ``pkgs`` list with each capability replaced by the package that provides it, if there is only one.
 
     Nothing is replaced unless ``resolve_capabilities`` is set. The repositories are refreshed first if ``refresh`` is.
     """

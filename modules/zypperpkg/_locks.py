@@ -1,4 +1,4 @@
-"""Packages that are kept at their version: zypper's locks."""
+"""Held packages, through zypper's locks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = "/etc/zypp/locks"
 
 
 def list_locks(root: str | None = None) -> dict[str, dict[str, str]]:
-    """Return the locks by package: ``type``, ``match_type``, ``case_sensitive`` and perhaps ``version``."""
+    """Return the locks by package: ``type``, ``match_type``, ``case_sensitive`` and, if it has one, ``version``."""
     try:
         with filesystem.open_text(f"{root.rstrip('/')}{_FILE}" if root else _FILE) as file:
             stanzas = file.read().split("\n\n")
@@ -36,7 +36,7 @@ def list_locks(root: str | None = None) -> dict[str, dict[str, str]]:
 
 def list_holds(pattern: str | None = None, full: bool = True, **kwargs: Any) -> list[str]:
     """Return the installed packages that are locked: names, or with ``full`` versions, as ``sun-0:1.0-1.*``."""
-    import fnmatch  # noqa: PLC0415 - only a look at the locks needs it
+    import fnmatch  # noqa: PLC0415 - only reading the locks needs it
 
     locked = [name for name, lock in list_locks().items() if lock.get("type", "package") == "package"]
     found = []
@@ -47,15 +47,15 @@ def list_holds(pattern: str | None = None, full: bool = True, **kwargs: Any) -> 
 
 
 def hold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Keep packages at their version, or at the one given. Returns a row (name, result, changes, comment) for each."""
+    """Hold packages at their version, or at the given one. Returns a row (name, result, changes, comment) for each."""
     wanted = named(name, pkgs, sources)
     return hold_rows(wanted, list_locks(), lambda each: _lock("addlock", each, wanted[each]), wanted=True)
 
 
 def unhold(name: str | None = None, pkgs: Any = None, sources: Any = None, **kwargs: Any) -> dict[str, dict[str, Any]]:
-    """Let packages be upgraded again. Returns a row (name, result, changes, comment) for each.
+    """Release held packages. Returns a row (name, result, changes, comment) for each.
 
-    A lock on another version than the one given is left alone, and the row failed.
+    A lock on another version than the given one stays, and the row is a failure.
     """
     wanted = named(name, pkgs, sources)
     locks = list_locks()

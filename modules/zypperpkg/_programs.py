@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 FINE = (0, 100, 101, 102, 103)
-"""Exit statuses of success: 100 … 103 say that there are updates, or that something should be restarted."""
+"""Exit statuses of success: 100 … 103 mean that there are updates, or that something should be restarted."""
 
 _LOCK_TIMEOUT = 600
 _UNKNOWN_CAPABILITY = 104
@@ -24,7 +24,7 @@ _DOCTYPE = re.compile(r"<!DOCTYPE|<!ENTITY", re.IGNORECASE)
 def call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, Any]:
     """Run zypper and return what ``cmd.run_all`` returns.
 
-    Another process that holds its lock is waited for, at most the option ``zypper_lock_timeout`` seconds (600).
+    If another process holds zypper's lock, this waits, ``zypper_lock_timeout`` (an option, 600) seconds at most.
     """
     patience = str(int(__opts__.get("zypper_lock_timeout", _LOCK_TIMEOUT)))
     environment = {"LC_ALL": "C.UTF-8", "LANG": "C.UTF-8", "ZYPP_LOCK_TIMEOUT": patience, "ZYPP_READONLY_HACK": ""}
@@ -37,7 +37,7 @@ def call(arguments: list[str], *, env: Any = None, **options: Any) -> dict[str, 
 
 
 def checked(*arguments: str, fine: tuple[int, ...] = FINE) -> str:
-    """Run zypper and return what it printed. CommandExecutionError with what it said if it fails."""
+    """Run zypper and return its output. Raises CommandExecutionError with zypper's message if it fails."""
     done = call([*arguments])
     if done["retcode"] not in fine:
         raise CommandExecutionError(f"Zypper command failure: {reason(done)}")
@@ -45,9 +45,9 @@ def checked(*arguments: str, fine: tuple[int, ...] = FINE) -> str:
 
 
 def asked(*arguments: str) -> Element | None:
-    """Run zypper and return the XML it answers with; None if it knows nothing of what it was asked for.
+    """Run zypper and return its XML answer; None if it found nothing.
 
-    CommandExecutionError if it fails otherwise, or answers with something else.
+    Raises CommandExecutionError if it fails otherwise, or its answer is not XML.
     """
     from xml.etree.ElementTree import ParseError, fromstring  # noqa: PLC0415 - zypper's own output
 
@@ -59,7 +59,7 @@ def asked(*arguments: str) -> Element | None:
     if start < 0 or _DOCTYPE.search(text):
         raise CommandExecutionError(f"Zypper command failure: {reason(done)}")
     try:
-        root = fromstring(text[start:])  # noqa: S314 - without a document type nothing can be expanded
+        root = fromstring(text[start:])  # noqa: S314 - there is no document type, so no entity to expand
     except ParseError as error:
         raise CommandExecutionError(f"Zypper command failure: no XML in its answer: {error}") from error
     if done["retcode"] not in FINE:

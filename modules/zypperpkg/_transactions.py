@@ -38,8 +38,8 @@ def install(
     """Install packages and return what changed, ``{package: {"old": …, "new": …}}``; in the cache if ``downloadonly``.
 
     ``name`` (with ``version``), ``pkgs`` or ``sources``. A version may be a condition (``>=1.2,<2``) or a glob; an
-    older one than is installed is a downgrade. ``update_holds`` lets locked packages go meanwhile.
-    CommandExecutionError when something failed; its ``info`` has ``errors`` and ``changes``.
+    older one than the installed is a downgrade. ``update_holds`` releases locked packages meanwhile.
+    CommandExecutionError if anything failed; its ``info`` has ``errors`` and ``changes``.
     """
     if refresh:
         refresh_db()
@@ -108,7 +108,7 @@ def upgrade(
 ) -> Any:
     """Upgrade all packages, or ``name`` or those of the list ``pkgs``, and return what changed.
 
-    ``dist_upgrade`` lets zypper install and remove others on the way; with ``dryrun`` it only tells, as text.
+    ``dist_upgrade`` lets zypper install and remove others for it; ``dryrun`` only returns zypper's text.
     """
     if refresh:
         refresh_db()
@@ -132,7 +132,7 @@ def upgrade(
 
 
 def autoremove(list_only: bool = False, purge: bool = False) -> Any:
-    """Remove packages nothing depends on any more and return what changed; with ``list_only``, their names."""
+    """Remove packages that are no longer needed and return what changed; with ``list_only``, return their names."""
     names = _unneeded()
     if list_only:
         return names
@@ -143,7 +143,7 @@ def autoremove(list_only: bool = False, purge: bool = False) -> Any:
 
 
 def _finished(transaction: Transaction, problem: str, *, reinstalled: list[str] | None = None) -> Changes:
-    """Return what changed. What zypper says is the error itself while nothing was changed, as in Salt."""
+    """Return what changed. If it failed and changed nothing, zypper's message itself is the error, as in Salt."""
     try:
         return transaction.finish(problem, reinstalled=reinstalled or ())
     except CommandExecutionError as error:
@@ -155,8 +155,8 @@ def _finished(transaction: Transaction, problem: str, *, reinstalled: list[str] 
 
 
 def _unneeded() -> list[str]:
-    """Return the packages that came as a dependency and are none any more. Only zypper's table tells; it has no XML."""
-    asked("list-updates")  # an error of the repositories is to be told, not to look like an empty table
+    """Return the packages installed as dependencies that are no longer needed, from a table: there is no XML."""
+    asked("list-updates")  # reports errors of the repositories, which would otherwise look like an empty table
     rows = [
         line.split("|")
         for line in str(call(["--no-refresh", "packages", "--unneeded"], ignore_retcode=True)["stdout"]).splitlines()

@@ -291,7 +291,7 @@ def test_a_repository_that_cannot_be(repositories):
     for wrong in ({"baseurl": "http://a/", "mirrorlist": "http://b/"}, {"name": ""}):
         with pytest.raises((CommandExecutionError, InvocationError)):
             repositories.call("pkg.mod_repo", "local", **{"name": "Local", "baseurl": "http://a/", **wrong})
-    with pytest.raises((CommandExecutionError, InvocationError), match="is no name of a repository"):
+    with pytest.raises((CommandExecutionError, InvocationError), match="is not the name of a repository"):
         repositories.call("pkg.mod_repo", "../evil", name="Evil", baseurl="http://a/")
     assert list(repositories.folder.iterdir()) == []
 

@@ -165,6 +165,6 @@ def test_a_name_is_neither_a_path_nor_an_option(tmp_path, name):
     calls = [(module.show_current,), (module.show_link,), (module.display,), (module.auto,)]
     calls += [(module.check_exists, "/x"), (module.remove, "/x"), (module.set_, "/x"), (module.install, "/x", "/y", 1)]
     for function, *more in calls:
-        with pytest.raises(CommandExecutionError, match="is no name of alternatives"):
+        with pytest.raises(CommandExecutionError, match="is not a name of alternatives"):
             made.call(function, name, *more)
     assert ran == []
