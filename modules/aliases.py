@@ -19,7 +19,7 @@ _writing = threading.Lock()
 
 
 class _Line(NamedTuple):
-    """One line: an alias with its target, or whatever else stands in ``comment``."""
+    """One line: an alias with its target, or any other line, in ``comment``."""
 
     alias: str
     target: str
@@ -46,7 +46,7 @@ def has_target(alias: str, target: Any) -> bool:
 
 
 def set_target(alias: str, target: Any) -> bool:
-    """Give an alias this target, or these; further lines of the same alias go. InvocationError for empty arguments."""
+    """Set the target or targets of an alias; other lines of it are removed. InvocationError for empty arguments."""
     if not alias:
         raise InvocationError("alias can not be an empty string")
     text = _text(target)

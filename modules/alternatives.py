@@ -16,14 +16,14 @@ _LINKS = "/etc/alternatives"
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the program is."""
+    """Load if the program is installed."""
     if os.path.isdir(_LINKS) or shutil.which(_program()):
         return True
     return False, "The alternatives module could not be loaded: there is no /etc/alternatives"
 
 
 def display(name: str) -> str:
-    """Return what the program says of a name, or its complaint."""
+    """Return the program's output about a name, or its error message."""
     answer = _run("--display", _checked(name))
     return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
 
@@ -59,28 +59,28 @@ def check_installed(name: str, path: str) -> bool:
 
 
 def install(name: str, link: str, path: str, priority: Any) -> str:
-    """Make a path one of the alternatives of a name, to which ``link`` leads; returns what the program says."""
+    """Make a path one of the alternatives of a name, to which ``link`` leads; return the output of the program."""
     answer = _run("--install", link, _checked(name), path, str(priority))
     return str(answer["stderr"] if answer["retcode"] > 0 and answer["stderr"] else answer["stdout"])
 
 
 def remove(name: str, path: str) -> str:
-    """Take a path from the alternatives of a name; returns what the program says."""
+    """Remove a path from the alternatives of a name; return the output of the program."""
     return _output(_run("--remove", _checked(name), path))
 
 
 def auto(name: str) -> str:
-    """Let a name stand for its alternative with the highest priority; returns what the program says."""
+    """Set a name to its alternative with the highest priority; return the output of the program."""
     return _output(_run("--auto", _checked(name)))
 
 
 def set_(name: str, path: str) -> str:
-    """Let a name stand for one of its alternatives; returns what the program says."""
+    """Set a name to one of its alternatives; return the output of the program."""
     return _output(_run("--set", _checked(name), path))
 
 
 def _checked(name: str) -> str:
-    """Return a name. CommandExecutionError for what would be a path, or an option, to programs that keep the links."""
+    """Return a name. CommandExecutionError if the program would read it as a path or an option."""
     if not name or name.startswith("-") or "/" in name or not name.isprintable():
         raise CommandExecutionError(f"{name!r} is not a name of alternatives")
     return name

@@ -1,7 +1,7 @@
 """The ``cron`` execution module for BusyBox: its applets crontab and crond.
 
-Crontabs are written as everywhere. But crond knows no variables beyond a few, takes a line that sets another for a job
-that it cannot read, and passes over it; so one that would be lost is refused.
+Crontabs have the usual form. But BusyBox's crond knows only a few variables: it reads a line that sets another one as
+an invalid job, and ignores it. So a variable that would be ignored is refused.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _KNOWN_VARIABLES = ("MAILTO", "SHELL")
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where crontab is BusyBox's."""
+    """Load if crontab is BusyBox's."""
     if _busybox.has_applet("crontab"):
         return True
     return False, "Cannot load busybox_cron module: crontab is not BusyBox's"
 
 
 def set_env(user: str, name: str, value: Any = None) -> str:
-    """Set a variable of a crontab: "new", "updated", "present", or a complaint about one that crond does not know."""
+    """Set a variable of a crontab: "new", "updated", "present", or an error message for one crond does not know."""
     if name not in _KNOWN_VARIABLES:
         return f"BusyBox's crond knows no variable {name}, only {', '.join(_KNOWN_VARIABLES)}: set it in the command"
     return cron.set_env(user, name, value)

@@ -22,7 +22,7 @@ __all__ = ["add", "adduser", "chgid", "delete", "deluser", "getent", "info", "li
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where addgroup is BusyBox's and the shadow tools are not installed."""
+    """Load if addgroup is BusyBox's and the shadow tools are not installed."""
     if shutil.which("groupadd") is None and _busybox.has_applet("addgroup"):
         return True
     return False, "group: addgroup is not BusyBox's, or groupadd is installed"
@@ -36,7 +36,7 @@ def add(
     non_unique: bool = False,
     local: bool = False,
 ) -> bool:
-    """Create a group; True if that worked. BusyBox cannot give two groups one number."""
+    """Create a group; True if that worked. BusyBox cannot give two groups the same GID."""
     options = ["-g", gid] if gid else []
     return _succeeds("addgroup", *options, *(["-S"] if system else []), "--", name, root=root)
 
@@ -47,7 +47,7 @@ def delete(name: str, root: str | None = None, local: bool = False) -> bool:
 
 
 def chgid(name: str, gid: Any, root: str | None = None, non_unique: bool = False) -> bool:
-    """Change a group's number; False for an unknown group, or a number that is taken unless ``non_unique``."""
+    """Change a group's GID; False for an unknown group, or a number that is taken unless ``non_unique``."""
     if database.group(name, root) is None:
         return False
     if not non_unique and any(e.gr_gid == gid and e.gr_name != name for e in database.groups(root)):
@@ -62,7 +62,7 @@ def adduser(name: str, username: str, root: str | None = None) -> bool:
 
 
 def deluser(name: str, username: str, root: str | None = None) -> bool:
-    """Take a user out of a group; True also if the group is unknown or the user is not in it."""
+    """Remove a user from a group; True also if the group is unknown or the user is not in it."""
     group = database.group(name, root)
     if group is None or username not in group.gr_mem:
         return True

@@ -1,4 +1,4 @@
-"""The ``sysctl`` execution module for BusyBox: its applet, and the file that is read at the start of the system."""
+"""The ``sysctl`` execution module for BusyBox: its applet, and the file that is read at boot."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def __virtual__() -> bool | tuple[bool, str]:
 
 
 def default_config() -> str:
-    """Return the file that is read at the start of the system."""
+    """Return the file that is read at boot."""
     return "/etc/sysctl.conf"
 
 
 def show(config_file: Any = False) -> Any:
-    """Return the settings in force, or those of a file: {} if it does not exist, None if it cannot be read."""
+    """Return the current settings, or those of a file: {} if it does not exist, None if it cannot be read."""
     if not config_file:
         lines = str(_sysctl("-a")["stdout"]).splitlines()
         pairs = (line.partition("=") for line in lines if "=" in line)
@@ -42,13 +42,13 @@ def show(config_file: Any = False) -> Any:
 
 
 def get(name: str) -> str:
-    """Return the value in force, "" for an unknown setting."""
+    """Return the current value, "" for an unknown setting."""
     done = _sysctl("-n", name)
     return "" if done["retcode"] else str(done["stdout"]).strip()
 
 
 def assign(name: str, value: Any) -> dict[str, str]:
-    """Put a value in force. CommandExecutionError if there is no such setting, or the kernel refuses the value."""
+    """Set a value in the kernel. CommandExecutionError if there is no such setting, or the kernel refuses the value."""
     done = _sysctl("-w", f"{name}={value}")
     if done["retcode"]:
         raise CommandExecutionError(f"sysctl -w failed: {done['stderr'] or name}")
@@ -56,9 +56,9 @@ def assign(name: str, value: Any) -> dict[str, str]:
 
 
 def persist(name: str, value: Any, config: str | None = None) -> str:
-    """Put a value in force and into ``config``: "Updated" or "Already set".
+    """Set a value in the kernel and in ``config``: "Updated" or "Already set".
 
-    The kernel is asked first, so that a value it refuses does not get into the file.
+    The kernel is set first, so that a value it refuses does not get into the file.
     """
     return _sysctl_files.persist(config or default_config(), name, value, get, assign)
 

@@ -47,7 +47,7 @@ _UID, _GID, _GECOS, _HOME, _SHELL = 2, 3, 4, 5, 6
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where adduser is BusyBox's and the shadow tools are not installed."""
+    """Load if adduser is BusyBox's and the shadow tools are not installed."""
     if shutil.which("useradd") is None and _busybox.has_applet("adduser"):
         return True
     return False, "user: adduser is not BusyBox's, or useradd is installed"
@@ -77,7 +77,7 @@ def add(
     """Create a user without a password; True if that worked.
 
     BusyBox makes a group of the user's name unless ``gid`` names another. ``unique`` False, ``nologinit`` and
-    ``local`` mean nothing to it.
+    ``local`` have no effect.
     """
     gecos = ",".join(str(each or "") for each in (fullname, roomnumber, workphone, homephone, other)).rstrip(",")
     options: list[Any] = ["-D", "-g", gecos]
@@ -120,7 +120,7 @@ def rename(name: str, new_name: str, root: str | None = None) -> bool:
 
 
 def chuid(name: str, uid: Any, root: str | None = None) -> bool:
-    """Change a user's number; who owns which file stays as it is."""
+    """Change a user's UID; who owns which file stays as it is."""
     return _change(name, _UID, str(uid), root)
 
 

@@ -35,10 +35,10 @@ DEFAULTS: dict[str, Any] = {
     "test.foo": "unconfigured",
     "virt": {"tunnel": False, "images": "/srv/salt-images"},
 }
-"""What Salt's modules fall back on."""
+"""The defaults of Salt's modules."""
 
 _OURS = frozenset({"concurrency", "duplicate_ids", "event_loop", "implicit_order", "lanes", "state_dir", "timeout"})
-"""Options Salt does not know. A tree may use such a name for its own ends, so the pillar and grains come first."""
+"""Options that Salt does not have. A tree may use such a name itself, so the pillar and grains come first."""
 
 _PROTOCOLS = frozenset({"salt", "file", "http", "https", "ftp", "s3", "swift"})
 

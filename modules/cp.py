@@ -1,7 +1,7 @@
 """The ``cp`` execution module: files of the state tree, and of web servers.
 
-With the local file client nothing is copied: a ``salt://`` URL is answered with the file in the file roots. Downloads
-are kept under ``<cachedir>/extrn_files``, as Salt does. Functions return "" or False for what is not there.
+With the local file client nothing is copied: for a ``salt://`` URL, the path of the file in the file roots is returned.
+Downloads are kept below ``<cachedir>/extrn_files``, as in Salt. Functions return "" or False for a missing file.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def cache_file(
 ) -> Any:
     """Return a local path for a ``salt://`` URL, a web URL or a path; False (logged) if the tree has no such file.
 
-    A path of this machine is returned as it is, even if nothing is there.
+    A path of this machine is returned unchanged, even if it does not exist.
 
-    A download is made once a run, and not at all if the cached copy has ``source_hash``.
+    A URL is downloaded once in a run, and not at all if the cached copy has ``source_hash``.
     """
     found = _local_path(path, _env(saltenv), source_hash, verify_ssl=verify_ssl)
     if not found:
@@ -48,7 +48,7 @@ def cache_file(
 
 
 def cache_files(paths: str | list[str], saltenv: str | None = None) -> list[Any]:
-    """Return what `cache_file` returns, for several."""
+    """Return the results of `cache_file` for several files."""
     names = paths.split(",") if isinstance(paths, str) else paths
     return [cache_file(path, saltenv) for path in names]
 
@@ -371,7 +371,7 @@ def _copy(source: str, target: str) -> bool:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Put ``data`` under ``path`` in one step; a file that is there keeps its mode."""
+    """Write ``data`` to ``path`` in one step; an existing file keeps its mode."""
     is_new = not filesystem.lexists(path)
     filesystem.replace_content(path, data, access=filesystem.Access(mode=0o600) if is_new else filesystem.KEEP)
 
@@ -389,7 +389,7 @@ def _included(name: str, include_pat: str | None, exclude_pat: str | None) -> bo
 
 def _matches(name: str, pattern: str) -> bool:
     if pattern.startswith("E@"):
-        import re  # noqa: PLC0415 - hardly ever a regular expression
+        import re  # noqa: PLC0415 - rarely a regular expression
 
         return re.search(pattern[2:], name) is not None
     return fnmatch.fnmatch(name, pattern)

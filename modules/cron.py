@@ -1,7 +1,7 @@
 """The ``cron`` execution module: crontabs of users, through the program crontab.
 
-Only what stands below Salt's marker line is managed; everything above it is kept as it is. A job is known by its
-identifier, which stands in the comment above it, or without one by its command.
+Only the lines below Salt's marker are managed; everything above it stays as it is. A job is identified by its
+identifier, which is in the comment above it, or else by its command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAST_DAYS = {**dict.fromkeys("1 3 5 7 8 10 12".split(), 31), **dict.fromkeys("4
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the program is, and is not BusyBox's."""
+    """Load if the program is installed and is not BusyBox's."""
     if shutil.which("crontab") and not _busybox.has_applet("crontab"):
         return True
     return False, "Cannot load cron module: crontab command not found"
@@ -77,7 +77,7 @@ def set_job(
     comment: str | None = None,
     identifier: Any = None,
 ) -> str:
-    """Add or change a job: "new", "updated", "present", or crontab's complaint.
+    """Add or change a job: "new", "updated", "present", or crontab's error message.
 
     A time may be ``random``, or ``a:b`` for one at random between the two; once chosen it stays.
     """
@@ -108,7 +108,7 @@ def rm_job(
     dayweek: Any = None,
     identifier: Any = None,
 ) -> str:
-    """Remove a job: "removed", "absent", or crontab's complaint. Times, if given, must be the job's."""
+    """Remove a job: "removed", "absent", or crontab's error message. Times, if given, must be the job's."""
     times = dict(zip(FIELDS, (minute, hour, daymonth, month, dayweek), strict=True))
     given = {field: str(value) for field, value in times.items() if value is not None}
 
@@ -129,7 +129,7 @@ def rm_special(user: str, cmd: str, special: str | None = None, identifier: Any 
 
 
 def set_env(user: str, name: str, value: Any = None) -> str:
-    """Set a variable of a crontab: "new", "updated", "present", or crontab's complaint."""
+    """Set a variable of a crontab: "new", "updated", "present", or crontab's error message."""
     text = '""' if value is None or value == "" else str(value)
     _refuse_line_breaks(name, text)
     _refuse_several_words(name)
@@ -144,7 +144,7 @@ def set_env(user: str, name: str, value: Any = None) -> str:
 
 
 def rm_env(user: str, name: str) -> str:
-    """Remove a variable of a crontab: "removed", "absent", or crontab's complaint."""
+    """Remove a variable of a crontab: "removed", "absent", or crontab's error message."""
     with _changing:
         tab = list_tab(user)
         rest = [each for each in tab["env"] if each["name"] != name]
@@ -160,7 +160,7 @@ def write_cron_file(user: str, path: str) -> bool:
 
 
 def write_cron_file_verbose(user: str, path: str) -> dict[str, Any]:
-    """Make the content of a file a user's crontab; returns what ``cmd.run_all`` says of it."""
+    """Make the content of a file a user's crontab; return what ``cmd.run_all`` returns."""
     return _given(user, filesystem.read_bytes(path).decode())
 
 
@@ -191,7 +191,7 @@ def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
 
 
 def _kept(old: dict[str, Any] | None, key: str, value: Any) -> Any:
-    """Return what the job has, where that will do: a time drawn before, a comment nobody speaks of now."""
+    """Return the job's present value if it still fits: a time chosen before, a comment when none is given now."""
     return old[key] if old is not None and key in old and not needs_change(old[key], value) else value
 
 
@@ -207,7 +207,7 @@ def _remove(user: str, kind: str, cmd: str, identifier: Any, fits: Any) -> str:
 
 
 def _drawn(job: dict[str, Any]) -> dict[str, str]:
-    """Return the times of a job, with ``random`` and ``a:b`` replaced by a draw."""
+    """Return the times of a job, with ``random`` and ``a:b`` replaced by random times."""
     times = {}
     for field, (low, high) in _RANGES.items():
         value = str(job[field])
@@ -227,13 +227,13 @@ def _drawn(job: dict[str, Any]) -> dict[str, str]:
 
 
 def _install(user: str, tab: Tab) -> str:
-    """Make ``tab`` the crontab; returns "" or the complaint."""
+    """Make ``tab`` the crontab; return "" or the error message."""
     done = _given(user, _crontab.text_of(tab))
     return "" if done["retcode"] == 0 else str(done["stderr"] or f"crontab failed with {done['retcode']}")
 
 
 def _given(user: str, text: str) -> dict[str, Any]:
-    """Give crontab the text, not a path that may be another file by the time it is read."""
+    """Pass the text to crontab, not a path, which may name another file by the time it is read."""
     done: dict[str, Any] = __salt__["cmd.run_all"](
         _command(user, "-"), stdin=text, stdin_raw_newlines=True, python_shell=False, **_identity(user)
     )
@@ -262,7 +262,7 @@ def _refuse_line_breaks(*texts: str) -> None:
 
 
 def _refuse_several_words(*texts: str) -> None:
-    """Refuse a time, or the name of a variable, after which a command of its own would stand."""
+    """Refuse a time, or the name of a variable, that contains white space: the rest would be read as a command."""
     for text in texts:
         if len(text.split()) != 1 or text.strip() != text:
             raise CommandExecutionError(f"{text!r}: a time, or the name of a variable, is one word")

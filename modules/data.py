@@ -30,7 +30,7 @@ def load() -> dict[str, Any]:
 
 
 def dump(new_data: Any) -> bool:
-    """Store a dict, or the one a JSON text holds, in place of everything; False if it is none."""
+    """Replace everything by a dict, or by that of a JSON text; return False for any other value."""
     if isinstance(new_data, str):
         try:
             new_data = json.loads(new_data)
@@ -51,7 +51,7 @@ def update(key: str, value: Any) -> bool:
 
 
 def get(key: str | list[str], default: Any = None) -> Any:
-    """Return the value under a colon path; of several keys, a list of values."""
+    """Return the value under a colon path; for several keys, a list of values."""
     stored = load()
     if isinstance(key, str):
         return paths.traverse(stored, key, default)

@@ -16,7 +16,7 @@ _ANSWER = re.compile(r"^([^#\s]\S+)[\t ]+(\S+)[\t ]+(\S+)[\t ]+([^\n]*)$", re.MU
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load on Debian and its relatives, with the package debconf-utils."""
+    """Load on Debian and its derivatives, with the package debconf-utils."""
     if __grains__.get("os_family") != "Debian":
         return False, "The debconf module could not be loaded: unsupported OS family"
     if shutil.which("debconf-get-selections") is None:
@@ -50,7 +50,7 @@ def set_(package: str, question: str, type: str, value: Any, *extra: Any) -> boo
 
 
 def set_file(path: str, saltenv: str = "base", **kwargs: Any) -> bool:
-    """Take answers from a file of the tree; False if there is none."""
+    """Set the answers in a file of the tree; False if there is no such file."""
     cached = __salt__["cp.cache_file"](path, saltenv)
     if not cached:
         return False
@@ -59,7 +59,7 @@ def set_file(path: str, saltenv: str = "base", **kwargs: Any) -> bool:
 
 
 def set_template(path: str, template: str, context: Any, defaults: Any, saltenv: str = "base", **kwargs: Any) -> bool:
-    """Take answers from a file of the tree once it is rendered; False if there is none."""
+    """Render a file of the tree and set its answers; False if there is no such file."""
     rendered = __salt__["cp.get_template"](
         path=path, dest="", template=template, saltenv=saltenv, context=context, defaults=defaults, **kwargs
     )
@@ -70,7 +70,7 @@ def set_template(path: str, template: str, context: Any, defaults: Any, saltenv:
 
 
 def _give(text: str) -> None:
-    """Give the program the answers, which may be passwords, and no path that leads elsewhere by the time it looks."""
+    """Pass the answers, which may be passwords, as text: a path may name another file by the time it is read."""
     answer = __salt__["cmd.run_all"](
         ["debconf-set-selections"], stdin=text, stdin_raw_newlines=True, python_shell=False
     )

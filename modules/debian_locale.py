@@ -19,7 +19,7 @@ _FILE = "/etc/default/locale"
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load on Debian and its relatives, unless localectl can do it."""
+    """Load on Debian and its derivatives, unless localectl can do it."""
     if __grains__.get("os_family") != "Debian":
         return False, "locale: not of Debian's family"
     if _init_system.booted_with_systemd() and shutil.which("localectl"):
@@ -33,7 +33,7 @@ def get_locale() -> str:
 
 
 def set_locale(locale: str) -> bool:
-    """Make a locale that of the system."""
+    """Set the locale of the system."""
     if shutil.which("update-locale") is None:
         raise CommandExecutionError('Cannot set locale: "update-locale" was not found.')
     __salt__["cmd.run_all"](["update-locale"], python_shell=False)

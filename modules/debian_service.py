@@ -1,4 +1,4 @@
-"""The ``service`` execution module of Debian and its relatives under System V init: ``service`` and ``update-rc.d``."""
+"""The ``service`` execution module of Debian and its derivatives with System V init: ``service``, ``update-rc.d``."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def __virtual__() -> Any:
 
 
 def start(name: str) -> bool:
-    """Start a service; True if its script said so."""
+    """Start a service; True if its script reported success."""
     return _service(name, "start")
 
 
 def stop(name: str) -> bool:
-    """Stop a service; True if its script said so."""
+    """Stop a service; True if its script reported success."""
     return _service(name, "stop")
 
 
@@ -49,19 +49,19 @@ def restart(name: str) -> bool:
 
 
 def reload_(name: str) -> bool:
-    """Let a service read its configuration anew."""
+    """Make a service reload its configuration."""
     return _service(name, "reload")
 
 
 def force_reload(name: str) -> bool:
-    """Let a service read its configuration anew, restart it if it cannot."""
+    """Make a service reload its configuration; restart it if it cannot."""
     return _service(name, "force-reload")
 
 
 def status(name: str, sig: str | None = None) -> Any:
-    """Return whether a service runs; of a glob, each service's answer.
+    """Return whether a service runs; for a glob, the answer for each service.
 
-    With ``sig`` the script is not asked but whether a command line matches that regular expression.
+    With ``sig``, return whether a command line matches that regular expression instead.
     """
     if sig:
         return bool(__salt__["status.pid"](sig))
@@ -118,7 +118,7 @@ def get_disabled(**kwargs: Any) -> list[str]:
 
 
 def _service(name: str, action: str, **options: Any) -> bool:
-    # A daemon that keeps the output open must not keep us waiting: cmd.run_all ends with the script.
+    # A daemon may keep the output open; cmd.run_all returns when the script ends.
     done = __salt__["cmd.run_all"](["service", _checked(name), action], python_shell=False, **options)
     return bool(done["retcode"] == 0)
 

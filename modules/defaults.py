@@ -13,7 +13,7 @@ from asyncstate.errors import CommandExecutionError
 
 
 def get(key: str, default: Any = "") -> Any:
-    """Return ``formula:path``: what the formula's defaults file has under the path; without one, all of it."""
+    """Return ``formula:path``: the value under the path in the formula's defaults file; without a path, all of it."""
     formula, _, path = key.partition(":")
     data = _load(formula)
     return paths.traverse(data, path, default) if path else data
@@ -41,7 +41,7 @@ def deepcopy(source: Any) -> Any:
 def update(
     dest: Any, defaults: Any, merge_lists: bool = True, in_place: bool = True, convert_none: bool = True
 ) -> dict[Any, Any]:
-    """Lay each value of ``dest`` over a copy of ``defaults``, and return ``dest`` (a copy unless ``in_place``)."""
+    """Merge each value of ``dest`` over a copy of ``defaults``; return ``dest`` (a copy unless ``in_place``)."""
     if dest is None:
         if in_place:
             raise TypeError("Can't perform in-place update into NoneType")
@@ -65,7 +65,7 @@ def _load(formula: str) -> Any:
 
 
 def _parse(text: str, suffix: str, path: str) -> Any:
-    import yaml  # noqa: PLC0415 - only who has a defaults file needs it
+    import yaml  # noqa: PLC0415 - needed only for a defaults file
 
     try:
         return json.loads(text) if suffix == "json" else yaml.safe_load(text)

@@ -29,7 +29,7 @@ def inodeusage(args: str | None = None) -> dict[str, dict[str, str]]:
 
 
 def percent(args: str | None = None) -> Any:
-    """Return how full each mounted file system is (``"42%"``); of one mount point, its value, {} without it."""
+    """Return how full each mounted file system is (``"42%"``); for one mount point its value, {} if it is none."""
     found = {mount: values[4] for mount, values in _df("-P", None).items()}
     return found.get(args, {}) if args else found
 
@@ -52,14 +52,14 @@ def fstype(device: str) -> str:
 
 
 def get_fstype_from_path(path: str) -> str:
-    """Return the kind of file system a path lies on, "" if there is no such path."""
+    """Return the type of the file system that contains a path, "" if there is no such path."""
     argv = ["df", "--output=fstype", path]
     done = __salt__["cmd.run_all"](argv, python_shell=False, ignore_retcode=True)
     return str(done["stdout"]).split()[-1] if done["retcode"] == 0 else ""
 
 
 def dump(device: str, args: list[str] | None = None) -> dict[str, str]:
-    """Return what the kernel says of a block device (``getsize64``, ``getro`` …); ``args`` chooses some of it."""
+    """Return the kernel's facts about a block device (``getsize64``, ``getro`` …); ``args`` selects some of them."""
     wanted = args or _REPORTS
     argv = ["blockdev", *(f"--{name}" for name in wanted), device]
     done = __salt__["cmd.run_all"](argv, python_shell=False, ignore_retcode=True)
@@ -77,7 +77,7 @@ def _df(options: str, more: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in str(done["stdout"]).splitlines()[1:]:
         words = line.split()
-        while len(words) > 6 and not words[1].isdigit():  # the name of a file system may hold spaces
+        while len(words) > 6 and not words[1].isdigit():  # the name of a file system may contain spaces
             words[:2] = [" ".join(words[:2])]
         if len(words) >= 6:
             found[" ".join(words[5:])] = words[:5]

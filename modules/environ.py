@@ -1,7 +1,7 @@
 """The ``environ`` execution module: the environment that child processes start from.
 
 Salt changes the environment of its own process. Here several runtimes and many chunks share one process, so changes
-belong to the runtime: ``cmd`` and what reads through this module see them, ``os.environ`` does not.
+belong to the runtime: ``cmd`` and this module see them, ``os.environ`` does not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def setval(key: str, val: str | bool, false_unsets: bool = False, permanent: boo
     """Set one variable and return its value.
 
     False empties it, or with ``false_unsets`` removes it (and None is returned). Anything but a string or False is
-    refused: the return value is False. ``permanent`` only means something on Windows.
+    refused: the return value is False. ``permanent`` has an effect only on Windows.
     """
     if val is False and false_unsets:
         _overlay()[key] = None
@@ -39,10 +39,10 @@ def setenv(
     update_minion: bool = False,
     permanent: bool | str = False,
 ) -> dict[str, Any] | bool:
-    """Set several variables and return what each became; False when one of the values is no string and not False.
+    """Set several variables and return their new values; return False if a value is neither a string nor False.
 
-    ``clear_all`` empties (or removes) every variable that is not named. ``update_minion`` is accepted: there is no
-    other process to tell.
+    ``clear_all`` empties (or removes) every variable that is not named. ``update_minion`` is accepted and ignored:
+    there is no other process to update.
     """
     if not isinstance(environ, dict):
         return False
@@ -60,7 +60,7 @@ def setenv(
 
 
 def get(key: str, default: Any = "") -> Any:
-    """Return the value of a variable, or ``default``; False for a name that is no string."""
+    """Return the value of a variable, or ``default``; False if the name is not a string."""
     return _effective_environ().get(key, default) if isinstance(key, str) else False
 
 

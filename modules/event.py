@@ -1,4 +1,4 @@
-"""The ``event`` execution module. There is no event bus to another machine: events go to the log of this run."""
+"""The ``event`` execution module. Events go to the log of this run, as there is no event bus to another machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``service`` execution module of OpenRC: Gentoo, Alpine Linux and whoever else boots with it."""
+"""The ``service`` execution module of OpenRC: Gentoo, Alpine Linux and other systems that boot with it."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ def __virtual__() -> Any:
 
 
 def start(name: str) -> bool:
-    """Start a service; True if its script said so."""
+    """Start a service; True if its script reported success."""
     return _script(name, "start")
 
 
 def stop(name: str) -> bool:
-    """Stop a service; True if its script said so."""
+    """Stop a service; True if its script reported success."""
     return _script(name, "stop")
 
 
 def restart(name: str) -> bool:
-    """Stop and start a service, and what needs it."""
+    """Stop and start a service, and the services that need it."""
     return _script(name, "restart")
 
 
 def reload_(name: str) -> bool:
-    """Let a service read its configuration anew."""
+    """Make a service reload its configuration."""
     return _script(name, "reload")
 
 
 def force_reload(name: str) -> bool:
-    """Let a service read its configuration anew, restart it if its script cannot."""
+    """Make a service reload its configuration; restart it if its script cannot."""
     return _script(name, "reload") or _script(name, "restart")
 
 
 def zap(name: str) -> bool:
-    """Make OpenRC forget that a service was started; used when it crashed."""
+    """Reset a service to stopped in OpenRC, for one that crashed."""
     return _script(name, "zap")
 
 
 def status(name: str, sig: str | None = None) -> Any:
-    """Return whether a service runs; of a glob, each service's answer.
+    """Return whether a service runs; for a glob, the answer for each service.
 
-    With ``sig`` the script is not asked but whether a command line matches that regular expression.
+    With ``sig``, return whether a command line matches that regular expression instead.
     """
     if sig:
         return bool(__salt__["status.pid"](sig))

@@ -1,7 +1,7 @@
 """The ``grains`` execution module: reading grains, and writing the static ones.
 
 Static grains are kept in the file ``grains`` beside the configuration file, as Salt does (in /etc/salt/grains if only
-that exists). A change holds for the rest of the run at once.
+that exists). A change applies at once, for the rest of the run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def has_value(key: str) -> bool:
 
 
 def equals(key: str, value: Any) -> bool:
-    """Return whether the value under a colon path reads like ``value``."""
+    """Return whether the value under a colon path equals ``value`` as text."""
     return str(value) == str(get(key))
 
 
@@ -66,7 +66,7 @@ def filter_by(
 ) -> Any:
     """Return the entry of ``lookup_dict`` whose key (a shell pattern) matches a grain, else the entry ``default``.
 
-    ``base`` names an entry it is laid over, ``merge`` is laid over it.
+    The entry overrides the entry that ``base`` names; ``merge`` overrides both.
     """
     return merging.filter_by(lookup_dict, paths.traverse(__grains__, grain, []), merge, default, base)
 
@@ -101,7 +101,7 @@ def setval(key: str, val: Any, destructive: bool = False, refresh_pillar: bool =
 
 
 def append(key: str, val: Any, convert: bool = False, delimiter: str = ":") -> Any:
-    """Append to a list grain; ``convert`` makes a list of another value first. Returns the grain, or why not."""
+    """Append to a list grain; ``convert`` makes another value a list first. Returns the grain, or an error text."""
     values = merging.fresh(get(key, [], delimiter))
     if convert and not isinstance(values, list):
         values = [] if values is None else [values]
@@ -114,7 +114,7 @@ def append(key: str, val: Any, convert: bool = False, delimiter: str = ":") -> A
 
 
 def remove(key: str, val: Any, delimiter: str = ":") -> Any:
-    """Remove a value from a list grain. Returns the grain, or why not."""
+    """Remove a value from a list grain. Returns the grain, or an error text."""
     values = merging.fresh(get(key, [], delimiter))
     if not isinstance(values, list):
         return f"The key {key} is not a valid list"
@@ -137,10 +137,10 @@ def delval(key: str, destructive: bool = False, force: bool = False) -> dict[str
 def set_(
     key: str, val: Any = "", force: bool = False, destructive: bool = False, delimiter: str = ":"
 ) -> dict[str, Any]:
-    """Set what is under a colon path, and return ``result``, ``comment`` and ``changes``.
+    """Set the value under a colon path, and return ``result``, ``comment`` and ``changes``.
 
-    A list or mapping is only replaced, or put in the place of something else, with ``force``. ``destructive`` removes a
-    key whose new value is None.
+    A list or mapping is replaced, or replaces another value, only with ``force``. ``destructive`` removes a key whose
+    new value is None.
     """
     row: dict[str, Any] = {"comment": "", "changes": {}, "result": True}
     present = get(key, paths.MISSING, delimiter)
@@ -214,7 +214,7 @@ def _grains_file() -> str:
 
 
 def _read(path: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - only who writes grains needs it
+    import yaml  # noqa: PLC0415 - needed only to write grains
 
     try:
         with filesystem.open_read(path) as file:
@@ -227,7 +227,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _write(path: str, stored: dict[str, Any]) -> None:
-    import yaml  # noqa: PLC0415 - only who writes grains needs it
+    import yaml  # noqa: PLC0415 - needed only to write grains
 
     try:
         text = yaml.safe_dump(merging.plain(stored), default_flow_style=False, allow_unicode=True)

@@ -50,7 +50,7 @@ def delete(name: str, root: str | None = None, local: bool = False) -> bool:
 
 
 def chgid(name: str, gid: Any, root: str | None = None, non_unique: bool = False) -> bool:
-    """Change a group's number; False for an unknown group."""
+    """Change a group's GID; False for an unknown group."""
     group = database.group(name, root)
     if group is None:
         return False
@@ -67,7 +67,7 @@ def adduser(name: str, username: str, root: str | None = None) -> bool:
 
 
 def deluser(name: str, username: str, root: str | None = None) -> bool:
-    """Take a user out of a group; True also if the group is unknown or the user is not in it."""
+    """Remove a user from a group; True also if the group is unknown or the user is not in it."""
     group = database.group(name, root)
     if group is None or username not in group.gr_mem:
         return True

@@ -28,7 +28,7 @@ def digest(instr: Any, checksum: str = "md5") -> str:
 
 
 def digest_file(infile: str, checksum: str = "md5") -> str:
-    """Return the checksum of a file. CommandExecutionError if it is not there."""
+    """Return the checksum of a file. CommandExecutionError if there is no such file."""
     if not filesystem.is_file(infile):
         raise CommandExecutionError(f"File path '{infile}' not found.")
     if checksum not in _CHECKSUMS:
@@ -61,7 +61,7 @@ def base64_b64encode(instr: Any) -> str:
 
 
 def base64_b64decode(instr: Any) -> Any:
-    """Return what base64 text stands for: text if it is UTF-8, else bytes."""
+    """Decode base64 text; return text if it is UTF-8, else bytes."""
     return _decoded(instr, digests.base64_decode)
 
 
@@ -71,7 +71,7 @@ def base64_encodestring(instr: Any) -> str:
 
 
 def base64_decodestring(instr: Any) -> Any:
-    """Return what base64 text, in lines or not, stands for: text if it is UTF-8, else bytes."""
+    """Decode base64 text, in lines or not; return text if it is UTF-8, else bytes."""
     return _decoded(instr, digests.base64_decode)
 
 
@@ -83,12 +83,12 @@ def _decoded(instr: Any, decode: Callable[[Any], Any]) -> Any:
 
 
 def base64_encodefile(fname: str) -> str:
-    """Return what a file holds in base64, in lines of 76 characters."""
+    """Return the content of a file in base64, in lines of 76 characters."""
     return digests.base64_lines(filesystem.read_bytes(fname))
 
 
 def base64_decodefile(instr: Any, outfile: str) -> bool:
-    """Write what base64 text stands for to a file, which is replaced at one stroke."""
+    """Decode base64 text to a file, which is replaced in one step."""
     row = __salt__["file.manage_file"](
         outfile, "", None, None, {}, None, None, None, None, "base", "", contents=_decoded(instr, digests.base64_bytes)
     )

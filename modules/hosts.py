@@ -30,7 +30,7 @@ class _Line(NamedTuple):
 
 
 def list_hosts() -> dict[str, Any]:
-    """Return ``{ip: {"aliases": […], "comment": …}}``; comment lines stand under ``comment-0`` and so on."""
+    """Return ``{ip: {"aliases": […], "comment": …}}``; comment lines are under ``comment-0`` and so on."""
     found: dict[str, Any] = {}
     comments = 0
     for line in _lines():
@@ -61,7 +61,7 @@ def has_pair(ip: str, alias: str | list[str]) -> bool:
 
 
 def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
-    """Give an address one line with exactly these names; without any, none."""
+    """Give an address one line with exactly these names; without names, remove its lines."""
 
     def change(lines: list[_Line]) -> list[_Line]:
         new = [_entry(ip, alias, comment or "")] if alias.strip() else []
@@ -75,7 +75,7 @@ def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
 
 
 def add_host(ip: str, alias: str) -> bool:
-    """Give an address one name more."""
+    """Add a name to an address."""
 
     def change(lines: list[_Line]) -> list[_Line]:
         if has_pair(ip, alias):
@@ -90,7 +90,7 @@ def add_host(ip: str, alias: str) -> bool:
 
 
 def rm_host(ip: str, alias: str) -> bool:
-    """Take a name from an address; a line without names goes."""
+    """Remove a name from an address; a line without names is removed."""
 
     def change(lines: list[_Line]) -> list[_Line]:
         changed = []
@@ -107,7 +107,7 @@ def rm_host(ip: str, alias: str) -> bool:
 
 
 def set_comment(ip: str, comment: str) -> bool:
-    """Put a comment on the line of an address, which must have one."""
+    """Put a comment on the line of an address, which must exist."""
 
     def change(lines: list[_Line]) -> list[_Line]:
         return [_entry(ip, " ".join(line.aliases), comment) if line.ip == ip else line for line in lines]

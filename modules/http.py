@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ERROR_PAGE = 1 << 20
-"""How much is read of a page that says what went wrong."""
+"""How many bytes of an error page are read."""
 
 
 def query(
@@ -49,11 +49,11 @@ def query(
 ) -> dict[str, Any]:
     """Send a request and return ``body``.
 
-    ``status``, ``headers``, ``text`` ask for these as well; ``decode`` for the data of a JSON or YAML answer as
-    ``dict``. ``cert`` is a client certificate, or the list of its file and that of its key. With ``test`` nothing is
-    sent, unless there is a ``test_url`` to send it to. An answer that says error has ``error`` and ``status``. A server
-    that cannot be reached gives ``error``, and ``status`` 0 if it was asked for; with ``backend: requests`` and no
-    ``raise_error: False`` it raises CommandExecutionError, as that library does.
+    ``status``, ``headers`` and ``text`` add these to the result; ``decode`` adds the data of a JSON or YAML answer as
+    ``dict``. ``cert`` is the path of a client certificate, or a list of that path and the path of its key. With
+    ``test`` nothing is sent, unless there is a ``test_url``. For an error status, the result has ``error`` and
+    ``status``. If the server cannot be reached, it has ``error``, and ``status`` 0 if ``status`` is set; with
+    ``backend: requests`` and no ``raise_error: False``, CommandExecutionError is raised, as by that library.
     """
     if test:
         if not test_url:
@@ -101,9 +101,9 @@ def query(
 def wait_for_successful_query(
     url: str, wait_for: float = 300, accept: Callable[[dict[str, Any]], bool] | None = None, **kwargs: Any
 ) -> dict[str, Any]:
-    """Send a request again and again, every ``request_interval`` seconds, until it succeeds or the time is over.
+    """Repeat a request every ``request_interval`` seconds until it succeeds or the time is over.
 
-    It has succeeded when there is no ``error``, or when ``accept`` says so of the answer. Returns the last answer.
+    It succeeds if there is no ``error``, or if ``accept`` returns true for the answer. Returns the last answer.
     """
     accept = accept or _has_no_error
     interval = float(kwargs.pop("request_interval", 1))
@@ -130,7 +130,7 @@ def _has_no_error(answer: dict[str, Any]) -> bool:
 
 
 def _pause(seconds: float) -> None:
-    """Wait, but no longer once the call is cancelled."""
+    """Wait, until the call is cancelled at the latest."""
     call = dunders.context.current.get(None)
     token = call.cancel if call is not None else None
     woken = threading.Event()
@@ -165,7 +165,7 @@ def _body(data: Any, data_file: str | None) -> bytes | None:
 def _text(raw: bytes, charset: str | None) -> str:
     try:
         return raw.decode(charset or "utf-8", errors="replace")
-    except (LookupError, ValueError):  # a name the server made up
+    except (LookupError, ValueError):  # an encoding that does not exist
         return raw.decode("utf-8", errors="replace")
 
 
@@ -175,7 +175,7 @@ def _decoded(body: str, decode_type: str, content_type: str) -> Any:
         if kind.endswith("json"):
             return json.loads(body)
         if kind.endswith("yaml"):
-            import yaml  # noqa: PLC0415 - hardly any server answers in YAML
+            import yaml  # noqa: PLC0415 - few servers answer in YAML
 
             try:
                 return yaml.safe_load(body)

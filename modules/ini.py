@@ -31,7 +31,7 @@ def get_section(file_name: str, section: str, separator: str = "=", encoding: st
 def get_option(
     file_name: str, section: str | None, option: str, separator: str = "=", encoding: str | None = None
 ) -> Any:
-    """Return the value of an option, of one that is in no section if ``section`` is empty; None without it."""
+    """Return the value of an option, outside any section if ``section`` is empty; None without it."""
     known = get_section(file_name, section, separator, encoding) if section else get_ini(file_name, separator, encoding)
     return known.get(option)
 
@@ -45,9 +45,9 @@ def set_option(
 ) -> dict[str, Any]:
     """Set options, ``{section: {option: value}}``, or ``{option: value}`` for those in no section.
 
-    Returns ``before`` and ``after`` of what was changed. The file is written anew, with one form of blanks around
-    separators, or with ``no_spaces`` none. CommandExecutionError for what would be read as another option or section:
-    a name of several lines, and a value whose further lines are not indented or look like a section.
+    Returns ``before`` and ``after`` of the changed options. The file is rewritten with uniform blanks around
+    separators, or with ``no_spaces`` none. CommandExecutionError for data that would be read as another option or
+    section: a name of several lines, or a value whose further lines are not indented or look like a section.
     """
     wanted = sections or {}
     require_own_lines(wanted)
@@ -63,7 +63,7 @@ def require_own_lines(sections: dict[str, Any]) -> None:
 def remove_option(
     file_name: str, section: str | None, option: str, separator: str = "=", encoding: str | None = None
 ) -> Any:
-    """Remove an option, one that is in no section if there is no such section; returns its value, None without it."""
+    """Remove an option, outside any section if there is no such section; return its value, None without it."""
 
     def remove(whole: document.Section) -> Any:
         place = whole.get(section) if section else None
@@ -73,7 +73,7 @@ def remove_option(
 
 
 def remove_section(file_name: str, section: str, separator: str = "=", encoding: str | None = None) -> Any:
-    """Remove a section; returns its options, None without it."""
+    """Remove a section; return its options, None without it."""
 
     def remove(whole: document.Section) -> Any:
         if not isinstance(whole.get(section), document.Section):
@@ -92,7 +92,7 @@ def _edit(
     tight: bool = False,
     unless_none: bool = False,
 ) -> Any:
-    """Return what ``change`` does; with ``unless_none`` the file is left as it is where that is None."""
+    """Return what ``change`` returns; with ``unless_none`` the file is not written if that is None."""
     with _changing:
         old = _read(path, encoding)
         whole = document.parse(old or "", separator, tight=tight)

@@ -1,4 +1,4 @@
-"""The ``jinja`` execution module: what templates import, for a look from the command line."""
+"""The ``jinja`` execution module: shows on the command line what templates import."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def load_map(path: str, value: str) -> Any:
 
 
 def import_yaml(path: str) -> Any:
-    """Return the data of a YAML file as ``{% import_yaml %}`` gives it."""
+    """Return the data of a YAML file as ``{% import_yaml %}`` does."""
     return _rendered(f"{{% import_yaml {json.dumps(path)} as data %}}{{{{ data | tojson }}}}")
 
 
 def import_json(path: str) -> Any:
-    """Return the data of a JSON file as ``{% import_json %}`` gives it."""
+    """Return the data of a JSON file as ``{% import_json %}`` does."""
     return _rendered(f"{{% import_json {json.dumps(path)} as data %}}{{{{ data | tojson }}}}")
 
 

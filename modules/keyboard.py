@@ -17,7 +17,7 @@ _LAYOUT = re.compile(r"[A-Za-z0-9][\w,.()-]*")
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where systemd runs, and on Debian and its relatives."""
+    """Load if systemd runs, and on Debian and its derivatives."""
     if _has_localectl() or __grains__.get("os_family") == "Debian":
         return True
     return False, "The keyboard execution module cannot be loaded: neither localectl nor Debian"
@@ -34,7 +34,7 @@ def get_sys() -> str:
 
 
 def set_sys(layout: str) -> str:
-    """Set the layout of the console; returns it."""
+    """Set the layout of the console and return it."""
     _check(layout)
     if _has_localectl():
         _run("localectl", "set-keymap", layout)
@@ -57,7 +57,7 @@ def get_x() -> str:
 
 
 def set_x(layout: str) -> str:
-    """Set the layout of the X server; returns it."""
+    """Set the layout of the X server and return it."""
     _check(layout)
     _run("setxkbmap", layout)
     return layout

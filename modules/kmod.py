@@ -1,4 +1,4 @@
-"""The ``kmod`` execution module: modules of the Linux kernel, loaded now and at the start of the system."""
+"""The ``kmod`` execution module: modules of the Linux kernel, loaded now and at boot."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lsmod() -> list[dict[str, Any]]:
 
 
 def mod_list(only_persist: bool = False) -> list[str]:
-    """Return the names of the loaded modules, or of those that are loaded at the start of the system; sorted."""
+    """Return the names of the loaded modules, or of those that are loaded at boot; sorted."""
     if not only_persist:
         return sorted({each["module"] for each in lsmod()})
     return sorted({_name(line) for line in _lines(_config()) if _name(line)})
@@ -66,9 +66,9 @@ def is_loaded(mod: str) -> bool:
 
 
 def load(mod: str, persist: bool = False) -> list[str] | str:
-    """Load a module with those it needs, with ``persist`` at the start of the system too.
+    """Load a module with those it needs, with ``persist`` at boot too.
 
-    Returns the names that are new in either list, or modprobe's complaint.
+    Returns the names that are new in either list, or modprobe's error message.
     """
     return _change("modprobe", mod, "loading", (lambda: _persist(mod)) if persist else None)
 
@@ -76,7 +76,7 @@ def load(mod: str, persist: bool = False) -> list[str] | str:
 def remove(mod: str, persist: bool = False, comment: bool = True) -> list[str] | str:
     """Unload a module; with ``persist`` its line in the list goes too, or becomes a comment.
 
-    Returns the names that are gone from either list, or rmmod's complaint.
+    Returns the names that are gone from either list, or rmmod's error message.
     """
     return _change("rmmod", mod, "removing", (lambda: _forget(mod, comment)) if persist else None)
 
@@ -96,7 +96,7 @@ def _change(program: str, mod: str, doing: str, edit: Callable[[], set[str]] | N
 
 
 def _persist(mod: str) -> set[str]:
-    """Put a module's line into the list; where it is a comment there, that comes to life."""
+    """Put a module's line into the list, or uncomment the line that is there."""
     name = _name(mod)
     if not name or name in mod_list(only_persist=True) or name not in available():
         return set()

@@ -1,4 +1,4 @@
-"""The ``sysctl`` execution module for Linux: /proc/sys, and the file that is read at the start of the system."""
+"""The ``sysctl`` execution module for Linux: /proc/sys, and the file that is read at boot."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def __virtual__() -> bool | tuple[bool, str]:
 
 
 def default_config() -> str:
-    """Return the file that is read at the start of the system: systemd passes over /etc/sysctl.conf."""
+    """Return the file that is read at boot: systemd ignores /etc/sysctl.conf."""
     return "/etc/sysctl.d/99-salt.conf" if os.path.isdir(_SYSTEMD) else "/etc/sysctl.conf"
 
 
 def show(config_file: Any = False) -> Any:
-    """Return the settings in force, or those of a file: {} if it does not exist, None if it cannot be read."""
+    """Return the current settings, or those of a file: {} if it does not exist, None if it cannot be read."""
     if not config_file:
         return _in_force()
     try:
@@ -44,7 +44,7 @@ def show(config_file: Any = False) -> Any:
 
 
 def get(name: str) -> str:
-    """Return the value in force, "" for an unknown setting."""
+    """Return the current value, "" for an unknown setting."""
     try:
         with open(_path(name), encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -53,7 +53,7 @@ def get(name: str) -> str:
 
 
 def assign(name: str, value: Any) -> dict[str, str]:
-    """Put a value in force. CommandExecutionError if there is no such setting, or the kernel refuses the value."""
+    """Set a value in the kernel. CommandExecutionError if there is no such setting, or the kernel refuses the value."""
     path = _path(name)
     if not os.path.isfile(path):
         raise CommandExecutionError(f"sysctl {name} does not exist")
@@ -66,15 +66,15 @@ def assign(name: str, value: Any) -> dict[str, str]:
 
 
 def persist(name: str, value: Any, config: str | None = None) -> str:
-    """Put a value in force and into ``config``: "Updated" or "Already set".
+    """Set a value in the kernel and in ``config``: "Updated" or "Already set".
 
-    The kernel is asked first, so that a value it refuses does not get into the file.
+    The kernel is set first, so that a value it refuses does not get into the file.
     """
     return _sysctl_files.persist(config or default_config(), name, value, get, assign)
 
 
 def _path(name: str) -> str:
-    """Return where a setting is below /proc/sys: its first dot or slash tells which of them separates."""
+    """Return the path of a setting below /proc/sys: the first dot or slash decides which of them is the separator."""
     first = next((mark for mark in name if mark in "./"), ".")
     relative = name.translate(str.maketrans("./", "/.")) if first == "." else name
     path = os.path.normpath(os.path.join(_PROC, relative))

@@ -21,7 +21,7 @@ _HEADING = re.compile(r"^\s*System Locale:\s*", re.MULTILINE)
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where systemd runs."""
+    """Load if systemd runs."""
     if _init_system.booted_with_systemd() and shutil.which("localectl"):
         return True
     return False, "locale: systemd does not run, or there is no localectl"
@@ -33,9 +33,9 @@ def get_locale() -> str:
 
 
 def set_locale(locale: str) -> bool:
-    """Make a locale that of the system; other variables, such as LC_TIME, stay.
+    """Set the locale of the system; other variables, such as LC_TIME, stay.
 
-    Where localectl has nobody to ask, as in some containers, the file is written without it.
+    If localectl has no service to talk to, as in some containers, the file is written without it.
     """
     _locale_generation.parse(locale)
     variables = [f"{name}={value}" for name, value in {**_variables(), "LANG": locale}.items()]

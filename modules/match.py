@@ -1,4 +1,4 @@
-"""The ``match`` execution module: whether a target means this machine."""
+"""The ``match`` execution module: whether a target matches this machine."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def filter_by(
     merge_lists: bool = False,
     default: Any = "default",
 ) -> Any:
-    """Return the value of the first target in ``lookup`` that matches, ``merge`` laid over it; else the default's."""
+    """Return the value of the first target in ``lookup`` that matches, else the default's; ``merge`` overrides it."""
     for target, value in lookup.items():
         if not _match(tgt_type, target, minion_id):
             continue
@@ -89,7 +89,7 @@ def ifelse(
 ) -> Any:
     """Return the value after the first condition that holds (a bool or a target), else the last argument.
 
-    Only the value of a condition gets ``merge`` laid over it.
+    ``merge`` overrides only the value of a condition.
     """
     if len(args) % 2 == 0:
         raise InvocationError("The ifelse function must have an odd number of arguments!")

@@ -1,4 +1,4 @@
-"""The ``mine`` execution module. There is no master that would keep a mine: it is always empty."""
+"""The ``mine`` execution module. The mine is always empty, as there is no master to keep it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def get(tgt: str, fun: str | list[str], tgt_type: str = "glob", exclude_minion: bool = False) -> dict[str, Any]:
-    """Return {}: nobody has mined anything."""
+    """Return {}: the mine is empty."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""The ``mount`` execution module: what is mounted, and what shall be at the start of the system (fstab), on Linux."""
+"""The ``mount`` execution module: active mounts and the entries of fstab, on Linux."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def __virtual__() -> bool | tuple[bool, str]:
 
 
 def active(extended: bool = False) -> dict[str, Any]:
-    """Return what is mounted by mount point: ``device``, ``alt_device``, ``fstype``, ``opts``.
+    """Return the active mounts by mount point: ``device``, ``alt_device``, ``fstype``, ``opts``.
 
-    ``extended`` adds what mountinfo and blkid know: ``superopts``, ``root``, ``device_uuid``, ``device_label`` …
+    ``extended`` adds facts from mountinfo and blkid: ``superopts``, ``root``, ``device_uuid``, ``device_label`` …
     """
     return _from_mountinfo() if extended else _from_mounts()
 
@@ -58,9 +58,9 @@ def set_fstab(
     not_change: bool = False,
     **kwargs: Any,
 ) -> str:
-    """Let fstab have this entry: "new", "change" or "present".
+    """Put this entry into fstab; return "new", "change" or "present".
 
-    ``match_on`` says by which fields the entry is known; with ``not_change`` one that is found stays as it is.
+    ``match_on`` names the fields that identify the entry; with ``not_change`` an existing one stays as it is.
     """
     entry = {
         "name": _escaped(name),
@@ -78,7 +78,7 @@ def set_fstab(
 
 
 def rm_fstab(name: str, device: str | None = None, config: str = "/etc/fstab") -> bool:
-    """Remove what is mounted at ``name``, and if given, from ``device``, from fstab."""
+    """Remove the entries of mount point ``name``, and of ``device`` if that is given, from fstab."""
     _fstab.drop(config, _escaped(name), None if device is None else _escaped(device))
     return True
 
@@ -92,7 +92,7 @@ def mount(
     user: str | None = None,
     util: str = "mount",
 ) -> bool | str:
-    """Mount a device, or what fstab has for a path; True or the program's complaint. ``mkmnt`` makes the folder."""
+    """Mount a device, or fstab's entry for a path; return True or the program's error. ``mkmnt`` makes the folder."""
     if util != "mount":
         return False
     filesystem.require_own_place(name, "mount", user)
@@ -105,7 +105,7 @@ def mount(
 def remount(
     name: str, device: str, mkmnt: bool = False, fstype: str = "", opts: Any = "defaults", user: str | None = None
 ) -> bool | str:
-    """Mount what is mounted with other options, what is not for the first time; True or the program's complaint."""
+    """Mount again with other options, or mount if it is not mounted; return True or the program's error message."""
     wanted = _listed(opts)
     if _escaped(name) not in active():
         return mount(name, device, mkmnt, fstype, wanted, user=user)
@@ -118,7 +118,7 @@ def remount(
 def umount(
     name: str, device: str | None = None, user: str | None = None, util: str = "mount", lazy: bool = False
 ) -> bool | str:
-    """Unmount what is mounted at a path, by its device if given; True or the program's complaint."""
+    """Unmount a path, or one ``device`` there; return True or the program's error message."""
     if _escaped(name) not in active():
         return f"{name} does not have anything mounted"
     filesystem.require_own_place(name, "umount", user)
@@ -157,7 +157,7 @@ def swapoff(name: str) -> bool | None:
 
 
 def is_fuse_exec(cmd: str) -> bool:
-    """Return whether a program mounts by FUSE: whether it is linked to that library."""
+    """Return whether a program mounts by FUSE, that is, is linked to that library."""
     path = shutil.which(cmd)
     if not path:
         return False
@@ -167,7 +167,7 @@ def is_fuse_exec(cmd: str) -> bool:
 
 
 def get_mount_from_path(path: str) -> str:
-    """Return the mount point a path is below."""
+    """Return the mount point that contains a path."""
     path = os.path.realpath(path)
     while path != "/" and not os.path.ismount(path):
         path = os.path.dirname(path)
@@ -175,29 +175,29 @@ def get_mount_from_path(path: str) -> str:
 
 
 def get_device_from_path(path: str) -> Any:
-    """Return the device a path is on."""
+    """Return the device that contains a path."""
     return active().get(get_mount_from_path(path), {}).get("device")
 
 
 def read_mount_cache(name: str) -> dict[str, Any]:
-    """Return with which arguments a state mounted at a path last, {} if none did."""
+    """Return the arguments with which a state last mounted at a path, {} if none did."""
     return dict(_cache().get(name) or {})
 
 
 def write_mount_cache(real_name: str, device: str, mkmnt: bool, fstype: str, mount_opts: Any) -> bool:
-    """Note with which arguments something was mounted at a path."""
+    """Store the arguments of a mount at a path."""
     about = {"device": device, "fstype": fstype, "mkmnt": mkmnt, "opts": mount_opts}
     return _write_cache({**_cache(), real_name: about})
 
 
 def delete_mount_cache(real_name: str) -> bool:
-    """Forget with which arguments something was mounted at a path."""
+    """Remove the stored arguments of a mount at a path."""
     known = _cache()
     return _write_cache({name: each for name, each in known.items() if name != real_name}) if known else True
 
 
 def _escaped(path: str) -> str:
-    """Return a path as /proc/self/mounts and fstab have it."""
+    """Return a path as /proc/self/mounts and fstab write it."""
     return path.replace("\\ ", "\\040").replace(" ", "\\040").replace("\t", "\\011")
 
 
@@ -262,7 +262,7 @@ def _listed_devices() -> dict[str, str]:
 
 
 def _block_devices() -> dict[str, dict[str, str]]:
-    """Return what blkid knows of each device; asked once in a run."""
+    """Return blkid's facts about each device, read once in a run."""
     if _BLKID not in __context__:
         found = {}
         if shutil.which("blkid"):
@@ -301,7 +301,7 @@ def _cache_path() -> str:
 
 
 def _cache() -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - only where something is mounted
+    import yaml  # noqa: PLC0415 - needed only for the mount cache
 
     try:
         known = yaml.safe_load(_text(_cache_path()))
@@ -322,4 +322,4 @@ def _write_cache(mounts: dict[str, Any]) -> bool:
 
 
 _PRIVATE = filesystem.Access(mode=0o600)
-"""Options hold passwords."""
+"""Mount options may contain passwords."""

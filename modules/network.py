@@ -26,19 +26,19 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def interface(iface: str) -> Any:
-    """Return the IPv4 addresses of an interface with netmask, broadcast and label; a sentence if there is none."""
+    """Return the IPv4 addresses of an interface with netmask, broadcast and label; a message if it does not exist."""
     found = interfaces()
     return found[iface].get("inet", "") if iface in found else _no_interface(iface, found)
 
 
 def interface_ip(iface: str) -> str:
-    """Return the first IPv4 address of an interface, "" without one; a sentence if there is no such interface."""
+    """Return the first IPv4 address of an interface, "" without one; a message if there is no such interface."""
     found = interface(iface)
     return str(found[0]["address"]) if isinstance(found, list) and found else str(found or "")
 
 
 def hw_addr(iface: str) -> str:
-    """Return the hardware address of an interface; a sentence if there is no such interface."""
+    """Return the hardware address of an interface; a message if there is no such interface."""
     found = interfaces()
     return str(found[iface].get("hwaddr", "")) if iface in found else _no_interface(iface, found)
 
@@ -107,7 +107,7 @@ def in_subnet(cidr: str) -> bool:
 
 
 def ip_in_subnet(ip_addr: str | Iterable[str], cidr: str) -> bool:
-    """Return whether an address, or one of several, is in a network; False if ``cidr`` is none."""
+    """Return whether an address, or one of several, is in a network; False if ``cidr`` is not a network."""
     try:
         network = ipaddress.ip_network(cidr, strict=False)
     except ValueError:
@@ -117,7 +117,7 @@ def ip_in_subnet(ip_addr: str | Iterable[str], cidr: str) -> bool:
 
 
 def calc_net(ip_addr: str, netmask: str | None = None) -> str:
-    """Return the network of an address, the netmask given apart or after a slash."""
+    """Return the network of an address; the netmask is given separately or after a slash."""
     return str(_parsed(ipaddress.ip_network, f"{ip_addr}/{netmask}" if netmask else ip_addr, strict=False))
 
 
@@ -142,7 +142,7 @@ def is_loopback(ip_addr: str) -> bool:
 
 
 def reverse_ip(ip_addr: str) -> str:
-    """Return the name under which DNS keeps the name of an address."""
+    """Return the DNS name for the reverse lookup of an address."""
     return str(_parsed(ipaddress.ip_address, ip_addr).reverse_pointer)
 
 

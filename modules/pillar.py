@@ -1,7 +1,7 @@
-"""The ``pillar`` execution module: reading the pillar this runtime compiled.
+"""The ``pillar`` execution module: reading the pillar that this runtime compiled.
 
-Mappings and lists come as fresh copies, as in Salt 3008: what a template does to them stays in that template. The
-pillar is compiled once a run, so ``saltenv`` and ``pillarenv`` are accepted and have no effect.
+Mappings and lists are returned as new copies, as in Salt 3008: a template's changes to them stay in that template. The
+pillar is compiled once in a run, so ``saltenv`` and ``pillarenv`` are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def get(
 ) -> Any:
     """Return the value under a colon path, or ``default``.
 
-    ``merge`` lays the value over a ``default`` that is a mapping, or appends it to one that is a list. Without a
-    default a missing key gives an empty string, or KeyError under the option ``pillar_raise_on_missing``. A default
-    that is undefined in a template is an error there, whether it is needed or not.
+    ``merge`` merges the value over a ``default`` that is a mapping, or appends it to one that is a list. Without a
+    default, a missing key returns an empty string, or raises KeyError with the option ``pillar_raise_on_missing``. A
+    default that is undefined in a template is an error there, whether it is needed or not.
     """
     if isinstance(default, jinja2.Undefined):
         str(default)  # raises, unless the configuration has allow_undefined
@@ -64,7 +64,7 @@ def item(*args: str, default: Any = "", delimiter: str = ":", **_: Any) -> dict[
 
 
 def items(*args: str, pillar: Mapping[str, Any] | None = None, **_: Any) -> dict[str, Any]:
-    """Return the whole pillar, with ``pillar`` laid over it; or, given names, the same as `item`."""
+    """Return the whole pillar, with ``pillar`` on top; or, given names, the same as `item`."""
     if args:
         return item(*args)
     everything: dict[str, Any] = merging.fresh(dict(__pillar__))
@@ -110,7 +110,7 @@ def filter_by(
     default: str = "default",
     base: str | None = None,
 ) -> Any:
-    """Do as ``grains.filter_by`` does, by the pillar value under a colon path."""
+    """Do the same as ``grains.filter_by``, with the pillar value under a colon path."""
     return merging.filter_by(lookup_dict, paths.traverse(__pillar__, pillar, []), merge, default, base)
 
 
@@ -125,7 +125,7 @@ def file_exists(path: str, saltenv: str | None = None) -> bool:
 
 
 def _merged(key: str, default: Any, found: Any, merge_lists: bool | None) -> Any:
-    """Return the default with the value merged in, or MISSING (logged) where the two do not go together."""
+    """Return the default with the value merged in, or MISSING (logged) if they cannot be merged."""
     if isinstance(default, dict):
         value = {} if found is paths.MISSING else found
         if isinstance(value, Mapping):

@@ -18,9 +18,10 @@ def get_pid_list() -> list[int]:
 
 
 def pgrep(pattern: str, user: str | None = None, full: bool = False, pattern_is_regex: bool = False) -> Any:
-    """Return the ids of the processes whose name, or with ``full`` whose command line, holds ``pattern``.
+    """Return the IDs of the processes whose name, or with ``full`` whose command line, contains ``pattern``.
 
-    None if there is none. ``user``: processes of that user alone; ``pattern_is_regex``: it is a regular expression.
+    None if there is none. ``user`` selects the processes of one user; with ``pattern_is_regex``, ``pattern`` is a
+    regular expression.
     """
     matches = re.compile(str(pattern) if pattern_is_regex else re.escape(str(pattern))).search
     uid = _uid(user) if user else None
@@ -45,7 +46,7 @@ def proc_info(pid: int, attrs: list[str] | None = None) -> dict[str, Any]:
 
 
 def psaux(name: str) -> list[Any]:
-    """Return ``[name, lines, sentence]``: the lines of ``ps aux`` a pattern is found in, and their number."""
+    """Return ``[name, lines, sentence]``: the lines of ``ps aux`` that match a pattern, and their number."""
     pattern = re.compile(str(name))
     own = str(os.getpid())
     lines = str(__salt__["cmd.run"](["ps", "aux"], python_shell=False)).splitlines()
@@ -89,7 +90,7 @@ def boot_time(time_format: str | None = None) -> Any:
     seconds = next(int(line.split()[1]) for line in _read("stat").splitlines() if line.startswith("btime"))
     if not time_format:
         return seconds
-    import datetime as dt  # noqa: PLC0415 - only who asks for a format needs it
+    import datetime as dt  # noqa: PLC0415 - needed only for a format
 
     return dt.datetime.fromtimestamp(seconds).strftime(time_format)  # noqa: DTZ006 - this machine's own time
 
@@ -108,7 +109,7 @@ def _arguments(pid: int) -> list[str]:
 
 
 def _status(pid: int) -> dict[str, str]:
-    """Return the words of /proc/PID/status; {} for a process that is gone."""
+    """Return the fields of /proc/PID/status; {} if the process has ended."""
     lines = (line.partition(":") for line in _read(str(pid), "status").splitlines())
     return {name: value.strip() for name, _, value in lines}
 

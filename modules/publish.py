@@ -1,4 +1,4 @@
-"""The ``publish`` execution module: what other minions would be asked through a Salt master, which there is none of."""
+"""The ``publish`` execution module: in Salt it queries other minions through the master; here there is no master."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def get_str(
     whitespace: bool = False,
     printable: bool = False,
 ) -> str:
-    """Return a random string, fit for a password, of ``chars`` or of the classes that are not switched off."""
+    """Return a random string, strong enough for a password, of ``chars`` or of the enabled character classes."""
     alphabet = string.printable if printable else chars or ""
     if not alphabet:
         classes = (
@@ -63,7 +63,7 @@ def get_str(
 
 
 def shadow_hash(crypt_salt: str | None = None, password: str | None = None, algorithm: str = "sha512") -> str:
-    """Return a password hash as /etc/shadow has it; without a password, that of a random one. Needs ``openssl``."""
+    """Return a password hash as in /etc/shadow; without a password, that of a random one. Needs ``openssl``."""
     if algorithm not in _CRYPT:
         raise InvocationError(
             f"Cannot hash using '{algorithm}' hash algorithm. The supported algorithms are: {', '.join(_CRYPT)}."

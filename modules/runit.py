@@ -1,7 +1,7 @@
 """The ``service`` execution module of runit: folders of services, and links to those that run.
 
-A service is a folder with a program ``run``. It is there for ``runsvdir`` when it is linked from the folder of running
-services; it is not started at boot when it has a file ``down``.
+A service is a folder with a program ``run``. ``runsvdir`` manages it if it is linked from the folder of running
+services; it is not started at boot if it has a file ``down``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def __virtual__() -> Any:
 
 
 def start(name: str) -> bool:
-    """Start a service; one that is only installed is linked, too, and not started at boot."""
+    """Start a service; one that is only installed is also linked, without being started at boot."""
     if not available(name):
         return False
     if not _is_linked(name):
@@ -52,7 +52,7 @@ def stop(name: str) -> bool:
 def restart(name: str) -> bool:
     """Stop and start a service.
 
-    Not with runit's own ``restart``: that is content with a process that has not got the signal yet.
+    It does not use runit's own ``restart``, which may succeed before the process has received the signal.
     """
     return _sv("stop", name) and _sv("start", name)
 
@@ -63,19 +63,19 @@ def full_restart(name: str) -> bool:
 
 
 def reload_(name: str) -> bool:
-    """Let a service read its configuration anew: it gets a hangup signal."""
+    """Make a service reload its configuration: it gets a hangup signal."""
     return _sv("reload", name)
 
 
 def force_reload(name: str) -> bool:
-    """Let a service read its configuration anew, restart it if it cannot."""
+    """Make a service reload its configuration; restart it if it cannot."""
     return _sv("reload", name) or restart(name)
 
 
 def status(name: str, sig: str | None = None) -> Any:
-    """Return whether a service runs; of a glob, each service's answer.
+    """Return whether a service runs; for a glob, the answer for each service.
 
-    With ``sig`` runit is not asked but whether a command line matches that regular expression.
+    With ``sig``, return whether a command line matches that regular expression instead.
     """
     if sig:
         return bool(__salt__["status.pid"](sig))
@@ -91,7 +91,7 @@ def enable(name: str, **kwargs: Any) -> bool:
         return False
     start_now = bool(kwargs.get("start"))
     if not _is_linked(name):
-        # runsvdir starts at once what it finds without the file `down`; once it has seen it, the file may go.
+        # runsvdir starts a new service at once unless it has the file `down`; afterwards the file can be removed.
         _set_down(name, down=not start_now)
         _link(name)
     _set_down(name, down=False)
@@ -143,7 +143,7 @@ def get_disabled(**kwargs: Any) -> list[str]:
 
 
 def remove(name: str) -> bool:
-    """Stop a service and unlink it, so that runit knows nothing of it. True also if it was not linked."""
+    """Stop a service and unlink it, so that runit no longer manages it. True also if it was not linked."""
     link = os.path.join(_running_folder(), checked(name))
     if not _is_linked(name):
         return True
@@ -176,7 +176,7 @@ def _call(action: str, name: str) -> dict[str, Any]:
 
 
 def _running_folder() -> str:
-    """Return where running services are linked. CommandExecutionError if there is no such folder."""
+    """Return the folder of links to running services. CommandExecutionError if there is no such folder."""
     for folder in _RUNNING:
         if os.path.isdir(folder):
             return folder
@@ -214,7 +214,7 @@ def _link(name: str) -> None:
 
 
 def _wait_for_supervision(name: str) -> None:
-    """Wait until runsvdir noticed a new link: it looks every five seconds, and until then sv knows of nothing."""
+    """Wait until runsvdir has noticed a new link: it polls every five seconds, and until then sv does not know it."""
     sign = os.path.join(_running_folder(), checked(name), "supervise", "ok")
     deadline = time.monotonic() + _PATIENCE
     while not os.path.exists(sign) and time.monotonic() < deadline:

@@ -1,6 +1,6 @@
-"""The ``saltutil`` execution module: what Salt needs to keep a minion up to date, and we need not.
+"""The ``saltutil`` execution module: in Salt it keeps a minion up to date, which is not necessary here.
 
-Plugins are loaded from the file roots, so every ``sync_…`` has nothing to do. What needs a Salt master says so.
+Plugins are loaded from the file roots, so every ``sync_…`` has nothing to do. Functions that need a Salt master raise.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ sync_thorium = sync_tops = sync_modules
 
 
 def list_extmods() -> dict[str, list[str]]:
-    """Return {}: plugins are loaded from where they lie."""
+    """Return {}: plugins are loaded directly from the file roots."""
     return {}
 
 
 def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
-    """Look at the plugins anew."""
+    """Load the plugins again."""
     dunders.runtime_services().reload()
     return True
 
 
 def refresh_grains(**kwargs: Any) -> bool:
-    """Gather the grains anew."""
+    """Gather the grains again."""
     dunders.runtime_services().refresh(grains=True, pillar=False)
     return True
 
 
 def refresh_pillar(**kwargs: Any) -> bool:
-    """Render the pillar anew."""
+    """Render the pillar again."""
     dunders.runtime_services().refresh(grains=False, pillar=True)
     return True
 

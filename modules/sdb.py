@@ -23,9 +23,9 @@ _SCHEME = "sdb://"
 
 
 def get(uri: str, strict: bool = False) -> Any:
-    """Return the value behind ``uri``; a string that is no such URI is returned as it is.
+    """Return the value behind ``uri``; a string that is no such URI is returned unchanged.
 
-    None for a key without a value. ``strict`` makes CommandExecutionError of a URI that cannot be looked up.
+    None for a key without a value. With ``strict``, a URI that cannot be looked up raises CommandExecutionError.
     """
     if not isinstance(uri, str) or not uri.startswith(_SCHEME):
         return uri
@@ -80,7 +80,7 @@ def _content(profile: dict[str, Any], driver: str) -> Any:
     path = str(profile.get("path") or next(iter(profile.get("files") or [""])))
     if not path:
         raise CommandExecutionError("An sdb profile of this driver needs the path of a file")
-    import yaml  # noqa: PLC0415 - only who has such a profile needs it
+    import yaml  # noqa: PLC0415 - needed only for such a profile
 
     try:
         with filesystem.open_text(os.path.expanduser(path)) as file:

@@ -1,6 +1,6 @@
 """The ``shadow`` execution module: passwords and their ages, in /etc/shadow.
 
-The file is changed here, in one step and under the system's lock; no program gets to see a hash.
+The file is changed here, in one step and under the system's lock; no other program receives a hash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def __virtual__() -> bool:
 
 
 def default_hash() -> str:
-    """Return what stands in place of a hash where no password was set."""
+    """Return the value in place of a hash if no password is set."""
     return "!"
 
 
@@ -52,12 +52,12 @@ def list_users(root: str | None = None) -> list[str]:
 
 
 def set_password(name: str, password: str, use_usermod: bool = False, root: str | None = None) -> bool:
-    """Set a password that is hashed already; today becomes the day of the change. False for an unknown user."""
+    """Set a password given as a hash, and today as the day of the change. False for an unknown user."""
     return _set(name, root, passwd=password, lstchg=int(time.time()) // _DAY)
 
 
 def del_password(name: str, root: str | None = None) -> bool:
-    """Let a user in without a password."""
+    """Remove a user's password, so that no password is needed to log in."""
     return _set(name, root, passwd="")
 
 
@@ -79,7 +79,7 @@ def unlock_password(name: str, root: str | None = None) -> bool:
 
 
 def gen_password(password: str, crypt_salt: str | None = None, algorithm: str = "sha512") -> str:
-    """Hash a password. ``algorithm``: sha512, sha256, md5, blowfish; what of these the system's libcrypt knows."""
+    """Hash a password. ``algorithm``: sha512, sha256, md5 or blowfish, if the system's libcrypt has it."""
     return hashed(password, crypt_salt, algorithm)
 
 
@@ -94,7 +94,7 @@ def set_mindays(name: str, mindays: Any, root: str | None = None) -> bool:
 
 
 def set_maxdays(name: str, maxdays: Any, root: str | None = None) -> bool:
-    """Set how many days a password is good for."""
+    """Set how many days a password is valid."""
     return _set(name, root, max=maxdays)
 
 
@@ -138,7 +138,7 @@ def _row(name: str, root: str | None) -> Row | None:
 
 
 def _days(value: Any) -> str:
-    """Return a number of days as the file has it; a date becomes the days since 1970, -1 becomes nothing."""
+    """Return a number of days as in the file; a date becomes the days since 1970, -1 becomes ""."""
     if isinstance(value, str) and value.count("-") == 2:
         from datetime import date  # noqa: PLC0415 - most values are numbers
 

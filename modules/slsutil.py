@@ -29,12 +29,12 @@ def update(dest: Any, upd: Any, recursive_update: bool = True, merge_lists: bool
 
 
 def merge(obj_a: Any, obj_b: Any, strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
-    """Return both merged, ``obj_b`` the stronger, by a strategy: smart, recurse, overwrite, list or aggregate."""
+    """Merge ``obj_b`` over ``obj_a``, by a strategy: smart, recurse, overwrite, list or aggregate."""
     return merging.merge(obj_a, obj_b, strategy, renderer, merge_lists)
 
 
 def merge_all(lst: list[Any], strategy: str = "smart", renderer: str = "yaml", merge_lists: bool = False) -> Any:
-    """Return a list of mappings merged, the last the strongest."""
+    """Merge a list of mappings; later ones override earlier ones."""
     merged: Any = {}
     for item in lst:
         merged = merging.merge(merged, item, strategy, renderer, merge_lists)
@@ -44,10 +44,10 @@ def merge_all(lst: list[Any], strategy: str = "smart", renderer: str = "yaml", m
 def renderer(
     path: str | None = None, string: str | None = None, default_renderer: str = "jinja|yaml", **kwargs: Any
 ) -> Any:
-    """Render a file (a path or URL) or a string and return what its last renderer gives.
+    """Render a file (a path or URL) or a string and return what its last renderer returns.
 
     A first line ``#!renderer|…`` chooses the renderers, else ``default_renderer``. Other arguments are variables of
-    the template. A file that is not there gives {}.
+    the template. Returns {} for a missing file.
     """
     if not path and not string:
         raise InvocationError("Must pass path or string.")

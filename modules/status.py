@@ -1,4 +1,4 @@
-"""The ``status`` execution module: what the machine is doing."""
+"""The ``status`` execution module: load, memory, processors and disks of this machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cpuinfo() -> dict[str, Any]:
 
 
 def nproc() -> int:
-    """Return the number of processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -95,7 +95,7 @@ def pid(sig: str) -> str:
 
 
 def version() -> str:
-    """Return what the kernel says of itself."""
+    """Return the version text of the kernel."""
     return _read("/proc/version").strip()
 
 

@@ -1,7 +1,7 @@
 """The ``service`` execution module for programs under supervisord, as in many containers.
 
-It is used where the setting ``providers: {service: supervisord_service}`` says so: that supervisord runs does not mean
-that it runs the services. A service is a program, or ``group:program``.
+It is used only with the setting ``providers: {service: supervisord_service}``, as supervisord may run beside the init
+system that runs the services. A service is a program, or ``group:program``.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ def restart(name: str) -> bool:
 
 
 def reload_(name: str) -> bool:
-    """Let a program read its configuration anew: it gets a hangup signal."""
+    """Make a program reload its configuration: it gets a hangup signal."""
     return _acted("signal", "HUP", name)
 
 
 def force_reload(name: str) -> bool:
-    """Let a program read its configuration anew, restart it if it does not run."""
+    """Make a program reload its configuration; restart it if it does not run."""
     return reload_(name) or restart(name)
 
 
 def status(name: str, sig: str | None = None) -> Any:
-    """Return whether a program runs; of a glob, each program's answer.
+    """Return whether a program runs; for a glob, the answer for each program.
 
-    With ``sig`` supervisord is not asked but whether a command line matches that regular expression.
+    With ``sig``, return whether a command line matches that regular expression instead.
     """
     if sig:
         return bool(__salt__["status.pid"](sig))

@@ -1,6 +1,6 @@
-"""The ``sys`` execution module: which functions there are, and what they say of themselves.
+"""The ``sys`` execution module: the available functions and their documentation.
 
-Names may be those of modules or functions, or shell patterns over either; without any, everything is meant.
+Names may be those of modules or functions, or shell patterns for either; without names, all are returned.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def state_argspec(module: str = "") -> dict[str, dict[str, Any]]:
 
 
 def reload_modules() -> bool:
-    """Look at the plugins anew."""
+    """Load the plugins again."""
     dunders.runtime_services().reload()
     return True
 

@@ -43,7 +43,7 @@ def get_computer_desc() -> str | bool:
 
 
 def get_reboot_required_witnessed() -> bool:
-    """Return whether Debian's package system asks for a restart."""
+    """Return whether Debian's package system requires a restart."""
     return os.path.exists("/var/run/reboot-required")
 
 

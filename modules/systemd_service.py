@@ -30,7 +30,7 @@ _OPTIONS = {"--runtime", "--value", "--property=Id", "--property=NeedDaemonReloa
 
 def __virtual__() -> Any:
     # Without systemd as process 1, as in an image or a container, services can still be enabled; Debian's scripts
-    # work there as well and are what Salt takes.
+    # work there as well, and Salt uses them.
     can_enable = __grains__.get("os_family") != "Debian" and shutil.which("systemctl")
     if __grains__.get("kernel") == "Linux" and (_booted_with_systemd() or can_enable):
         return __virtualname__
@@ -44,7 +44,7 @@ def offline() -> bool:
 
 
 def start(name: str, no_block: bool = False, unmask: bool = False, unmask_runtime: bool = False) -> bool:
-    """Start a unit, unmasked first if asked for; ``no_block`` does not wait. CommandExecutionError if it fails."""
+    """Start a unit, unmasked first with ``unmask``; ``no_block`` does not wait. CommandExecutionError on failure."""
     return _act("start", name, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
 
 
@@ -60,17 +60,17 @@ def restart(name: str, no_block: bool = False, unmask: bool = False, unmask_runt
 
 
 def reload_(name: str, no_block: bool = False, unmask: bool = False, unmask_runtime: bool = False) -> bool:
-    """Let a unit read its configuration anew. CommandExecutionError if it fails."""
+    """Make a unit reload its configuration. CommandExecutionError if it fails."""
     return _act("reload", name, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
 
 
 def force_reload(name: str, no_block: bool = False, unmask: bool = False, unmask_runtime: bool = False) -> bool:
-    """Let a unit read its configuration anew, restart it if it cannot. CommandExecutionError if it fails."""
+    """Make a unit reload its configuration; restart it if it cannot. CommandExecutionError if it fails."""
     return _act("force-reload", name, no_block=no_block, unmask=unmask, unmask_runtime=unmask_runtime)
 
 
 def status(name: str, sig: str | None = None) -> Any:
-    """Return whether a unit is active; of a glob, each unit's answer. ``sig`` is accepted and means nothing here."""
+    """Return whether a unit is active; for a glob, the answer for each unit. ``sig`` is accepted and ignored."""
 
     def is_active(unit: str) -> bool:
         _reload_if_changed(unit)
@@ -138,7 +138,7 @@ def missing(name: str) -> bool:
 
 
 def masked(name: str, runtime: bool = False, root: str | None = None) -> bool:
-    """Return whether a unit is masked, for good or (``runtime``) until the next boot."""
+    """Return whether a unit is masked, permanently or (``runtime``) until the next boot."""
     path = _below(root, os.path.join("/run" if runtime else "/etc", "systemd/system", _unit(name)))
     try:
         return os.readlink(path) == "/dev/null"
@@ -166,7 +166,7 @@ def unmask(name: str, runtime: bool = False, root: str | None = None) -> bool:
 
 
 def systemctl_reload() -> bool:
-    """Let systemd read its unit files anew. CommandExecutionError if that fails."""
+    """Make systemd reload its unit files. CommandExecutionError if that fails."""
     done = _systemctl("daemon-reload")
     if done["retcode"]:
         raise CommandExecutionError(f"Problem performing systemctl daemon-reload: {_reason(done)}")
@@ -243,7 +243,7 @@ def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str |
 
 
 def _reload_if_changed(name: str) -> None:
-    """Let systemd read its unit files anew if that of this unit was changed, or is new to it."""
+    """Make systemd reload its unit files if that of this unit was changed, or is new to it."""
     about = _systemctl("show", name, "--property=NeedDaemonReload", "--value")
     own = os.path.join(_OWN_UNITS, _unit(name))
     if str(about["stdout"]).strip() == "yes" or (os.access(own, os.R_OK) and not _is_known(name)):
@@ -251,7 +251,7 @@ def _reload_if_changed(name: str) -> None:
 
 
 def _is_known(name: str) -> bool:
-    if not _booted_with_systemd():  # systemctl status then succeeds, whatever it is asked for
+    if not _booted_with_systemd():  # systemctl status then succeeds for any name
         return any(os.path.exists(os.path.join(folder, _unit(name))) for folder in _UNIT_FOLDERS)
     return bool(0 <= _systemctl("status", name)["retcode"] < _NOT_FOUND)
 

@@ -84,7 +84,7 @@ def try_(module: str, return_try_exception: bool = False, **kwargs: Any) -> Any:
     """Call another execution function; if it raises, return None, or the exception."""
     try:
         return __salt__[module](**kwargs)
-    except Exception as error:  # noqa: BLE001 - that any is caught is the purpose
+    except Exception as error:  # noqa: BLE001 - catching any error is the purpose
         dunders.check_cancelled()
         return error if return_try_exception else None
 
@@ -125,7 +125,7 @@ def collatz(start: int) -> tuple[list[int], float]:
 
 
 def retcode(code: int = 42) -> bool:
-    """Return True, and leave an exit status for conditions to see."""
+    """Return True, and set an exit status that conditions see."""
     dunders.context.current.get().retcode = code
     return True
 

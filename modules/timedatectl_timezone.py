@@ -23,7 +23,7 @@ _CLOCK = re.compile(r"^\s*RTC in local TZ:\s*(\S+)", re.MULTILINE | re.IGNORECAS
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where systemd runs: without it timedatectl has nobody to ask."""
+    """Load if systemd runs: timedatectl needs its service."""
     if _init_system.booted_with_systemd() and shutil.which("timedatectl"):
         return True
     return False, "timezone: systemd does not run, or there is no timedatectl"
@@ -40,7 +40,7 @@ def zone_compare(timezone: str) -> bool:
 
 
 def set_zone(timezone: str) -> Any:
-    """Set the time zone, and the name that Debian writes down; True, or a sentence if there is no such."""
+    """Set the time zone, and Debian's file with its name; return True, or a message if there is no such zone."""
     path = _zoneinfo.path_of(timezone)
     if not os.path.exists(path):
         return f"Zone does not exist: {path}"
@@ -54,7 +54,7 @@ def get_hwclock() -> str:
 
 
 def set_hwclock(clock: str) -> bool:
-    """Let the hardware clock run in "UTC" or in "localtime"."""
+    """Make the hardware clock run in "UTC" or in "localtime"."""
     if clock not in {"UTC", "localtime"}:
         raise InvocationError("Only 'UTC' and 'localtime' are allowed")
     command = ["timedatectl", "set-local-rtc", "true" if clock == "localtime" else "false"]

@@ -72,9 +72,9 @@ def add(
     usergroup: bool | None = None,
     local: bool = False,
 ) -> bool:
-    """Create a user; True if that worked, whatever becomes of groups and description (the next run mends those).
+    """Create a user; True if that worked, even if setting groups or description failed (the next run sets those).
 
-    ``usergroup`` None leaves it to the system whether a group of the same name is made. ``local`` uses luseradd.
+    With ``usergroup`` None, the system decides whether a group of the same name is made. ``local`` uses luseradd.
     """
     options: list[Any] = []
     if shell:
@@ -113,7 +113,7 @@ def add(
 
 
 def delete(name: str, remove: bool = False, force: bool = False, root: str | None = None, local: bool = False) -> bool:
-    """Remove a user; ``remove`` takes home and mail along, ``force`` does it even to a user who is logged in."""
+    """Remove a user; ``remove`` also removes home and mail, ``force`` removes even a user who is logged in."""
     options = ["-r"] if remove else []
     if force and not local:
         options.append("-f")
@@ -132,7 +132,7 @@ def rename(name: str, new_name: str, root: str | None = None) -> bool:
 
 
 def chuid(name: str, uid: Any, root: str | None = None) -> bool:
-    """Change a user's number."""
+    """Change a user's UID."""
     return _change(name, "uid", uid, ["-u", uid], root)
 
 
@@ -148,7 +148,7 @@ def chshell(name: str, shell: str, root: str | None = None) -> bool:
 
 
 def chhome(name: str, home: str, persist: bool = False, root: str | None = None) -> bool:
-    """Change a user's home directory, and with ``persist`` move what is in it."""
+    """Change a user's home directory, and with ``persist`` move its content."""
     return _change(name, "home", home, [*(["-m"] if persist else []), "-d", home], root)
 
 
@@ -208,7 +208,7 @@ def _modify(options: list[Any], name: str, root: str | None) -> bool:
 
 
 def _user_groups_are_usual() -> bool:
-    """Return whether useradd makes a group of the user's name: then it must be told that there is one already."""
+    """Return whether useradd makes a group of the user's name, so that it needs an option if there is one already."""
     try:
         with open("/etc/login.defs", encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]

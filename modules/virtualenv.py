@@ -1,4 +1,4 @@
-"""The ``virtualenv`` execution module: making virtual environments of Python, and looking into them."""
+"""The ``virtualenv`` execution module: making and inspecting Python virtual environments."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def create(
     saltenv: str = "base",
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Make a virtual environment at ``path``; returns what ``cmd.run_all`` does.
+    """Make a virtual environment at ``path``; return what ``cmd.run_all`` does.
 
     ``venv_bin`` is a virtualenv program, a Python whose ``venv`` is used, or ``venv`` for that of ``python`` (or of the
-    Python this runs in). It is virtualenv if that is installed, and ``venv`` otherwise. An environment that could not
-    be made whole leaves nothing behind.
+    Python that runs asyncstate). The default is virtualenv if that is installed, else ``venv``. An incomplete
+    environment is removed.
 
     CLI Example::
 
@@ -73,16 +73,16 @@ def create(
 
 
 def _remove(path: str, user: str | None) -> None:
-    """Remove what was begun, as the one who began it: above it, a folder of that user's may be another one by now."""
+    """Remove an incomplete environment as its user, who may have replaced a parent folder meanwhile."""
     if user:
         __salt__["cmd.run_all"](["rm", "-rf", "--", path], runas=user, python_shell=False)
     else:
-        note(path, "created")  # by the program: what is made and removed again has not been there
+        note(path, "created")  # made by the program: if it is removed again, it did not exist before
         filesystem.remove_tree(path)
 
 
 def virtualenv_ver(venv_bin: str, user: str | None = None, **kwargs: Any) -> tuple[int, ...]:
-    """Return the version of a virtualenv program as numbers. CommandExecutionError if it has no answer."""
+    """Return the version of a virtualenv program as numbers. CommandExecutionError if it prints none."""
     command = [venv_bin, "--version"]
     result = __salt__["cmd.run_all"](command, runas=user, python_shell=False, redirect_stderr=True)
     match = re.search(r"(?:^|\s)(\d+(?:\.\d+)+)", result["stdout"])
@@ -94,13 +94,13 @@ def virtualenv_ver(venv_bin: str, user: str | None = None, **kwargs: Any) -> tup
 
 
 def get_site_packages(venv: str) -> str:
-    """Return the folder an environment's packages are in. CommandExecutionError if there is no environment."""
+    """Return the folder of an environment's packages. CommandExecutionError if there is no environment."""
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return _printed(venv, [code])
 
 
 def get_distribution_path(venv: str, distribution: str) -> str:
-    """Return the folder an installed distribution is in. CommandExecutionError if it is not installed."""
+    """Return the folder of an installed distribution. CommandExecutionError if it is not installed."""
     code = "import sys, importlib.metadata as m; print(m.distribution(sys.argv[1]).locate_file(''))"
     return _printed(venv, [code, distribution]).rstrip("/")
 

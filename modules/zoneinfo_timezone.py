@@ -1,4 +1,4 @@
-"""The ``timezone`` execution module where systemd does not run: files in /etc."""
+"""The ``timezone`` execution module for systems without systemd: files in /etc."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEW_ADJTIME = "0.0 0 0.0\n0\n{}\n"
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load unless timedatectl can do it."""
+    """Load unless timedatectl is used."""
     if _init_system.booted_with_systemd() and shutil.which("timedatectl"):
         return False, "timezone: systemd runs, timedatectl sets the time zone"
     return True
@@ -39,17 +39,17 @@ def get_zone() -> str:
 
 
 def zone_compare(timezone: str) -> bool:
-    """Return whether this is the time zone; by the content of /etc/localtime if its name is written nowhere."""
+    """Return whether this is the time zone; by the content of /etc/localtime if no file has its name."""
     return _zoneinfo.compare(timezone, get_zone)
 
 
 def set_zone(timezone: str) -> Any:
-    """Let /etc/localtime lead to a time zone; True, or a sentence if there is no such."""
+    """Make /etc/localtime a link to a time zone; return True, or a message if there is no such zone."""
     return _zoneinfo.link(timezone)
 
 
 def get_hwclock() -> str | None:
-    """Return what the clock shows by /etc/default/rcS or the last line of /etc/adjtime; UTC if neither tells."""
+    """Return the hardware clock's zone from /etc/default/rcS or the last line of /etc/adjtime, else "UTC"."""
     setting = _UTC_SETTING.search(_text(_RCS))
     if setting:
         return "UTC" if setting[0].partition("=")[2].lower() == "yes" else "localtime"
@@ -60,7 +60,7 @@ def get_hwclock() -> str | None:
 
 
 def set_hwclock(clock: str) -> bool:
-    """Write down what the clock shows, "UTC" or "localtime"; the clock itself is not touched."""
+    """Write the hardware clock's zone, "UTC" or "localtime", to the file; the clock itself is not changed."""
     if clock not in {"UTC", "localtime"}:
         raise InvocationError("Only 'UTC' and 'localtime' are allowed")
     is_utc = clock == "UTC"

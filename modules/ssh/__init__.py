@@ -1,4 +1,4 @@
-"""The ``ssh`` execution module: keys of users and machines, the keys a user lets in, and the machines a user knows."""
+"""The ``ssh`` execution module: keys of users and hosts, the authorized keys and the known hosts of users."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the program is."""
+    """Load if the program is installed."""
     if shutil.which("ssh"):
         return True
     return False, "The module requires the ssh binary."

@@ -1,7 +1,7 @@
-"""The keys that users let in: authorized_keys.
+"""The authorized keys of users: authorized_keys.
 
-The file is read and written as `_user_files` does, so that its owner cannot lead root astray. What is added goes to the
-end; other lines stay, but for empty ones when a key is replaced or removed.
+The file is read and written by `_user_files`, so that its owner cannot redirect root with links. New keys go to the
+end; other lines stay, except empty ones when a key is replaced or removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _changing = threading.Lock()
 def auth_keys(user: Any = None, config: str = _DEFAULT, fingerprint_hash_type: str | None = None) -> dict[str, Any]:
     """Return ``{key: {"enc", "comment", "options", "fingerprint"}}`` of a user.
 
-    Of several users, or of all if none is given, it is that by user; those without a file are left out.
+    For several users, or all if none is given, the result is by user; those without a file are left out.
     """
     if user and not isinstance(user, list):
         return _keys_of(user, config, fingerprint_hash_type) or {}
@@ -45,7 +45,7 @@ def check_key(
     cache_keys: Any = None,
     fingerprint_hash_type: str | None = None,
 ) -> str:
-    """Return what there is to do to let a key in: "add", "update" or, if nothing, "exists"."""
+    """Return what authorizing a key would need: "add", "update" or, if nothing, "exists"."""
     enc = key_type(enc)
     known = auth_keys(user, config, fingerprint_hash_type).get(key)
     if known is None:
@@ -61,7 +61,7 @@ def check_key_file(
     saltenv: str = "base",
     fingerprint_hash_type: str | None = None,
 ) -> dict[str, str]:
-    """Return what `check_key` says of every key in a file of the tree; {} if there is no such file, or none in it."""
+    """Return the result of `check_key` for every key in a file of the tree; {} without a file or keys."""
     path = __salt__["cp.cache_file"](source, saltenv)
     keys = _keys_in(path, fingerprint_hash_type) if path else {}
     about: dict[str, Any] = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
@@ -78,7 +78,7 @@ def set_auth_key(
     cache_keys: Any = None,
     fingerprint_hash_type: str | None = None,
 ) -> str:
-    """Let a key in: "new", "replace", "no change"; "fail" without an account or its home, "Invalid public key"."""
+    """Authorize a key: "new", "replace", "no change"; "fail" without an account or its home, "Invalid public key"."""
     if len(key.split()) > 1:
         return "invalid"
     enc = key_type(enc)
@@ -116,9 +116,10 @@ def set_auth_key_from_file(
     fingerprint_hash_type: str | None = None,
     **kwargs: Any,
 ) -> str:
-    """Let in every key of a file of the tree; ``options`` replaces theirs.
+    """Authorize every key of a file of the tree; ``options`` replaces theirs.
 
-    Returns the gravest of what `set_auth_key` says: "fail" (also without any key), "replace", "new" or "no change".
+    Returns the first of these that `set_auth_key` returned: "fail" (also without any key), "replace", "new", "no
+    change".
     """
     about: dict[str, Any] = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     done = [
@@ -129,7 +130,7 @@ def set_auth_key_from_file(
 
 
 def rm_auth_key(user: str, key: str, config: str = _DEFAULT, fingerprint_hash_type: str | None = None) -> str:
-    """Let a key in no longer: "Key removed" or "Key not present". What is neither key nor comment goes with it."""
+    """Remove an authorized key: "Key removed" or "Key not present". Lines that are neither key nor comment go too."""
     with _changing:
         if key not in auth_keys(user, config, fingerprint_hash_type):
             return "Key not present"
@@ -148,9 +149,9 @@ def rm_auth_key_from_file(
     saltenv: str = "base",
     fingerprint_hash_type: str | None = None,
 ) -> str:
-    """Let none of the keys in a file of the tree in any longer.
+    """Remove all keys in a file of the tree from the authorized keys.
 
-    "Key removed" if that concerned one, else "Key not present"; "fail" if there is none in the file.
+    "Key removed" if one was removed, else "Key not present"; "fail" if the file has no keys.
     """
     keys = _keys_in(_fetched(source, saltenv), fingerprint_hash_type)
     done = {rm_auth_key(user, key, config, fingerprint_hash_type) for key in keys}
@@ -208,7 +209,7 @@ def _edited(text: str, key: str, line: str) -> str:
 
 
 def _path(account: dict[str, Any], config: str) -> str:
-    """Return where the keys of an account are: ``%u``, ``%h`` and ``%%`` stand for what they do in sshd_config."""
+    """Return the path of an account's keys: ``%u``, ``%h`` and ``%%`` mean what they mean in sshd_config."""
     tokens = {"%": "%", "u": account["name"], "h": account["home"]}
     parts = []
     characters = iter(config)
@@ -230,6 +231,6 @@ def _listed(options: Any) -> list[str]:
 
 
 def _relabel(path: str) -> None:
-    """Let SELinux, where it is, give a new file and its folder their labels."""
+    """Restore the SELinux labels of a new file and its folder, if there is SELinux."""
     if shutil.which("restorecon"):
         __salt__["cmd.run_all"](["restorecon", os.path.dirname(path), path], python_shell=False)

@@ -1,4 +1,4 @@
-"""The lines of known_hosts, and which of them are about a machine."""
+"""The lines of known_hosts, and finding those of a host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HASHED = "|1|"
 
 
 class Entry(NamedTuple):
-    """A line that names machines and a key of theirs. ``marker`` is ``@cert-authority``, ``@revoked`` or ""."""
+    """A line that names hosts and one of their keys. ``marker`` is ``@cert-authority``, ``@revoked`` or ""."""
 
     names: str
     enc: str
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     marker: str = ""
 
     def is_about(self, host: str) -> bool:
-        """Return whether ``host`` is one of the machines: by a pattern, by a name, or by a name that was hashed."""
+        """Return whether ``host`` is one of the hosts: by a pattern, by a name, or by a hashed name."""
         if self.names.startswith(_HASHED):
             salt, _, known = self.names[len(_HASHED) :].partition("|")
             try:
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
         return any(_fits(each, host) for each in patterns)
 
     def hashed(self) -> list[str]:
-        """Return the line as one for each name, the names hashed; unchanged where a pattern or a marker forbids it."""
+        """Return a line with a hashed name for each name; the line unchanged if a pattern or a marker forbids it."""
         if self.marker or self.names.startswith(_HASHED) or any(mark in self.names for mark in "*?!"):
             return [str(self)]
         return [str(self._replace(names=hashed_name(name))) for name in self.names.split(",")]
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 def entry(line: str) -> Entry | None:
-    """Return what a line says, None for a comment, an empty line or a malformed one."""
+    """Return the entry of a line, None for a comment, an empty line or a malformed one."""
     words = line.split()
     if not words or words[0].startswith("#"):
         return None
@@ -67,9 +67,9 @@ def _digest(salt: bytes, name: str) -> str:
 
 
 def _fits(pattern: str, host: str) -> bool:
-    """Return whether a host fits a pattern with ``*`` and ``?``.
+    """Return whether a host matches a pattern with ``*`` and ``?``.
 
-    Not by a regular expression: a line of a user's with a row of stars would have it try all ways to part a name.
+    This uses no regular expression: a user's line with many stars would make it try all ways to split a name.
     """
     place = at = 0
     star, mark = -1, 0

@@ -1,7 +1,7 @@
-"""The machines that users know: known_hosts.
+"""The known hosts of users: known_hosts.
 
-The files are read and written here and not by ssh-keygen: that follows links in users' folders as root, and gives up
-where one line is malformed.
+The files are read and written here and not by ssh-keygen, which follows links in users' folders as root, and fails if
+one line is malformed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _changing = threading.Lock()
 
 
 class _File:
-    """One known_hosts: where it is, whose it is, and its lines."""
+    """One known_hosts file: its path, its owner, and its lines."""
 
     def __init__(self, config: str | None, user: str | None) -> None:
-        """Raise LookupError, with a sentence, where no file can be meant."""
+        """Find and read the file. Raises LookupError, with a message, if the arguments name no file."""
         self.account: Answer | None = None
         self.path = config or (".ssh/known_hosts" if user else _FOR_ALL)
         if user:
@@ -48,7 +48,7 @@ class _File:
         self.lines = self.text.splitlines()
 
     def about(self, host: str) -> list[tuple[int, Entry]]:
-        """Return the entries about a machine, with their places."""
+        """Return the entries about a host, with their line indexes."""
         entries = ((place, entry(line)) for place, line in enumerate(self.lines))
         return [(place, each) for place, each in entries if each is not None and each.is_about(host)]
 
@@ -57,7 +57,7 @@ class _File:
         _user_files.write(self.path, "".join(f"{line}\n" for line in lines), self.account)
 
     def keep_copy(self) -> str:
-        """Keep the old content beside the file; return where."""
+        """Keep the old content beside the file; return the path of the copy."""
         path = f"{self.path}.old"
         _user_files.write(path, self.text, self.account)
         return path
@@ -70,9 +70,9 @@ def get_known_host_entries(
     port: Any = None,
     fingerprint_hash_type: str | None = None,
 ) -> Any:
-    """Return ``hostname``, ``enc``, ``key`` and ``fingerprint`` of each key known of a machine, None without any.
+    """Return ``hostname``, ``enc``, ``key`` and ``fingerprint`` of each known key of a host, None without any.
 
-    A dict with ``error`` says that the file is nobody's.
+    Returns a dict with ``error`` if the arguments name no file.
     """
     try:
         found = _File(config, user).about(_name(hostname, port))
@@ -90,7 +90,7 @@ def recv_known_host_entries(
     timeout: Any = 5,
     fingerprint_hash_type: str | None = None,
 ) -> Any:
-    """Ask a machine for its keys, by ssh-keyscan; returns what `get_known_host_entries` does."""
+    """Query a host for its keys, by ssh-keyscan; return what `get_known_host_entries` does."""
     if hostname.startswith("-"):
         return None
     command = ["ssh-keyscan", *(["-p", str(port)] if port else []), *(["-t", enc] if enc else [])]
@@ -113,7 +113,7 @@ def check_known_host(
     port: Any = None,
     fingerprint_hash_type: str | None = None,
 ) -> Any:
-    """Return what is to be done so that a machine is known, by this key or fingerprint: "add", "update" or "exists"."""
+    """Return what has to be done so that a host is known by this key or fingerprint: "add", "update" or "exists"."""
     if not hostname:
         return _failure("hostname argument required")
     known = get_known_host_entries(user, hostname, config, port, fingerprint_hash_type)
@@ -139,10 +139,10 @@ def set_known_host(
     timeout: Any = 5,
     fingerprint_hash_type: str | None = None,
 ) -> Answer:
-    """Make a machine known by ``key``, or by the keys it shows, one of which must have this ``fingerprint``.
+    """Make a host known by ``key``, or by the keys it presents, one of which must have this ``fingerprint``.
 
-    Returns ``status``: "exists" with ``keys``, "updated" with ``old`` and ``new``, or "error" with ``error``. Keys of
-    the same type, of any type without ``enc``, make room.
+    Returns ``status``: "exists" with ``keys``, "updated" with ``old`` and ``new``, or "error" with ``error``. Existing
+    keys of the same type, or of any type without ``enc``, are replaced.
     """
     if not hostname:
         return _failure("hostname argument required")
@@ -167,14 +167,14 @@ def set_known_host(
             return _failure(_MISMATCH)
         if to_check and {each["key"] for each in new} == set(keys):
             return {"status": "exists", "keys": keys}
-    with _changing:  # nobody waits for a machine that is asked for its keys
+    with _changing:  # after the host was queried, so that no thread waits for the network
         return _store(user, hostname, port, enc, config, new, known, hash_all=bool(key) and hash_known_hosts)
 
 
 def rm_known_host(
     user: str | None = None, hostname: str | None = None, config: str | None = None, port: Any = None
 ) -> Answer:
-    """Forget a machine: ``status`` "removed", with what ssh-keygen would say of it as ``comment``, or "error".
+    """Remove a host: ``status`` "removed", with ssh-keygen's message as ``comment``, or "error".
 
     The old file stays beside the new one, with ``.old`` at the end of its name.
     """
@@ -199,7 +199,7 @@ def rm_known_host(
 
 
 def hash_known_hosts(user: str | None = None, config: str | None = None) -> Answer:
-    """Hash the names in a known_hosts, so that the file does not tell which machines they are."""
+    """Hash the names in a known_hosts, so that the file does not reveal the hosts."""
     with _changing:
         try:
             file = _File(config, user)

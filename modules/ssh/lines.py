@@ -51,7 +51,7 @@ class Key(NamedTuple):
 
 
 def parse(line: str) -> Key | None:
-    """Return the key of a line, None for a comment or what is no key."""
+    """Return the key of a line, None for a comment or an invalid line."""
     line = line.strip()
     start = -1 if line.startswith("#") else _start_of_type(line)
     if start < 0:
@@ -62,7 +62,7 @@ def parse(line: str) -> Key | None:
 
 
 def _start_of_type(line: str) -> int:
-    """Return where the key's type begins, -1 if there is none; in linear time, as users' files say what they like."""
+    """Return where the key's type begins, -1 if there is none; in linear time, as users' files may contain anything."""
     for word in _WORD.finditer(line):
         found = _TYPE.search(word[0]) if line[word.end() : word.end() + 1].isspace() else None
         if found is not None:
@@ -71,7 +71,7 @@ def _start_of_type(line: str) -> int:
 
 
 def key_type(enc: str) -> str:
-    """Return the full name of a type of keys. CommandExecutionError for an unknown one."""
+    """Return the full name of a key type. CommandExecutionError for an unknown one."""
     name = _SHORT_NAMES.get(enc, enc)
     if name not in _TYPES:
         raise CommandExecutionError(f"Incorrect encryption key type '{enc}'.")

@@ -1,4 +1,4 @@
-"""Pairs of keys: those of this machine, and those that users have."""
+"""Key pairs of this host and of users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPENSSH_MAGIC = b"openssh-key-v1\0"
 
 
 def host_keys(keydir: str | None = None, private: bool = True, certs: bool = True) -> dict[str, str]:
-    """Return the keys of this machine by type, ``rsa`` and ``rsa.pub``; "" for one that cannot be read."""
+    """Return the keys of this host by type, ``rsa`` and ``rsa.pub``; "" for one that cannot be read."""
     folder = keydir or "/etc/ssh"
     found = {}
     try:
@@ -35,9 +35,9 @@ def host_keys(keydir: str | None = None, private: bool = True, certs: bool = Tru
 
 
 def user_keys(user: Any = None, pubfile: Any = None, prvfile: Any = None) -> dict[str, dict[str, str]]:
-    """Return the keys users have in ``~/.ssh``, ``{user: {"id_rsa.pub": text}}``; those without any are left out.
+    """Return the keys of users in ``~/.ssh``, ``{user: {"id_rsa.pub": text}}``; those without any are left out.
 
-    ``pubfile`` or ``prvfile`` names the one to read; False reads none of that kind.
+    ``pubfile`` or ``prvfile`` names the file to read; False reads none of that kind.
     """
     users = user or __salt__["user.list_users"]()
     names = _chosen(pubfile, [f"id_{kind}.pub" for kind in _KINDS]) + _chosen(

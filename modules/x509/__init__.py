@@ -1,6 +1,6 @@
 """The ``x509`` execution module: private keys, certificates, signing requests and revocation lists.
 
-Wherever a key or a certificate is asked for, the path of a file does, and so does its text.
+An argument that is a key or a certificate may be the path of a file or its text.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load where the library cryptography is."""
+    """Load if the library cryptography is installed."""
     if _missing:
         return False, f"Could not load cryptography ({_missing} is missing): pip install 'asyncstate[x509]'"
     return True

@@ -1,4 +1,4 @@
-"""Extensions of certificates, requests and revocation lists, from the words trees have for them and back."""
+"""Extensions of certificates, requests and revocation lists: from the data in a tree to the library, and back."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ _ACCESS = {"OCSP": AuthorityInformationAccessOID.OCSP, "caIssuers": AuthorityInf
 
 
 class Extension(NamedTuple):
-    """An extension, and whether who does not know it must refuse what carries it."""
+    """An extension, and whether it is critical: software that does not know it must then refuse the certificate."""
 
     value: x509.ExtensionType
     critical: bool
 
 
 class Issuer(NamedTuple):
-    """Who signs: its public key, and its certificate unless it signs itself."""
+    """The issuer: its public key, and its certificate unless the certificate is self-signed."""
 
     public_key: Any
     certificate: x509.Certificate | None = None
 
 
 def build(name: str, value: Any, *, subject_key: Any = None, issuer: Issuer | None = None) -> Extension:
-    """Return the extension ``name``. InvocationError for an unknown one, or a value that makes no sense for it."""
+    """Return the extension ``name``. InvocationError for an unknown one, or an invalid value."""
     makers: dict[str, Any] = {
         "basicConstraints": _basic_constraints,
         "keyUsage": _key_usage,
@@ -119,7 +119,7 @@ def differences(current: Iterable[x509.Extension[Any]], wanted: Iterable[Extensi
 
 
 def described(extensions: x509.Extensions) -> dict[str, Any]:
-    """Return the extensions of a certificate as data, under the names they are given by."""
+    """Return the extensions of a certificate as data, by the names that arguments use."""
     return dict(_described(extensions))
 
 
@@ -175,7 +175,7 @@ def _subject_key_identifier(value: Any, subject_key: Any) -> Extension:
 
 
 def _authority_key_identifier(value: Any, issuer: Issuer | None) -> Extension:
-    """Name the issuer's key by its own identifier, or a digest of it; by its certificate if that is asked for."""
+    """Identify the issuer's key by its own identifier or a digest of it, and by its certificate if that is wanted."""
     _must_not_be_critical("authorityKeyIdentifier", str(value))
     if issuer is None:
         raise InvocationError("authorityKeyIdentifier needs to know the issuer: give signing_cert")
@@ -278,7 +278,7 @@ def _must_not_be_critical(name: str, text: str) -> None:
 
 
 def _usage(value: x509.KeyUsage, attribute: str) -> bool:
-    """Return one usage; the library refuses to tell two of them unless the key may agree on keys."""
+    """Return one usage; the library raises for two of them unless the key has the usage keyAgreement."""
     try:
         return bool(getattr(value, attribute))
     except ValueError:

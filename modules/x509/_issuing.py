@@ -1,4 +1,4 @@
-"""What is asked of a certificate, a request or a revocation list: compared with what is there, and signed."""
+"""Wanted certificates, requests and revocation lists: comparing them with existing ones, and signing them."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class WantedCertificate(msgspec.Struct, frozen=True):
 
     @property
     def issuer_name(self) -> x509.Name:
-        """The name of who signs."""
+        """The name of the issuer."""
         return self.subject if self.issuer.certificate is None else self.issuer.certificate.subject
 
     def differences(self, current: x509.Certificate) -> dict[str, Any]:
-        """Return what a certificate lacks, as rows show it."""
+        """Return the differences from a certificate, as rows show them."""
         changes: dict[str, Any] = _digest_difference(current, self.digest)
         if self.serial_number is not None and _names.serial_number(self.serial_number) != current.serial_number:
             changes["serial_number"] = self.serial_number
@@ -81,7 +81,7 @@ class WantedCertificate(msgspec.Struct, frozen=True):
         return {**changes, **_extension_differences(current.extensions, self.extensions)}
 
     def sign(self) -> x509.Certificate:
-        """Return the certificate, signed."""
+        """Return the signed certificate."""
         start = self.not_before or _now()
         builder = x509.CertificateBuilder(
             issuer_name=self.issuer_name,
@@ -108,7 +108,7 @@ class WantedRequest(msgspec.Struct, frozen=True):
     digest: str
 
     def differences(self, current: x509.CertificateSigningRequest) -> dict[str, Any]:
-        """Return what a request lacks, as rows show it."""
+        """Return the differences from a request, as rows show them."""
         changes: dict[str, Any] = _digest_difference(current, self.digest)
         if not same_key(self.signer.public_key(), current.public_key()):
             changes["private_key"] = True
@@ -117,7 +117,7 @@ class WantedRequest(msgspec.Struct, frozen=True):
         return {**changes, **_extension_differences(current.extensions, self.extensions)}
 
     def sign(self) -> x509.CertificateSigningRequest:
-        """Return the request, signed."""
+        """Return the signed request."""
         builder = x509.CertificateSigningRequestBuilder(subject_name=self.subject)
         try:
             for each in self.extensions:
@@ -128,7 +128,7 @@ class WantedRequest(msgspec.Struct, frozen=True):
 
 
 class WantedList(msgspec.Struct, frozen=True):
-    """A revocation list that could be signed. ``automatic``: it is numbered one higher than the one before."""
+    """A revocation list that could be signed. ``automatic``: its number is one higher than that of the previous one."""
 
     signer: Any
     issuer_name: x509.Name
@@ -139,7 +139,7 @@ class WantedList(msgspec.Struct, frozen=True):
     automatic: bool = False
 
     def differences(self, current: x509.CertificateRevocationList) -> dict[str, Any]:
-        """Return what a list lacks, as rows show it."""
+        """Return the differences from a list, as rows show them."""
         changes: dict[str, Any] = _digest_difference(current, self.digest)
         if self.issuer_name != current.issuer:
             changes["issuer_name"] = self.issuer_name.rfc4514_string()
@@ -161,7 +161,7 @@ class WantedList(msgspec.Struct, frozen=True):
         return {**changes, **_extension_differences(found, self.extensions)}
 
     def sign(self, current: x509.CertificateRevocationList | None = None) -> x509.CertificateRevocationList:
-        """Return the list, signed; ``current`` is the one before it."""
+        """Return the signed list; ``current`` is the previous one."""
         extensions = list(self.extensions)
         if self.automatic:
             extensions.append(Extension(x509.CRLNumber(_number(current) + 1), critical=False))
@@ -179,10 +179,10 @@ class WantedList(msgspec.Struct, frozen=True):
 
 
 def wanted_certificate(given: Mapping[str, Any]) -> WantedCertificate:
-    """Return the certificate that arguments, with those of the signing policy, ask for.
+    """Return the certificate that the arguments, with those of the signing policy, describe.
 
     Without ``signing_cert`` it is signed by its own key. Otherwise it is for the key of ``private_key``, ``public_key``
-    or ``csr``; extensions that are not given are taken from ``csr``.
+    or ``csr``; extensions that are not given come from ``csr``.
     """
     signer = _sources.private_key(given.get("signing_private_key"), given.get("signing_private_key_passphrase"))
     request = _sources.request(given["csr"]) if given.get("csr") else None
@@ -210,7 +210,7 @@ def wanted_certificate(given: Mapping[str, Any]) -> WantedCertificate:
 
 
 def wanted_request(given: Mapping[str, Any]) -> WantedRequest:
-    """Return the certificate signing request that arguments ask for."""
+    """Return the certificate signing request that the arguments describe."""
     signer = _sources.private_key(given["private_key"], given.get("private_key_passphrase"))
     _refuse_unsupported(given)
     names = [name for name in OF_CERTIFICATES if name in given and name not in NOT_OF_REQUESTS]
@@ -223,7 +223,7 @@ def wanted_request(given: Mapping[str, Any]) -> WantedRequest:
 
 
 def wanted_list(given: Mapping[str, Any]) -> WantedList:
-    """Return the revocation list that arguments ask for."""
+    """Return the revocation list that the arguments describe."""
     signer = _sources.private_key(given["signing_private_key"], given.get("signing_private_key_passphrase"))
     if not given.get("signing_cert"):
         raise InvocationError("A revocation list needs signing_cert, the certificate of who signs it")
@@ -258,7 +258,7 @@ def checked_digest(name: Any) -> str:
 
 
 def algorithm(signer: Any, digest: str) -> Any:
-    """Return the hash function to sign with; None for keys that bring their own."""
+    """Return the hash function to sign with; None for keys that imply their own."""
     return None if isinstance(signer, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey)) else _DIGESTS[digest]()
 
 

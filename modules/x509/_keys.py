@@ -33,7 +33,7 @@ def create_private_key(
 ) -> Any:
     """Return a new private key (``rsa``, ``ec``, ``ed25519``, ``ed448``): PEM, or DER in base64, or bytes if ``raw``.
 
-    With ``path`` it is written there, for its owner alone to read, and the answer only says so.
+    With ``path`` it is written there, readable only by its owner, and a message is returned.
 
     CLI Example::
 
@@ -75,7 +75,7 @@ def check_private_key(
     encoding: str = "pem",
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Return what is to change of the key in a file, {} if nothing is.
+    """Return the changes that the key in a file needs, {} if none.
 
     CommandExecutionError for one that cannot be read, unless it may be overwritten.
     """

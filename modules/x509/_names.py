@@ -15,7 +15,7 @@ from asyncstate.errors import InvocationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# In the order in which a subject given by keywords is put together.
+# In the order of a subject that is given by keywords.
 ATTRIBUTES = {
     "C": NameOID.COUNTRY_NAME,
     "ST": NameOID.STATE_OR_PROVINCE_NAME,
@@ -57,7 +57,7 @@ def relative(part: Any) -> x509.RelativeDistinguishedName:
 
 
 def oid(text: Any) -> x509.ObjectIdentifier:
-    """Return an object identifier written in numbers and dots."""
+    """Return the object identifier of a text of numbers and dots."""
     try:
         return x509.ObjectIdentifier(str(text))
     except ValueError as error:
@@ -65,7 +65,7 @@ def oid(text: Any) -> x509.ObjectIdentifier:
 
 
 def pairs(value: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return ``[("dns", "a"), …]`` of ``"DNS:a, …"``, a list of such texts, or dicts; and whether it is critical."""
+    """Parse ``"DNS:a, …"``, a list of such texts, or dicts; return ``[("dns", "a"), …]`` and whether it is critical."""
     if isinstance(value, str):
         critical = value.startswith("critical")
         words = [each.strip() for each in value.removeprefix("critical").lstrip(", ").split(",")]
@@ -77,12 +77,12 @@ def pairs(value: Any) -> tuple[list[tuple[str, Any]], bool]:
 
 
 def general(value: Iterable[tuple[str, Any]]) -> list[x509.GeneralName]:
-    """Return general names of pairs: type (dns, ip, email, uri, dirname, rid) and value."""
+    """Return the general names of pairs of type (dns, ip, email, uri, dirname, rid) and value."""
     return [_general(kind.lower(), text) for kind, text in value]
 
 
 def serial_number(number: Any) -> int:
-    """Return a serial number, given as such or as hexadecimal text, with colons or without; a new one for None."""
+    """Return a serial number, given as a number or as hexadecimal text, with or without colons; a new one for None."""
     if number is None:
         return x509.random_serial_number()
     if isinstance(number, int):
@@ -94,14 +94,14 @@ def serial_number(number: Any) -> int:
 
 
 def shown_serial(number: int) -> str:
-    """Return a serial number as it is written: pairs of hexadecimal digits with colons between them."""
+    """Return the text of a serial number: pairs of hexadecimal digits with colons between them."""
     digits = f"{number:X}"
     digits = digits.zfill(len(digits) + len(digits) % 2)
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
 
 
 def shown_general(name: x509.GeneralName) -> str:
-    """Return a general name as it is given: ``dns:www.example.com``."""
+    """Return a general name as text: ``dns:www.example.com``."""
     kinds = {
         x509.DNSName: "dns",
         x509.IPAddress: "ip",

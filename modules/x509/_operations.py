@@ -1,4 +1,4 @@
-"""What the ``x509`` execution module offers; everything here needs the library cryptography."""
+"""The functions of the ``x509`` execution module; everything here needs the library cryptography."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def create_certificate(
 
     ``given``: ``signing_cert``, ``signing_private_key_passphrase``, ``private_key``, ``private_key_passphrase``,
     ``public_key``, ``csr``, ``subject`` (or ``CN``, ``O`` …), ``digest``, ``serial_number``, ``not_before``,
-    ``not_after``, ``days_valid``, and extensions. A ``signing_policy`` of the pillar or the configuration
-    (``x509_signing_policies``) lays its arguments over them.
+    ``not_after``, ``days_valid``, and extensions. The arguments of a ``signing_policy`` of the
+    pillar or the configuration (``x509_signing_policies``) override them.
 
     CLI Example::
 
@@ -100,7 +100,7 @@ def check_certificate(
     append_certs: Any = None,
     **given: Any,
 ) -> dict[str, Any]:
-    """Return what is to change of the certificate in a file, {} if nothing is; arguments as of `create_certificate`."""
+    """Return the changes that the certificate in a file needs, {} if none; arguments as of `create_certificate`."""
     checked_encoding(encoding)
     wanted = _issuing.wanted_certificate(_with_policy(given, signing_policy, ca_server))
     try:
@@ -116,7 +116,7 @@ def check_certificate(
 
 
 def read_certificate(certificate: Any) -> dict[str, Any]:
-    """Return what is in a certificate.
+    """Return the content of a certificate.
 
     CLI Example::
 
@@ -131,7 +131,7 @@ def read_certificate(certificate: Any) -> dict[str, Any]:
         "key_type": next((name for kind, name in kinds.items() if isinstance(key, kind)), "ed448"),
         "serial_number": _names.shown_serial(found.serial_number),
         "fingerprints": {
-            "sha1": found.fingerprint(hashes.SHA1()).hex(":").upper(),  # noqa: S303 - a name, not a proof
+            "sha1": found.fingerprint(hashes.SHA1()).hex(":").upper(),  # noqa: S303 - identifies, proves nothing
             "sha256": found.fingerprint(hashes.SHA256()).hex(":").upper(),
         },
         "subject": _described_name(found.subject),
@@ -176,7 +176,7 @@ def encode_csr(csr: Any, encoding: str = "pem", raw: bool = False) -> Any:
 
 
 def check_csr(path: str, private_key: Any, encoding: str = "pem", **given: Any) -> dict[str, Any]:
-    """Return what is to change of the request in a file, {} if nothing is; the arguments of `create_csr`."""
+    """Return the changes that the request in a file needs, {} if none; the arguments of `create_csr`."""
     checked_encoding(encoding)
     wanted = _issuing.wanted_request({**_short_names(given), "private_key": private_key})
     try:
@@ -225,7 +225,7 @@ def check_crl(
     encoding: str = "pem",
     **given: Any,
 ) -> dict[str, Any]:
-    """Return what is to change of the list in a file, {} if nothing is; the arguments of `create_crl`."""
+    """Return the changes that the list in a file needs, {} if none; the arguments of `create_crl`."""
     checked_encoding(encoding)
     wanted = _wanted_list(signing_private_key, revoked, given)
     try:
@@ -283,7 +283,7 @@ def get_signing_policy(signing_policy: str | None, ca_server: str | None = None)
 
 
 def get_pem_entry(text: Any, pem_type: str | None = None) -> bytes:
-    """Return the first PEM entry, of a type like ``CERTIFICATE``, of a text or a file, its lines as they should be.
+    """Return the first PEM entry, of a type like ``CERTIFICATE``, of a text or a file, with its lines normalised.
 
     CLI Example::
 
@@ -297,14 +297,14 @@ def get_pem_entry(text: Any, pem_type: str | None = None) -> bytes:
 
 
 def write_pem(text: Any, path: str, pem_type: str | None = None) -> str:
-    """Write a PEM entry to a file; a private key for its owner alone to read."""
+    """Write a PEM entry to a file; only its owner can read a private key."""
     entry = get_pem_entry(text, pem_type)
     write(path, entry, secret=b"PRIVATE KEY-----" in entry)
     return f"PEM written to {path}"
 
 
 def _with_policy(given: dict[str, Any], signing_policy: str | None, ca_server: str | None) -> dict[str, Any]:
-    """Lay a signing policy over arguments; it decides about the subject, too, if it says anything of it."""
+    """Override arguments by those of a signing policy; it replaces the whole subject if it sets any part of it."""
     policy = get_signing_policy(signing_policy, ca_server)
     own = _short_names(given)
     subject = own.get("subject")
@@ -323,7 +323,7 @@ def _wanted_list(signing_private_key: Any, revoked: list[dict[str, Any]], given:
 
 
 def _revocation(given: Any) -> dict[str, Any]:
-    """Return an entry as it is written today; it used to be a list under the certificate's name."""
+    """Return an entry in the current form; the old one was a list under the certificate's name."""
     if not isinstance(given, dict):
         raise InvocationError(f"revoked: {given!r} is no dict with serial_number or certificate")
     entry: dict[str, Any] = given
@@ -364,7 +364,7 @@ def _from_now(days: Any) -> dt.datetime:
     try:
         return dt.datetime.now(dt.UTC) + dt.timedelta(days=float(days))
     except (TypeError, ValueError, OverflowError):
-        raise InvocationError(f"{days!r} is no number of days") from None
+        raise InvocationError(f"{days!r} is not a number of days") from None
 
 
 def _described_name(name: x509.Name) -> dict[str, Any]:

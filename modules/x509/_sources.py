@@ -1,4 +1,4 @@
-"""Keys, certificates, requests and revocation lists as they are given: a path, PEM text, hexadecimal, base64 or DER."""
+"""Reading keys, certificates, requests and revocation lists: a path, PEM text, hexadecimal, base64 or DER."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Thing = TypeVar("_Thing")
 
 
 class Unreadable(InvocationError):
-    """What was given can be read, but is not what it should be."""
+    """The data can be read, but is not of the expected kind."""
 
 
 class WrongPassphrase(InvocationError):
@@ -36,7 +36,7 @@ class NeedlessPassphrase(InvocationError):
 
 
 def content(source: Any) -> bytes:
-    """Return the bytes a reference stands for. InvocationError if it is none."""
+    """Return the bytes of a path or text. InvocationError if it is neither."""
     if isinstance(source, bytes):
         return source
     text = str(source) if source is not None else ""
@@ -53,7 +53,7 @@ def content(source: Any) -> bytes:
                 return decode(text.removeprefix("b64:"))
         except ValueError:
             continue
-    # anything else than a path may be a key, which is not for messages
+    # anything else than a path may be a key, which must not appear in messages
     missing = f" There is no file {text}." if os.path.isabs(text) else ""
     raise InvocationError(
         "Could not load provided source. You need to pass an existing file, (PEM|hex|base64)-encoded string or raw"
@@ -62,12 +62,12 @@ def content(source: Any) -> bytes:
 
 
 def private_key(source: Any, passphrase: Any = None) -> Any:
-    """Return a private key. WrongPassphrase, NeedlessPassphrase or Unreadable if it cannot be had."""
+    """Return a private key. Raises WrongPassphrase, NeedlessPassphrase or Unreadable."""
     return private_key_and_encoding(source, passphrase)[0]
 
 
 def private_key_and_encoding(source: Any, passphrase: Any = None) -> tuple[Any, str]:
-    """Return a private key, and how it is written: ``pem`` or ``der``."""
+    """Return a private key and its encoding: ``pem`` or ``der``."""
     if hasattr(source, "private_bytes"):
         return source, "pem"
     data = content(source)
@@ -119,7 +119,7 @@ def certificates(source: Any) -> list[x509.Certificate]:
 
 
 def certificates_and_encoding(source: Any) -> tuple[list[x509.Certificate], str]:
-    """Return what `certificates` returns, and how it is written: ``pem`` or ``der``."""
+    """Return what `certificates` returns, and the encoding: ``pem`` or ``der``."""
     if isinstance(source, x509.Certificate):
         return [source], "pem"
     data = content(source)
@@ -140,7 +140,7 @@ def request(source: Any) -> x509.CertificateSigningRequest:
 
 
 def request_and_encoding(source: Any) -> tuple[x509.CertificateSigningRequest, str]:
-    """Return a certificate signing request, and how it is written: ``pem`` or ``der``."""
+    """Return a certificate signing request and its encoding: ``pem`` or ``der``."""
     pem, der = x509.load_pem_x509_csr, x509.load_der_x509_csr
     return _loaded(source, pem, der, x509.CertificateSigningRequest, "certificate signing request")
 
@@ -151,7 +151,7 @@ def revocation_list(source: Any) -> x509.CertificateRevocationList:
 
 
 def revocation_list_and_encoding(source: Any) -> tuple[x509.CertificateRevocationList, str]:
-    """Return a certificate revocation list, and how it is written: ``pem`` or ``der``."""
+    """Return a certificate revocation list and its encoding: ``pem`` or ``der``."""
     pem, der = x509.load_pem_x509_crl, x509.load_der_x509_crl
     return _loaded(source, pem, der, x509.CertificateRevocationList, "certificate revocation list")
 
@@ -170,7 +170,7 @@ def _loaded(
 
 
 def _is_encrypted(data: bytes, load: Callable[..., Any]) -> bool:
-    """Return whether a key asks for a passphrase, which is not told from a wrong one otherwise."""
+    """Return whether a key needs a passphrase: the library's errors do not distinguish a missing from a wrong one."""
     try:
         load(data, None)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Keys and certificates on their way out: as text, or into files at one stroke, secrets for their owner alone."""
+"""Keys and certificates as output: as text, or written to files in one step, with secrets only for their owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 
 def write(path: str, data: bytes, *, secret: bool) -> None:
-    """Replace a file at one stroke; mode 0600 if it is a secret, 0644 otherwise. An old one stays whose it was."""
+    """Replace a file in one step; mode 0600 if it is a secret, 0644 otherwise. An existing file keeps its owner."""
     access = filesystem.Access(mode=0o600 if secret else 0o644)
     try:
         filesystem.replace_content(os.path.abspath(path), data, access=access)
@@ -22,13 +22,13 @@ def write(path: str, data: bytes, *, secret: bool) -> None:
 
 
 def checked_encoding(encoding: str) -> None:
-    """InvocationError unless ``encoding`` is one we write."""
+    """Raise InvocationError unless ``encoding`` is supported."""
     if encoding not in {"pem", "der"}:
         raise InvocationError(f"Invalid value '{encoding}' for encoding. Valid: der, pem")
 
 
 def out(data: bytes, encoding: str, path: str | None, *, raw: bool, secret: bool = False) -> Any:
-    """Return what was made: as text, DER in base64; as bytes if ``raw``; or say so, once it is written to ``path``."""
+    """Return ``data`` as text (DER in base64), as bytes if ``raw``; with ``path``, write it and return a message."""
     if path is not None:
         write(path, data, secret=secret)
         return f"{'PEM' if encoding == 'pem' else 'DER'} written to {path}"
@@ -38,5 +38,5 @@ def out(data: bytes, encoding: str, path: str | None, *, raw: bool, secret: bool
 
 
 def library_encoding(name: str) -> serialization.Encoding:
-    """Return an encoding as the library names it."""
+    """Return the library's constant for an encoding."""
     return serialization.Encoding.PEM if name == "pem" else serialization.Encoding.DER
