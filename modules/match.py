@@ -72,7 +72,7 @@ def filter_by(
     merge_lists: bool = False,
     default: Any = "default",
 ) -> Any:
-    """Return the value of the first target in ``lookup`` that matches, else the default's; ``merge`` overrides it."""
+    """Return the value of the first target in ``lookup`` that matches, overridden by ``merge``; else the default's."""
     for target, value in lookup.items():
         if not _match(tgt_type, target, minion_id):
             continue

@@ -120,7 +120,7 @@ class CallContext:
 
     @property
     def done(self) -> dict[str, str]:
-        """What this call has done to the file system so far: `asyncstate.filesystem.changes_so_far` reads it."""
+        """The changes of this call to the file system so far: `asyncstate.filesystem.changes_so_far` reads it."""
         return self._state.done
 
     def derive(self, **changes: Any) -> CallContext:

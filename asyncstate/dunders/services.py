@@ -1,4 +1,4 @@
-"""What the runtime does for plugins beyond calling functions: templates, targets, reloading plugins and data.
+"""The services of the runtime for plugins, beyond calling functions: templates, targets, reloading plugins and data.
 
 A plugin gets them from `asyncstate.dunders.runtime_services`. It calls functions of other plugins through ``__salt__``.
 """
