@@ -1,4 +1,4 @@
-"""Examples for functions whose documentation has none: a name and values that make sense for each."""
+"""Examples for functions whose documentation has none, with a plausible name and plausible values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {
     "ssh_auth": "AAAAC3NzaC1lZDI1NTE5AAAAIexample", "ssh_known_hosts": "example.org", "sysctl": "vm.swappiness",
     "timezone": "Europe/Berlin", "user": "ada", "virtualenv": "/srv/app/venv", "x509": "/etc/ssl/app.pem",
 }  # fmt: skip
-"""A name for the states of a module, or for one of them."""
+"""An example of ``name`` for all states of a module, or for one state."""
 _VALUES = {
     "alias.present.target": "ada@example.org", "data": "{tzdata/Areas: {type: select, value: Europe}}", "dbname": "app",
     "device": "/dev/sdb1", "directory": "/srv/postgres", "filename": "/etc/app.conf", "fs_file": "/mnt/data",
@@ -33,11 +33,11 @@ _VALUES = {
     "ssh_keys": "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIexample]", "target": "/srv/app", "text": "server a",
     "user": "ada", "value": "web", "version": "'15'",
 }  # fmt: skip
-"""A value for an argument that a state must have."""
+"""Example values of required arguments."""
 
 
 def state_example(name: str, needed: list[str]) -> str:
-    """Return SLS text that calls a state function with a name and the arguments ``needed``."""
+    """Return SLS text that calls a state function with a name and the required arguments ``needed``."""
     module = name.partition(".")[0]
     arguments = {"name": _NAMES.get(name) or _NAMES.get(module, "example")}
     for each in needed:
@@ -46,5 +46,5 @@ def state_example(name: str, needed: list[str]) -> str:
 
 
 def call_example(name: str, needed: list[str]) -> str:
-    """Return the command line that calls an execution module function with the arguments ``needed``."""
+    """Return the command line that calls an execution function with the required arguments ``needed``."""
     return " ".join(["asyncstate call", name, *(each.upper() for each in needed)])

@@ -1,4 +1,4 @@
-"""What there is to know about a plugin function: its arguments, an example, the platforms it is for."""
+"""The documentation of a plugin function: its arguments, an example, its platforms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _CODE_FOLLOWS = re.compile(r"::[ ]*$", re.MULTILINE)
 _STARRED = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 TITLES = {"states": "State", "modules": "Execution module"}
-"""What a plugin of each kind is called."""
+"""The title of each kind of plugin."""
 
 
 class Function(NamedTuple):
-    """One function under the name it is called by; ``kind`` is states or modules."""
+    """One function with the name that callers use; ``kind`` is states or modules."""
 
     kind: str
     name: str
@@ -29,18 +29,18 @@ class Function(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """The arguments as they are written, ``(name: str, user: str = 'root')``; ``(...)`` if nobody can tell."""
+        """The arguments as in the source, ``(name: str, user: str = 'root')``; ``(...)`` if they are unknown."""
         signature = _signature(self.func)
         return "(...)" if signature is None else str(signature)
 
     @property
     def doc(self) -> str:
-        """The docstring, with its indentation taken off."""
+        """The docstring, without its indentation."""
         return inspect.getdoc(self.func) or ""
 
     @property
     def example(self) -> str:
-        """The shortest way to use it, made of the arguments it must have; "" if its documentation has an example."""
+        """A minimal example with the required arguments only; "" if its documentation has an example."""
         signature = _signature(self.func)
         if signature is None or _CODE_FOLLOWS.search(self.doc):
             return ""
@@ -53,7 +53,7 @@ class Function(NamedTuple):
 
 
 def call_lines(name: str, signature: str, width: int = 96) -> list[str]:
-    """Return name and arguments, a long one broken between arguments."""
+    """Return name and arguments, broken between arguments into lines of up to ``width`` characters."""
     if len(name) + len(signature) <= width:
         return [name + signature]
     indent = " " * (len(name) + 1)
@@ -85,9 +85,9 @@ def _signature(func: Callable[..., Any]) -> inspect.Signature | None:
 
 @lru_cache(maxsize=256)
 def platforms(file: str) -> str:
-    """Say where the plugin in a file loads: everywhere, or what its ``__virtual__`` says where it does not.
+    """Return in words where the plugin in a file loads: everywhere, or with the reasons of its ``__virtual__``.
 
-    Read from its source, so that it is told on every platform alike.
+    The answer is read from the source, so it is the same on every platform.
     """
     try:
         with open(file, encoding="utf-8") as text:

@@ -1,4 +1,4 @@
-"""The source of an interface, made from a module that shall be its reference."""
+"""The source of an interface, generated from a module that serves as its reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def interface_source(module: str, exports: Mapping[str, Callable[..., Any]]) -> str:
     """Return a Python file that declares every function of ``exports`` as part of the interface of ``module``.
 
-    Bodies return {}: what the function returns at least is for its author to say.
+    Bodies return {}: the author of the interface declares what each function returns at least.
     """
     renamed = {f"{name}_": name for name in exports if keyword.iskeyword(name)}
     lines = [
@@ -71,7 +71,7 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
 
 
 def _literal(value: Any) -> str:
-    """Return a default as Python text; None for one that no literal stands for."""
+    """Return a default as Python source; None if no literal can express it."""
     text = repr(value)
     try:
         ast.literal_eval(text)

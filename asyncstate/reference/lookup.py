@@ -1,4 +1,4 @@
-"""The functions that the plugins of a loader have, with their documentation, and why other files were not loaded."""
+"""The functions of a loader's plugins, with their documentation, and why other files were not loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
-    """Return what is known of each function ``name`` stands for; of all if it is None."""
+    """Return the documentation of the function or of all functions of the module ``name``; of all if it is None."""
     if name and "." in name:
         function = loader.find(name)
         return {name: _entry(loader.kind, name, function)} if function else {}
@@ -22,7 +22,7 @@ def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
 
 
 def _is_hook(name: str) -> bool:
-    """Return whether the engine calls this one, and no tree."""
+    """Return whether only the engine calls this function, never a tree."""
     return name.partition(".")[2].startswith("mod_")
 
 
@@ -53,7 +53,7 @@ def why_not(loaders: dict[str, LazyLoader], module: str) -> list[str]:
 
 def refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
     """Return why files were not loaded, by file; only those that could be ``name`` if one is given."""
-    loader.names()  # loads everything: what was never tried was never refused
+    loader.names()  # loads every plugin: only those that were tried can be refused
     refused = {str(file): reason for file, reason in loader.refusals().items()}
     if name is None:
         return refused

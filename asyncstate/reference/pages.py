@@ -1,4 +1,4 @@
-"""The pages of the site: one for each bundled module, made from its docstrings."""
+"""The pages of the site: one for each bundled module, generated from its docstrings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BEGINS_CODE = re.compile(r"( ?::)[ ]*$", re.MULTILINE)
 
 
 class ProviderFile(NamedTuple):
-    """One file that provides a module: its functions by name, the module's documentation."""
+    """One file that provides a module: its functions by name, and its documentation."""
 
     file: str
     doc: str
@@ -23,7 +23,7 @@ class ProviderFile(NamedTuple):
 
 
 def bundled_modules(kind: str) -> dict[str, list[ProviderFile]]:
-    """Return the bundled plugins of a kind by the name they have, whether they would load on this machine or not."""
+    """Return the bundled plugins of a kind by name, also those that do not load on this machine."""
     from asyncstate.load.exports import exported_functions  # noqa: PLC0415 - for the site only
     from asyncstate.load.folders import scan  # noqa: PLC0415
     from asyncstate.load.imports import import_plugin  # noqa: PLC0415
@@ -43,7 +43,7 @@ def bundled_modules(kind: str) -> dict[str, list[ProviderFile]]:
 
 
 def page(kind: str, name: str, providers: Iterable[ProviderFile]) -> str:
-    """Return the page of a module in Markdown; what several providers offer is told once, by the first."""
+    """Return the page of a module in Markdown; a function of several providers appears once, as in the first."""
     providers = list(providers)
     lines = [f"# {name}", "", f"{TITLES[kind]}. {providers[0].doc.partition(chr(10))[0]}", ""]
     if len(providers) > 1:
@@ -70,11 +70,11 @@ def _function_lines(function: Function) -> Iterator[str]:
 
 
 def markdown(doc: str) -> str:
-    """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing behind a full stop."""
+    """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing after a full stop."""
     return _BEGINS_CODE.sub(lambda match: "" if match[1].startswith(" ") else ":", doc)
 
 
 def _short(file: str) -> str:
-    """Return the last part of a plugin's path that says something."""
+    """Return the last part of a plugin's path that identifies it."""
     parts = file.rsplit("/", 2)
     return "/".join(parts[-2:]) if parts[-1] == "__init__.py" else parts[-1]

@@ -1,4 +1,4 @@
-"""Every provider of a virtual module, whether it would load on this machine or not, compared with its interface."""
+"""All providers of virtual modules compared with their interfaces, also providers that do not load on this machine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ KIND: Literal["modules"] = "modules"
 
 
 class Provider(NamedTuple):
-    """One execution module behind a virtual name: a finding for each function, or why there are none.
+    """One execution module of a virtual name: a finding for each function, or why there are none.
 
     ``follows``: it names the interface itself. Other files are compared with the interface of the name they claim.
-    ``chosen``: the setting ``providers`` names the file, which alone is the module then.
+    ``chosen``: the setting ``providers`` names the file, which then is the only provider.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Provider(NamedTuple):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it cannot be called as its interface promises, on the machine it is for."""
+        """Whether it breaks the promises of its interface on the machines that it supports."""
         wrong = {Status.INCOMPATIBLE, Status.MISSING}
         return bool(self.trouble) or any(finding.status in wrong for finding in self.findings)
 
@@ -54,7 +54,7 @@ class Provider(NamedTuple):
 class Conformance(NamedTuple):
     """``interfaces`` and ``providers`` by virtual name; ``additions``: files that only add functions to one.
 
-    ``troubles`` tells by file what cannot be imported.
+    ``troubles`` has, by file, the reason why it cannot be imported.
     """
 
     interfaces: dict[str, Interface]
@@ -79,13 +79,13 @@ def plugin_files(opts: Mapping[str, Any], file_client: FileRoots) -> dict[str, P
 
 
 def namespace_of(plugin: PluginFile) -> ModuleType:
-    """Import a file. LoaderError if that fails."""
+    """Import a file. Raises LoaderError if that fails."""
     with plugin_lock(plugin.source):
         return import_plugin(plugin, KIND)
 
 
 def tree_interfaces(opts: Mapping[str, Any], file_client: FileRoots) -> tuple[dict[str, Interface], dict[str, str]]:
-    """Return the interfaces under ``_interfaces`` by virtual name, and by file why one cannot be imported."""
+    """Return the interfaces under ``_interfaces`` by virtual name, and the reasons of failed imports by file."""
     found: dict[str, Interface] = {}
     troubles: dict[str, str] = {}
     for plugin in scan(plugin_folders("interfaces", opts, file_client)).values():
@@ -114,11 +114,11 @@ def check_providers(
     troubles: Mapping[str, str] | None = None,
     chosen: Mapping[str, str] | None = None,
 ) -> Conformance:
-    """Compare every provider among ``files`` with its interface. Imports what computes its virtual name.
+    """Compare every provider among ``files`` with its interface. Imports files that compute their virtual name.
 
-    ``interfaces`` are those that are known without a provider, the bundled ones by default. ``grains`` are this
-    machine's; a provider for another kind of machine says of which in ``__smi_grains__``. ``chosen`` is the setting
-    ``providers``, which gives files virtual names that they do not claim.
+    ``interfaces`` are those known without a provider, by default the bundled ones. ``grains`` are this machine's; a
+    provider for other machines declares their grains in ``__smi_grains__``. ``chosen`` is the setting ``providers``,
+    which gives files virtual names that they do not claim.
     """
     names = {file: name for name, file in (chosen or {}).items()}
     known = dict(bundled_interfaces() if interfaces is None else interfaces)
@@ -131,7 +131,7 @@ def check_providers(
 
 
 def _plain_names(plugin: PluginFile) -> set[str]:
-    """Return the names that a file gives itself in plain words, its own if it gives itself none."""
+    """Return the virtual names that a file gives itself as literals, else its file name."""
     claims = claims_of(plugin)
     if not claims.renames:
         return {plugin.name}
@@ -139,7 +139,7 @@ def _plain_names(plugin: PluginFile) -> set[str]:
 
 
 def unknown_grains(interface: Interface, grains: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return by function the grains its conditions name that this machine does not have: perhaps misspelt."""
+    """Return by function the grains in its conditions that this machine does not have: perhaps misspelt."""
     found = {
         name: [
             grain
@@ -173,7 +173,7 @@ def _add(found: Conformance, plugin: PluginFile, grains: Mapping[str, Any], chos
 
 
 def _name_of(namespace: ModuleType, plugin: PluginFile, interfaces: Mapping[str, Interface]) -> str:
-    """Return the virtual name of a file that follows no interface, as far as it can be told without asking it."""
+    """Return the likely virtual name of a file that follows no interface, without calling its ``__virtual__``."""
     declared = getattr(namespace, "__virtualname__", None)
     if isinstance(declared, str) and inspect.isfunction(getattr(namespace, "__virtual__", None)):
         return declared
