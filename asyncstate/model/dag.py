@@ -1,4 +1,4 @@
-"""Dag: a directed graph over small integers, with the few algorithms a plan needs. All iterative."""
+"""Dag: a directed graph over small integers, with the few algorithms that a plan needs, all iterative."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _SEARCH_BUDGET = 5_000_000
-"""Edges looked at, at most, when searching for a short cycle: a dense graph of 100,000 nodes still answers at once."""
+"""The most edges visited in a search for a short cycle: it stays quick in a dense graph of 100,000 nodes."""
 
 
 _SHIFT = 32
@@ -28,7 +28,7 @@ FOOTPRINT = "footprint"
 class Edge(NamedTuple):
     """``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint.
 
-    ``resources`` are the names of what both touch, for a footprint.
+    For a footprint, ``resources`` are the names of the resources that both touch.
     """
 
     before: int
@@ -57,7 +57,7 @@ class Dag:
         return self.size - 1
 
     def add(self, before: int, after: int, source: str, resources: tuple[str, ...] = ()) -> None:
-        """Add an edge, and the ``resources`` it is about. Adding the same edge again is allowed and changes nothing."""
+        """Add an edge, with the ``resources`` that cause it. Adding the same edge again changes nothing."""
         key = before << _SHIFT | after
         sources = self._sources.get(key)
         if sources is None:
@@ -84,11 +84,11 @@ class Dag:
         return self._before[node]
 
     def sources(self, before: int, after: int) -> tuple[str, ...]:
-        """Why the edge is there; empty if it is not."""
+        """The reasons for an edge; empty if there is no such edge."""
         return self._sources.get(before << _SHIFT | after, ())
 
     def resources(self, before: int, after: int) -> tuple[str, ...]:
-        """What both touch, if the edge is there because of that: ``path:/etc/x``, ``user:www``."""
+        """The resources that both nodes touch, if they cause the edge: ``path:/etc/x``, ``user:www``."""
         return self._resources.get(before << _SHIFT | after, ())
 
     def edges(self) -> Iterator[Edge]:
@@ -101,7 +101,7 @@ class Dag:
     def renamed(self, rename: Callable[[int, int, tuple[str, ...]], tuple[str, ...]]) -> Dag:
         """Return the same graph with other names of resources: ``rename(before, after, resources)``.
 
-        Nodes and edges are shared with this one, which must not change any more.
+        Nodes and edges are shared with this graph, which must not be changed afterwards.
         """
         other = Dag()
         other.size, other._after, other._before, other._sources = self.size, self._after, self._before, self._sources
@@ -119,9 +119,10 @@ class Dag:
         return [len(before) for before in self._before]
 
     def topological_order(self, key: Callable[[int], Any]) -> list[int]:
-        """Kahn's algorithm with a heap: among the nodes that are free, the one with the smallest key comes first.
+        """Return the nodes in topological order; among free nodes, the one with the smallest key comes first.
 
-        ``key`` is asked when a node becomes free. Returns fewer than ``size`` nodes when the graph has a cycle.
+        This is Kahn's algorithm with a heap. ``key`` is called when a node becomes free. Returns fewer than ``size``
+        nodes if the graph has a cycle.
         """
         waiting = self.in_degrees()
         heap = [(key(node), node) for node in range(self.size) if not waiting[node]]
@@ -137,7 +138,7 @@ class Dag:
         return order
 
     def reach(self, start: Iterable[int], *, forward: bool = True) -> set[int]:
-        """Every node that can be reached from ``start``, itself included; against the edges if not ``forward``."""
+        """Every node that can be reached from ``start``, including ``start``; against the edges if not ``forward``."""
         step = self._after if forward else self._before
         seen = set(start)
         stack = list(seen)
@@ -169,9 +170,9 @@ class Dag:
     def find_cycle(self) -> list[int]:
         """Return the nodes of a shortest cycle in order, or [] if there is none.
 
-        Nodes outside every cycle are peeled off first. Then, node by node: the shortest cycle through it by breadth
-        first search, and the node is taken out. In graphs so large that this is not quick, a short cycle rather than
-        the shortest is returned.
+        Nodes outside every cycle are removed first. Then, for one node after the other, a breadth-first search finds
+        the shortest cycle through it, and the node is removed. In graphs that are too large for that, a short cycle is
+        returned instead of the shortest.
         """
         for node in range(self.size):
             if self.sources(node, node):
@@ -192,7 +193,7 @@ class Dag:
         return best
 
     def _nodes_on_cycles(self, alive: set[int]) -> set[int]:
-        """Peel off, again and again, nodes with no predecessor or no successor among ``alive``."""
+        """Remove nodes without predecessor or successor among ``alive``, repeatedly; return the rest."""
         for step, back in ((self._after, self._before), (self._before, self._after)):
             waiting = {node: sum(other in alive for other in back[node]) for node in alive}
             free = [node for node, count in waiting.items() if not count]
@@ -207,7 +208,7 @@ class Dag:
         return alive
 
     def _shortest_cycle_through(self, start: int, alive: set[int], limit: int) -> tuple[list[int], int]:
-        """Breadth first from ``start`` back to it, shorter than ``limit`` nodes (0: any). Also: edges looked at."""
+        """Return the shortest cycle through ``start`` of fewer than ``limit`` nodes (0: any), and the edges visited."""
         via = {start: -1}
         depth = {start: 1}
         queue = deque([start])

@@ -1,8 +1,8 @@
-"""The one way from values to plain data and to JSON: rows, events, reports, and whatever a plugin returned.
+"""The only way from values to plain data and to JSON: for rows, events, reports and any value from a plugin.
 
-No value is refused, and none gets through unread: what raises when it is looked at, holds itself, or never ends becomes
-a text that says so. Rows pass here when a state function returns (`asyncstate.run.rows`), so that all that comes later
-may rely on them.
+No value is refused, and every value is checked: one that raises when it is read, contains itself, or never ends becomes
+a text that says so. Rows are reduced when a state function returns (`asyncstate.run.rows`), so all later code can rely
+on plain data.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEEPEST = 100
-"""Levels of nesting that are kept; below that stands ``"..."``."""
+"""Levels of nesting that are kept; deeper values become ``"..."``."""
 _WRITTEN = 900
-"""Levels up to which msgspec writes plain data as it is. How deep it could go depends on the version of Python."""
+"""Levels up to which msgspec writes plain data directly. Its own limit depends on the version of Python."""
 _MOST = 4_000_000
-"""How much one value may hold; a text counts for one more with each 128 characters. The rest is ``"..."``."""
+"""How many items one value may hold; each 128 characters of a text count as one. The rest becomes ``"..."``."""
 _REPEATED = 100_000
-"""How much of that may be what stood there before: a small value can be endless once it is written out."""
+"""How many of these items may be repetitions: a small value can be huge once its repetitions are written out."""
 _LONG = 128
 _LONGEST_INTEGER = 14_000
 """Bits of a number that Python still writes in decimal (4,300 digits)."""
 CUT = "..."
-"""What stands for the rest of a value that was too deep, too large, or held itself."""
+"""Replaces the rest of a value that was too deep, too large, or contained itself."""
 
 _AS_IS = frozenset({str, int, float, bool, type(None)})
 _ATOMS = frozenset({float, bool, type(None)})
 
 
 def json_bytes(value: Any, indent: int = 4) -> bytes:
-    """Encode ``value`` as UTF-8; what is no plain data is reduced to it first, as `plain` does.
+    """Encode ``value`` as JSON in UTF-8; values that are not plain data are first reduced to it, as `plain` does.
 
     Ten thousand rows take about ten milliseconds: msgspec does the work.
     """
@@ -47,7 +47,7 @@ def json_bytes(value: Any, indent: int = 4) -> bytes:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec may write it: it chooses a word for what JSON has none for, and does not ask how much it is."""
+    """Return whether msgspec may write a value: it converts types that JSON lacks in its own way, without a limit."""
     level, looked_at = [value], set()
     for _ in range(_WRITTEN):
         below: list[Any] = []
@@ -57,7 +57,7 @@ def _is_plain(value: Any) -> bool:
                 continue
             if id(item) in looked_at:
                 if item:
-                    return False  # what stands in many places may be endless once it is written out
+                    return False  # a value in many places may be huge once it is written out
                 continue
             looked_at.add(id(item))
             if kind is dict:
@@ -80,15 +80,15 @@ def _is_plain(value: Any) -> bool:
 def plain(value: Any) -> Any:
     """Reduce ``value`` to dicts with string keys, lists, strings, numbers, booleans and None; never raises.
 
-    Bytes become text, sets sorted lists, all else its ``str``; characters that UTF-8 cannot carry become escapes. A
-    container that holds itself, is nested deeper than `DEEPEST` or holds too much is cut with ``"..."``. The outcome
-    shares no container with ``value``, nor within itself.
+    Bytes become text, sets become sorted lists, other types their ``str``; characters that UTF-8 cannot encode become
+    escapes. A container that contains itself, is nested deeper than `DEEPEST` or holds too much is cut with ``"..."``.
+    The result shares no container with ``value``, and contains none twice.
     """
     return Reduction().of(value)
 
 
 class _Known(NamedTuple):
-    """A container that was reduced: how much it holds, and how many levels. ``value`` keeps its identity taken."""
+    """A reduced container: how many items and levels it has. ``value`` is kept alive, so its ``id`` stays unique."""
 
     value: Any
     reduced: Any
@@ -97,7 +97,7 @@ class _Known(NamedTuple):
 
 
 class Reduction:
-    """One reduction to plain data; ``forgotten`` names the awaitables that were met: someone forgot to await them.
+    """One reduction to plain data; ``forgotten`` names the awaitables in it, which the plugin forgot to await.
 
     Coroutines among them are closed.
     """
@@ -113,7 +113,7 @@ class Reduction:
         self._reached = 0
 
     def of(self, value: Any) -> Any:
-        """Return what stands for ``value``."""
+        """Return ``value`` as plain data."""
         kind = type(value)
         if kind is str:
             return value if len(value) < _LONG and value.isascii() else self._text(value)
@@ -127,7 +127,7 @@ class Reduction:
             return _unreadable(value)
 
     def key(self, value: Any) -> str:
-        """Return what stands for the key of a mapping."""
+        """Return the key of a mapping as a string."""
         reduced = self.of(value)
         if type(reduced) is str:
             return reduced
@@ -156,7 +156,7 @@ class Reduction:
         return self._shown(value)
 
     def _within(self, value: Any, reduce: Callable[[Any], Any]) -> Any:
-        """Reduce a container; one that was met before is not taken apart again."""
+        """Reduce a container; one that was reduced before is copied instead."""
         depth = len(self._above)
         if id(value) in self._above or depth >= DEEPEST or self._left <= 0:
             return CUT
@@ -227,12 +227,12 @@ class Reduction:
 
 
 def utf8(value: str) -> str:
-    """Return a text that UTF-8 can carry: lone surrogates (of file names) are written as escapes."""
+    """Return a text that UTF-8 can encode: lone surrogates (of file names) are written as escapes."""
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
 def _copy(value: Any) -> Any:
-    """Copy plain data: nothing of a row stands in two places."""
+    """Copy plain data: a row contains no container twice."""
     if type(value) is dict:
         return {key: _copy(item) for key, item in value.items()}
     return [_copy(item) for item in value] if type(value) is list else value
