@@ -73,7 +73,7 @@ class TemplateEnvironment(SandboxedEnvironment):
         return resolve(template, parent, str(self.globals.get("tpldir", ".")))
 
 
-class _Told:
+class _WithReason:
     """An undefined value of an object that knows why it lacks a name, such as a module without the function."""
 
     _undefined_obj: Any
@@ -82,15 +82,15 @@ class _Told:
     @property
     def _undefined_message(self) -> str:
         reason = getattr(type(self._undefined_obj), "__missing_reason__", None)
-        told = reason(self._undefined_obj, self._undefined_name) if reason is not None else ""
-        return told or str(super()._undefined_message)  # type: ignore[misc]  # Jinja's classes have it
+        message = reason(self._undefined_obj, self._undefined_name) if reason is not None else ""
+        return message or str(super()._undefined_message)  # type: ignore[misc]  # Jinja's classes have it
 
 
-class _StrictUndefined(_Told, StrictUndefined):
+class _StrictUndefined(_WithReason, StrictUndefined):
     __slots__ = ()
 
 
-class _LenientUndefined(_Told, Undefined):
+class _LenientUndefined(_WithReason, Undefined):
     __slots__ = ()
 
 
