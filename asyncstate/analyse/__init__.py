@@ -1,8 +1,8 @@
-"""What can be said of a plan: why a state waits and what hangs on it, what is amiss, how the graph looks.
+"""Analysis of a plan: why a state waits, what depends on it, likely mistakes, drawings of the graph.
 
-Nothing here runs a state. With the profile of a recorded run, ``explain`` also says what happened.
+No state runs here. With the profile of a recorded run, ``explain`` also reports what happened.
 
 Read in this order: ``explain`` (one state) and ``waits`` (what it waited for in a run), ``impact`` (what its outcome
-decides), ``lint`` (order that nobody wrote down) and ``patch`` (the missing requisites as a diff), ``aggregate``,
+decides), ``lint`` (order without a requisite) and ``patch`` (the missing requisites as a diff), ``aggregate``,
 ``graph`` and ``svg`` (drawings).
 """

@@ -1,4 +1,4 @@
-"""What aggregation made of a tree: the groups, and why the other states that could be in one are in none."""
+"""The result of aggregation: the groups, and why other states that could be aggregated are not."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def aggregation(plan: Plan) -> dict[str, Any]:
     """Return ``{groups: [{module, members, calls: [{function, members}]}], refused: [{tag, sls, place, why}]}``.
 
-    A member is ``{tag, sls, place}``. The states of a call have one function; whether the module makes one call of them
-    or, because of their other arguments, several, only it can say.
+    A member is ``{tag, sls, place}``. The states of a call have one function; only the module knows whether it makes
+    several calls because their other arguments differ.
     """
     groups = [
         {
@@ -38,7 +38,7 @@ def aggregation(plan: Plan) -> dict[str, Any]:
 
 
 def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the groups and the refusals for people."""
+    """Yield the groups and the refusals as lines of text."""
     facts = aggregation(plan)
     for group in facts["groups"]:
         calls = f"{count(len(group['calls']), 'call')} for those that may run"

@@ -1,4 +1,4 @@
-"""Why a state runs when it runs, and on what that depends: one state of a plan, in words."""
+"""Why a state runs when it runs, and on which states that depends: one state of a plan, in words."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def chunks_called(plan: Plan, wanted: str) -> list[int]:
 
 
 def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[str, Any]:
-    """Return everything that decides about one state; names are ``function: name`` as in the human report.
+    """Return all relations that decide about one state; names are ``function: name`` as in the human report.
 
-    With the ``profile`` of a run, ``run`` is what that did with it: see `asyncstate.analyse.waits.waits`.
+    With the ``profile`` of a run, ``run`` is its history in that run: see `asyncstate.analyse.waits.waits`.
     """
     chunk = plan.chunks[index]
     facts = {
@@ -78,7 +78,7 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
 
 
 def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Profile | None = None) -> Iterator[str]:
-    """Yield the explanation of one state for people, and what a run did with it."""
+    """Yield the explanation of one state as lines of text, with its history in a run."""
     facts = explanation(plan, index)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
@@ -107,7 +107,7 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
         yield "  Its mod_watch is called after the run if one of these changes"
         yield from _indented(facts["listens_to"])
     if facts["unknown_effects"]:
-        yield "  Nobody has declared what it touches: only what is named above keeps its place."
+        yield "  Its effects are not declared: only the relations above determine its place."
     if profile is not None:
         yield from wait_lines(plan, index, profile, palette)
 
@@ -140,7 +140,7 @@ def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
 
 
 def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
-    """What a state waits for without having said so, by the reason."""
+    """Return the nodes that a state waits for without a requisite, by reason."""
     found: dict[str, list[str]] = {}
     for before in plan.dag.predecessors(index):
         sources = plan.dag.sources(before, index)
@@ -154,7 +154,7 @@ def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
 
 
 def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:
-    """The states that wait directly for this one, seen through sets and groups."""
+    """Return the states that wait directly for this one, looking through sets and groups."""
     found: dict[int, None] = {}
     stack = list(reversed(plan.dag.successors(index)))
     seen: set[int] = set()
@@ -172,7 +172,7 @@ def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:
 
 
 def _pulled_by(plan: Plan, chunk: LowChunk) -> list[str]:
-    """The states for which this one comes before its own order: those that need it and have a smaller one."""
+    """Return the states for which this one comes before its own order: they need it, and their order is smaller."""
     return [
         describe_tag(plan.chunks[number].tag)
         for number in plan.dag.successors(chunk.index)

@@ -1,4 +1,4 @@
-"""A plan as a graph to look at: dot, mermaid, JSON. Why an edge is there decides how it is drawn."""
+"""A plan as a graph: dot, mermaid, JSON, SVG. The reason for an edge decides how it is drawn."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LINES = {
 class GraphEdge(msgspec.Struct, frozen=True):
     """An edge with all its reasons. ``family`` is requisite, stage, footprint, group, listen or set (all of).
 
-    ``resources`` is what both ends touch, for a footprint.
+    For a footprint, ``resources`` are those that both ends touch.
     """
 
     before: int
@@ -51,7 +51,7 @@ class GraphEdge(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What stands beside the edge: the requisites; what both ends touch; nothing for stages and groups."""
+        """The text beside the edge: the requisites, or the resources that both ends touch; "" for stages and groups."""
         return ", ".join([*(source for source in self.sources if source in _REQUISITES), *self.resources])
 
 
@@ -76,7 +76,7 @@ def _family(sources: list[str]) -> str:
 
 
 def node_label(plan: Plan, node: Node) -> str:
-    """Name a node: the state for a chunk, what it joins for the others."""
+    """Return the label of a node: the state of a chunk; for other nodes, what they join."""
     match node.kind:
         case NodeKind.CHUNK:
             return describe_tag(plan.chunks[node.chunk].tag)
@@ -146,7 +146,7 @@ def _mermaid_text(text: str) -> str:
 def to_json(plan: Plan) -> str:
     """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], digest}``.
 
-    An edge is ``{before, after, sources, resources}``; the last is what both ends touch, for a footprint.
+    An edge is ``{before, after, sources, resources}``; the last are the resources that both ends of a footprint touch.
     """
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [
@@ -167,7 +167,7 @@ def _node_data(plan: Plan, number: int, node: Node) -> dict[str, Any]:
 
 
 def to_svg(plan: Plan) -> str:
-    """Return a picture that needs no other program."""
+    """Return the plan as a complete SVG picture, without the help of Graphviz."""
     drawing = Drawing(
         labels=[node_label(plan, node) for node in plan.nodes],
         small=[node.chunk < 0 for node in plan.nodes],
@@ -185,4 +185,4 @@ def _title(edge: GraphEdge) -> str:
 
 
 FORMATS: dict[str, Callable[[Plan], str]] = {"dot": to_dot, "mermaid": to_mermaid, "json": to_json, "svg": to_svg}
-"""What ``show graph --format`` offers."""
+"""The formats of ``show graph --format``."""

@@ -1,4 +1,4 @@
-"""What one state can set off: everything that runs, restarts, fails or is skipped because of its outcome."""
+"""The impact of one state: all states that run, restart, fail or are skipped because of its outcome."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Effect(NamedTuple):
 
 
 def effects(plan: Plan, index: int) -> list[Effect]:
-    """Return every state that the outcome of one state may decide about, the nearest first."""
+    """Return every state that the outcome of one state may affect, the nearest first."""
     dependents = _dependents(plan)
     found: list[Effect] = []
     seen = {index}
@@ -61,7 +61,7 @@ def effects(plan: Plan, index: int) -> list[Effect]:
 
 
 def impact(plan: Plan, index: int) -> dict[str, Any]:
-    """Return what hangs on one state: ``affected`` by requisites, ``ordered_after`` by nothing but order."""
+    """Return the states that depend on one: ``affected`` by requisites, ``ordered_after`` by order only."""
     chunk = plan.chunks[index]
     affected = effects(plan, index)
     decided = {effect.chunk for effect in affected}
@@ -79,19 +79,19 @@ def impact(plan: Plan, index: int) -> dict[str, Any]:
 
 
 def impact_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the impact of one state for people."""
+    """Yield the impact of one state as lines of text."""
     facts = impact(plan, index)
     title = palette.paint(palette.bold, describe_tag(facts["tag"]))
     yield f"{title}  {palette.paint(palette.cyan, facts['sls'])}  {facts['place']}".rstrip()
     direct = [effect for effect in facts["affected"] if effect["steps"] == 1]
     for heading, key in (("If it changes", "if_changed"), ("If it fails", "if_failed")):
-        told = [(effect, said) for effect in direct for said in effect[key]]
-        if told:
+        outcomes = [(effect, said) for effect in direct for said in effect[key]]
+        if outcomes:
             yield f"  {palette.paint(palette.yellow, heading)}"
-            yield from (f"    - {describe_tag(effect['tag'])} — {said}" for effect, said in told)
+            yield from (f"    - {describe_tag(effect['tag'])} — {said}" for effect, said in outcomes)
     further = [effect for effect in facts["affected"] if effect["steps"] > 1]
     if further:
-        yield f"  {palette.paint(palette.yellow, 'What follows from that may decide about')}"
+        yield f"  {palette.paint(palette.yellow, 'It may also affect, indirectly')}"
         for effect in further:
             kinds = ", ".join(effect["requisites"])
             yield f"    - {describe_tag(effect['tag'])}, by its {kinds} on {describe_tag(effect['via'])}"
@@ -126,7 +126,7 @@ def _if_failed(kind: str) -> str:
 
 
 def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
-    """Return for each state those that look at it, and by which requisites."""
+    """Return for each state those that name it, and in which requisites."""
     found: dict[int, dict[int, list[str]]] = {}
 
     def note(target: int, chunk: int, kind: str) -> None:
@@ -150,7 +150,7 @@ class _Edge(NamedTuple):
 
 
 def _ordered_after(plan: Plan, index: int) -> dict[int, _Edge]:
-    """Return the states that wait directly for one without looking at it, and why; seen through sets and groups."""
+    """Return the states that wait directly for one without a requisite, and why; looks through sets and groups."""
     dag = plan.dag
     found: dict[int, _Edge] = {}
     seen: set[int] = set()

@@ -1,7 +1,7 @@
-"""Lint: states whose order nobody wrote down, and what else in a tree is probably not as it was meant.
+"""Lint: states whose order no requisite secures, and other likely mistakes in a tree.
 
-A requisite is a promise; that one state stands above another in a file, or that both touch the same path, holds only as
-long as nobody moves them and effects are declared.
+A requisite is a promise. An order that comes from the places of two states in a file, or from a path that both touch,
+holds only until an author moves a state or changes its declared effects.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ENTRIES = frozenset(
     """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
     ssh_known_hosts sysctl user""".split()
 )
-"""Modules each of whose states looks after one entry of something that all of them share."""
+"""Modules each of whose states manages one entry of a shared file or database."""
 
 _NEEDS_NO_DAEMON = frozenset({"file", "ini", "pkg", "archive", "git"})
-"""States that do what they do whether a daemon runs or not."""
+"""States whose work does not depend on whether a daemon runs."""
 
 
 class Finding(NamedTuple):
-    """One finding. ``chunk`` should require ``missing``; both are -1 where a requisite is no answer.
+    """One finding. ``chunk`` should require ``missing``; both are -1 if a requisite does not help.
 
-    ``more`` findings of the same rule have the same place: a loop, or ``names``.
+    ``more`` counts the other findings of the same rule at the same place: a loop, or ``names``.
     """
 
     rule: str
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None) -> list[Finding]:
-    """Return all findings by place; ``unused_pillar``: pillar keys nothing looked at, with file and line ("", 0)."""
+    """Return all findings by place; ``unused_pillar``: pillar keys never read, with file and line or ("", 0)."""
     found = [Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
     found += _order_findings(plan)
     found += [
@@ -70,7 +70,7 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
 
 
 def one_for_each_place(findings: Iterable[Finding]) -> list[Finding]:
-    """Keep the first of the findings that have rule, file and line in common, and count the others."""
+    """Keep the first of all findings with the same rule, file and line, and count the others."""
     first: dict[tuple[str, str, int, int], Finding] = {}
     for number, finding in enumerate(findings):
         key = (finding.rule, finding.file, finding.line, 0 if finding.line and finding.rule != ANY else number)
@@ -88,11 +88,11 @@ def lint_lines(plan: Plan, findings: list[Finding], palette: Palette = PLAIN) ->
         yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}{others}"
         yield from (f"    {line}" for line in clean(finding.hint).splitlines())
     states, number = count(len(plan.chunks), "state"), count(len(findings), "finding")
-    yield f"{number} in {states}." if findings else f"Nothing to say about {states}."
+    yield f"{number} in {states}." if findings else f"No findings in {states}."
 
 
 def unknown_lines(plan: Plan) -> Iterator[str]:
-    """Yield one line that says how many states nothing but requisites orders, or none."""
+    """Yield one line with the number of states that only requisites order; nothing if there are none."""
     if plan.unknown:
         what = (
             "has unknown effects: only requisites order it"
@@ -125,7 +125,7 @@ def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = Non
 
 
 def _self_references(plan: Plan) -> Iterator[Finding]:
-    """Yield states that listen to or use themselves; any other requisite of that kind does not compile."""
+    """Yield states that listen to or use themselves; any other requisite on itself does not compile."""
     listening = {listener.chunk for listener in plan.listeners if listener.chunk in listener.members}
     for chunk in plan.chunks:
         if chunk.index in listening:
@@ -139,10 +139,10 @@ def _references(value: Any) -> list[Any]:
 
 
 def _order_findings(plan: Plan) -> Iterator[Finding]:
-    """Yield what keeps its order without a requisite, the fewest requisites that would cover all of it.
+    """Yield a finding for each order without a requisite: the fewest requisites that would secure all of it.
 
-    ``before[n]`` has a bit for each node that requisites and stages put before n. What is proposed for one state counts
-    as written for the states behind it.
+    ``before[n]`` has a bit for each node that requisites and stages put before n. For later states, a proposed
+    requisite counts as written.
     """
     dag, chunks, unknown = plan.dag, plan.chunks, frozenset(plan.unknown)
     before = [0] * len(plan.nodes)
@@ -163,18 +163,18 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
                 mask |= before[other] | 1 << other
                 if _matters(chunks[node], chunks[other]):
                     earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
-                    what = f"it stays behind {earlier} only because {touched}"
+                    what = f"it comes after {earlier} only because {touched}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])
             other = above.get(node, -1)
             if node in unknown and other >= 0 and not mask >> other & 1:
                 mask |= before[other] | 1 << other
-                what = f"nothing but its place in the file puts it behind {describe_tag(chunks[other].tag)}"
+                what = f"only its place in the file puts it after {describe_tag(chunks[other].tag)}"
                 yield writable.finding("definition-order", what, chunks[node], chunks[other])
         before[node] = mask
 
 
 class _Writable:
-    """Knows which requisites can be written: one that names several states, or is for several, could make a cycle."""
+    """Knows which requisites are safe to add: one that names or belongs to several states could create a cycle."""
 
     def __init__(self, plan: Plan) -> None:
         self._states = Counter((chunk.state, chunk.id) for chunk in plan.chunks)
@@ -189,7 +189,7 @@ class _Writable:
         }
 
     def finding(self, rule: str, what: str, chunk: LowChunk, missing: LowChunk) -> Finding:
-        """Return the finding that ``chunk`` does not say it comes behind ``missing``."""
+        """Return the finding that ``chunk`` lacks a requisite on ``missing``."""
         single = self._states[chunk.state, chunk.id] == 1 and self._states[missing.state, missing.id] == 1
         checked = self._checked.get(chunk.index)
         if not single or (checked is not None and checked < self._rank[missing.index]):
@@ -202,10 +202,10 @@ class _Writable:
 
 
 def _matters(chunk: LowChunk, other: LowChunk) -> bool:
-    """Return whether anybody would write that one state comes behind another with which it shares something.
+    """Return whether an author would write the order of two states that touch the same resource.
 
-    Not of two entries of one list, such as two packages; and not of what a formula does behind the start of its daemon,
-    without needing it.
+    Not for two entries of one list, such as two packages, and not for a state of a formula that comes after the start
+    of its daemon without needing it.
     """
     if "test" in {chunk.state, other.state}:
         return False
@@ -215,7 +215,7 @@ def _matters(chunk: LowChunk, other: LowChunk) -> bool:
 
 
 def _above(plan: Plan) -> dict[int, int]:
-    """Return for each state the one before it in the serial order that the same SLS declares and that does anything."""
+    """Return for each state the previous one of the same SLS, in serial order, that has any effect."""
     last: dict[tuple[str, str], int] = {}
     above: dict[int, int] = {}
     for chunk in plan.chunks:
@@ -229,7 +229,7 @@ def _above(plan: Plan) -> dict[int, int]:
 
 
 def chunks_behind(plan: Plan, node: int) -> Iterator[int]:
-    """Yield the states a footprint edge from ``node`` stands for: itself, or all that a node of many joins."""
+    """Yield the states that a footprint edge from ``node`` stands for: itself, or all that a set node joins."""
     stack = [node]
     seen = {node}
     while stack:

@@ -1,8 +1,9 @@
-"""The requisites that lint misses, as a unified diff of the SLS files.
+"""The requisites that lint reports as missing, as a unified diff of the SLS files.
 
-Only what a person would write is written: under states in plain block style that stand in no loop, macro or condition,
-into the list of requisites that is there, and with IDs that the SLS itself, or one it includes, declares in the same
-plain way. What comes out is compiled before it is shown. Of everything else it is said what to do by hand, and why.
+A requisite is written only where an author would write it: under a state in plain block style outside all loops, macros
+and conditions, in its existing list of requisites, with an ID that the SLS or one it includes declares in the same
+plain way. The result is compiled before it is shown. For all other findings, the reason and the manual change are
+reported.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _ATTEMPTS = 100
 
 
 class ByHand(NamedTuple):
-    """A finding that no diff is written for: what to write, and why a person has to."""
+    """A finding without a diff: the change to make by hand, and why."""
 
     finding: Finding
     what: str
 
 
 class _Unplain(Exception):
-    """A place that is not plain text; the reason is for people."""
+    """A place in a file that is not plain text; the message is the reason for the user."""
 
 
 def requisite_patch(
@@ -45,10 +46,10 @@ def requisite_patch(
     read: Callable[[str], str],
     objection: Callable[[Mapping[str, str]], str],
 ) -> tuple[str, list[ByHand]]:
-    """Return a diff that adds the missing requisites, and what is left to write by hand.
+    """Return a diff that adds the missing requisites, and the findings left for a change by hand.
 
-    ``read(path)`` returns the text of an SLS file, its line ends as they are; ``objection(texts)`` what keeps the tree
-    from compiling to the same states with these texts in place of some files, "" if nothing does.
+    ``read(path)`` returns the text of an SLS file with unchanged line ends. ``objection(texts)`` returns why the tree
+    does not compile to the same states when these texts replace some files, "" if it does.
     """
     wanted = [finding for finding in findings if finding.missing >= 0]
     writer = _Writer(plan, read)
@@ -72,7 +73,7 @@ def requisite_patch(
 def _one_by_one(
     writer: _Writer, findings: list[Finding], objection: Callable[[Mapping[str, str]], str]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """Return those that the tree compiles with, each added to the ones before it, and the others with what is wrong."""
+    """Return the findings with which, added one by one, the tree compiles, and the others with the reason."""
     good: list[Finding] = []
     refused: list[tuple[Finding, str]] = []
     for number, finding in enumerate(findings):
@@ -99,7 +100,7 @@ class _Writer:
         self._blocks: dict[str, frozenset[int]] = {}
 
     def reason_against(self, finding: Finding) -> str:
-        """Say why a requisite cannot be written, "" if it can."""
+        """Return why a requisite cannot be written, "" if it can."""
         chunk, missing = self._plan.chunks[finding.chunk], self._plan.chunks[finding.missing]
         if chunk.sls != missing.sls and chunk.sls not in missing.included_from:
             return f"'{chunk.sls}' does not include '{missing.sls}', which declares '{missing.id}': include it first"
@@ -114,7 +115,7 @@ class _Writer:
     def written(self, findings: list[Finding]) -> dict[str, str]:
         """Return the texts of all files that change."""
         lines: dict[str, list[str]] = {}
-        # From the end of a file to its beginning: what is added moves no line that is still to be found.
+        # From the end of a file to its beginning: an added line then moves no line that is needed later.
         for finding in sorted(findings, key=lambda finding: -self._plan.chunks[finding.chunk].line):
             chunk, missing = self._plan.chunks[finding.chunk], self._plan.chunks[finding.missing]
             text = lines.get(chunk.file)
@@ -130,7 +131,7 @@ class _Writer:
         return self._texts[path]
 
     def _declaration(self, chunk: LowChunk, called: str) -> None:
-        """Raise _Unplain unless an ID stands in its file as it is, outside of all blocks."""
+        """Raise _Unplain unless an ID is literally in its file, outside all blocks."""
         if not chunk.file or not chunk.line:
             raise _Unplain(f"it is not known where {called} is declared")
         text = self._text(chunk.file)
@@ -144,7 +145,7 @@ class _Writer:
         if not at or any(line[:1] not in {" ", "#", ""} for line in between):
             raise _Unplain(f"{called} is written by a template, or not in block style")
         if not self._blocks[chunk.file].isdisjoint(range(at, chunk.line + 1)):
-            raise _Unplain(f"{called} stands in a loop, a macro or a condition of the template")
+            raise _Unplain(f"{called} is in a loop, a macro or a condition of the template")
 
 
 def _declares(line: str, id_: str) -> bool:
@@ -160,7 +161,7 @@ def _add(lines: list[str], chunk: LowChunk, missing: LowChunk) -> list[str]:
     end = _end(lines, at, len(header["indent"]))
     body = lines[at + 1 : end]
     if any("{%" in line or "{#" in line for line in body):
-        raise _Unplain("a template statement stands among its arguments")
+        raise _Unplain("a template statement is among its arguments")
     if any(re.match(r" *(- )?<<", line) or re.search(r"[:-] [&*]\w", line) for line in body):
         raise _Unplain("it shares arguments by a YAML anchor")
     new = [line if line.endswith("\n") else f"{line}\n" for line in lines]
@@ -197,7 +198,7 @@ def _merge(new: list[str], item: int, stop: int, indent: str, reference: str) ->
 
 
 def _header(lines: list[str], chunk: LowChunk) -> int:
-    """Return where the function of a state stands: on its line, or below the ID there. Raises _Unplain."""
+    """Return the line of the function of a state: its own line, or one below its ID. Raises _Unplain."""
     for at in range(chunk.line - 1, len(lines)):
         text = lines[at].rstrip("\n")
         header = _HEADER.match(text)
@@ -205,11 +206,11 @@ def _header(lines: list[str], chunk: LowChunk) -> int:
             return at
         if at >= chunk.line and text.strip() and not text.startswith((" ", "#")):
             break
-    raise _Unplain("its function does not stand on a line of its own")
+    raise _Unplain("its function is not on a line of its own")
 
 
 def _end(lines: list[str], at: int, indent: int) -> int:
-    """Return the line behind the arguments of the state at ``at``, blank lines and comments behind them left out."""
+    """Return the line after the last argument of the state at ``at``, before any blank lines and comments."""
     end = at + 1
     for number in range(at + 1, len(lines)):
         text = lines[number]
@@ -224,14 +225,14 @@ def _end(lines: list[str], at: int, indent: int) -> int:
 
 
 def _is_item(lines: list[str], number: int, at: int) -> bool:
-    """Return whether an argument of the state at ``at`` begins in a line."""
+    """Return whether line ``number`` begins an argument of the state at ``at``."""
     first = next((match for line in lines[at + 1 :] if (match := _ITEM.match(line))), None)
     item = _ITEM.match(lines[number])
     return item is not None and first is not None and item["indent"] == first["indent"]
 
 
 def _written(id_: str) -> str:
-    """Write an ID as YAML reads it back."""
+    """Return an ID as YAML text that is read back as the same ID."""
     if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
         return id_
     return "'" + id_.replace("'", "''") + "'"

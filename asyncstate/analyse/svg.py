@@ -1,4 +1,4 @@
-"""A layered drawing of an acyclic graph as SVG: columns by longest path, rows by where the predecessors stand."""
+"""A layered drawing of an acyclic graph as SVG: columns by longest path, rows by the places of the neighbours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DASHES = {
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """What to draw. Nodes are numbered; ``small`` marks the minor ones.
+    """A graph to draw. Nodes are numbered; ``small`` marks the minor ones.
 
     An edge is (before, after, pattern, colour, title), an entry of the legend (name, pattern, colour).
     """
@@ -41,7 +41,7 @@ class Drawing(msgspec.Struct, frozen=True):
 
 
 class Box(msgspec.Struct, frozen=True):
-    """Where a node stands."""
+    """The place of a node in the drawing."""
 
     left: float
     middle: float
@@ -70,7 +70,7 @@ def draw(drawing: Drawing) -> str:
 
 
 def layers(size: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Put every node one column to the right of the last node it waits for; within a column, near its neighbours."""
+    """Put every node one column right of its rightmost predecessor; within a column, near its neighbours."""
     after: list[list[int]] = [[] for _ in range(size)]
     before: list[list[int]] = [[] for _ in range(size)]
     for source, target in edges:

@@ -1,4 +1,4 @@
-"""What one state of a plan waited for in a recorded run: all the states before it, with the time each ended."""
+"""The waiting of one state in a recorded run: all states directly before it, with the time when each ended."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LISTED = 12
 
 
 def waits(plan: Plan, index: int, profile: Profile) -> dict[str, Any] | None:
-    """Return what a run did with one state, None if it never got to it. Times are seconds since the run began.
+    """Return the history of one state in a run, None if the run did not reach it. Times are seconds since its start.
 
-    ``waited_for`` are all the states before it, the last to end first; the first of them is what released it.
+    ``waited_for`` are all the states directly before it, the last to end first: that one released it.
     """
     timing = profile.timing(plan.chunks[index].tag)
     if timing is None or timing.started < 0:
@@ -62,7 +62,7 @@ class _Edge(NamedTuple):
 
 
 def _before(plan: Plan, index: int) -> dict[str, _Edge]:
-    """Return the states that one waits for directly and why, seen through sets, stages and groups."""
+    """Return the states that one waits for directly and why, looking through sets, stages and groups."""
     dag = plan.dag
     found: dict[str, _Edge] = {}
     seen: set[int] = set()
@@ -80,17 +80,17 @@ def _before(plan: Plan, index: int) -> dict[str, _Edge]:
 
 
 def wait_lines(plan: Plan, index: int, profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield what a run did with one state, for people."""
-    told = waits(plan, index, profile)
+    """Yield the history of one state in a run as lines of text."""
+    history = waits(plan, index, profile)
     timing = profile.timing(plan.chunks[index].tag)
     yield f"  {palette.paint(palette.yellow, 'In the recorded run')}"
-    if told is None or timing is None:
+    if history is None or timing is None:
         yield "    It was not started."
         return
     yield from (f"    {line}" for line in story_lines(timing))
-    for number, each in enumerate(told["waited_for"][:_LISTED]):
+    for number, each in enumerate(history["waited_for"][:_LISTED]):
         last = " — the last, which released it" if not number and each["tag"] == timing.after else ""
         ended = f"{describe_tag(each['tag'])} ended at {short_time(each['ended'])}"
         yield f"    - {ended} ({reason(each['because'], each['resources'])}){last}"
-    if len(told["waited_for"]) > _LISTED:
-        yield f"    and {len(told['waited_for']) - _LISTED} that ended before"
+    if len(history["waited_for"]) > _LISTED:
+        yield f"    and {len(history['waited_for']) - _LISTED} that ended before"

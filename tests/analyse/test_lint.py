@@ -38,7 +38,7 @@ def test_an_order_that_only_a_footprint_keeps():
     assert pairs(tree) == [("footprint-order", "f", "d")]
     compiled = plan(tree, states=STATES, implicit_order="footprint")
     assert [finding.message for finding in lint(compiled)] == [
-        "file.managed: f (/x/f): it stays behind file.directory: d (/x) only because both touch path:/x"
+        "file.managed: f (/x/f): it comes after file.directory: d (/x) only because both touch path:/x"
     ]
 
 
@@ -126,7 +126,7 @@ def test_lines_name_the_place_and_count():
     assert first.split(": ", 1)[0].endswith("s.sls:2")
     assert hint.endswith("- require: [{file: d}]")
     assert last == "1 finding in 2 states."
-    assert list(lint_lines(compiled, [])) == ["Nothing to say about 2 states."]
+    assert list(lint_lines(compiled, [])) == ["No findings in 2 states."]
 
 
 def test_how_many_run_free():
