@@ -53,7 +53,7 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
         return ModuleView(self, name)
 
     def __missing_reason__(self, name: str) -> str:
-        """Say why there is no function or module of that name, for the error of a template that asked for it."""
+        """Return why there is no such function or module, for the error of a template that uses the name."""
         try:
             self._loader.get(name)
         except FunctionNotFound as missing:
@@ -91,7 +91,7 @@ class ModuleView:
         return self._functions[f"{self._module}.{name}"]
 
     def __missing_reason__(self, name: str) -> str:
-        """Say why there is no such function."""
+        """Return why there is no such function."""
         return self._functions.__missing_reason__(f"{self._module}.{name}")
 
     def __repr__(self) -> str:

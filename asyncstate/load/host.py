@@ -88,7 +88,7 @@ class PluginHost:
 
     @property
     def services(self) -> Services:
-        """What the runtime does for plugins. Raises LoaderError where there is no runtime."""
+        """The services of the runtime for plugins. Raises LoaderError if there is no runtime."""
         return runtime_services(self._base)
 
     @property

@@ -49,7 +49,7 @@ class _PackageFinder:
                 spec = finder.find_spec(fullname, path, target)
                 if spec is not None:
                     if hasattr(spec.loader, "exec_module"):
-                        spec.loader = _PackageLoader(spec.loader, namespace)  # type: ignore[assignment]  # it stands in for one
+                        spec.loader = _PackageLoader(spec.loader, namespace)  # type: ignore[assignment]  # it acts as one
                     return spec
         return None
 

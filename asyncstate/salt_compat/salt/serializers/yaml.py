@@ -19,7 +19,7 @@ def deserialize(stream_or_string: Any, **options: Any) -> Any:
     """Read text, bytes or an open file. Raises DeserializationError."""
     options.setdefault("Loader", _Loader)
     try:
-        return yaml.load(stream_or_string, **options)  # noqa: S506 - a safe loader, unless another is asked for
+        return yaml.load(stream_or_string, **options)  # noqa: S506 - a safe loader, unless the caller passes another
     except Exception as error:
         raise DeserializationError(error) from error
 

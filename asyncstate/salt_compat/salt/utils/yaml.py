@@ -70,7 +70,7 @@ def get_dumper(dumper_name: str) -> type | None:
 
 def load(stream: str | bytes | IO[Any], Loader: Any = SaltYamlSafeLoader) -> Any:  # noqa: N803 - PyYAML's name
     """Return the data of the one document in text, bytes or an open file. Raises YAMLError."""
-    return yaml.load(stream, Loader=Loader)  # noqa: S506 - a safe loader, unless another is asked for
+    return yaml.load(stream, Loader=Loader)  # noqa: S506 - a safe loader, unless the caller passes another
 
 
 safe_load = load
