@@ -61,7 +61,7 @@ class Meter:
                 raise TooMuch(TOO_DEEP)
             return known
         if id(value) in self._open:
-            raise TooMuch("data that holds itself")
+            raise TooMuch("data that contains itself")
         if depth >= DEEPEST:
             raise TooMuch(TOO_DEEP)
         self._open.add(id(value))

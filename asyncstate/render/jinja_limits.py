@@ -58,7 +58,7 @@ class Budget:
         if size > _LARGE:
             self._made += size
             if self._made > _MOST:
-                raise SecurityError(f"all that the template makes is larger than {_MOST:,}")
+                raise SecurityError(f"the sum of all that the template makes is larger than {_MOST:,}")
 
     def check_operator(self, operator: str, left: Any, right: Any) -> None:
         """Count the result of ``left operator right``. Raises SecurityError if it is too large."""
@@ -68,7 +68,7 @@ class Budget:
         elif operator == "%":
             if isinstance(left, (str, bytes)):
                 layout = left if isinstance(left, str) else left.decode("latin-1")
-                self.spend(_percent_size(layout, right), f"what {layout[:40]!r} makes of its values")
+                self.spend(_percent_size(layout, right), f"the result of {layout[:40]!r} % its values")
         elif operator == "**":
             if isinstance(left, int) and isinstance(right, int) and left.bit_length() * max(right, 0) > _MOST_BITS:
                 raise SecurityError(f"the number {_short(left)} ** {_short(right)} is too large")
@@ -94,7 +94,7 @@ class Budget:
             kwargs = {key: value for key, value in kwargs.items() if key not in _OF_JINJA}
         if name == "join" and args:
             args = (self.listed(args[0]), *args[1:])
-        self.spend(_estimate(size, owner, args, kwargs), f"what {type(owner).__name__}.{name} makes")
+        self.spend(_estimate(size, owner, args, kwargs), f"the result of {type(owner).__name__}.{name}")
         return args
 
     def listed(self, values: Any) -> Any:
@@ -103,7 +103,7 @@ class Budget:
             return values
         found = list(islice(values, _MOST_LISTED + 1))
         if len(found) > _MOST_LISTED:
-            raise SecurityError(f"a list of what comes one by one is larger than {_MOST_LISTED:,}")
+            raise SecurityError(f"a list of generated members is larger than {_MOST_LISTED:,}")
         return found
 
     def measured(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -143,7 +143,7 @@ def joined(parts: Iterable[str]) -> str:
     while some := list(islice(rest, _TOGETHER)):
         size += sum(map(len, some))
         if size > _LONGEST_OUTPUT:
-            raise SecurityError(f"what the template prints is larger than {_LONGEST_OUTPUT:,}")
+            raise SecurityError(f"the output of the template is larger than {_LONGEST_OUTPUT:,}")
         texts.append("".join(some))
     return "".join(texts)
 
@@ -160,7 +160,7 @@ def bounded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             value = budget.listed(value)
         made = _estimate(size, value, args, kwargs)
         if made > _LARGE:
-            budget.spend(made, f"what the filter {name} makes")
+            budget.spend(made, f"the result of the filter {name}")
         return function(*passed(context), value, *args, **kwargs)
 
     return pass_context(update_wrapper(call, function))
@@ -180,7 +180,7 @@ def lipsum(n: int = 5, html: bool = True, min: int = 20, max: int = 100) -> str:
     from jinja2.utils import generate_lorem_ipsum  # noqa: PLC0415 - rarely needed
 
     if n * max > _LONGEST // 10:
-        raise SecurityError(f"what lipsum makes of {_short(n)} paragraphs is larger than {_LONGEST:,}")
+        raise SecurityError(f"the result of lipsum for {_short(n)} paragraphs is larger than {_LONGEST:,}")
     return generate_lorem_ipsum(n, html, min, max)
 
 
