@@ -143,8 +143,8 @@ class Compiler:
         """Compile one file, at any path. It may only declare states, as in Salt's ``state.template``."""
         with rare_collections():
             high = self._build({file.saltenv: [file.sls]}, (), OneMoreSls(self._file_client, file))
-            said = {"include": high.includes.get(file.sls), "exclude": high.data.get(EXCLUDE)}
-            for word, value in {**said, "extend": high.data.get(EXTEND)}.items():
+            declared = {"include": high.includes.get(file.sls), "exclude": high.data.get(EXCLUDE)}
+            for word, value in {**declared, "extend": high.data.get(EXTEND)}.items():
                 if value:
                     message = (
                         f"The '{word}' declaration found on '{file.path}' is invalid when rendering single templates"
@@ -199,7 +199,7 @@ class Compiler:
         return high
 
     def _plan(
-        self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), asked_for: str = "the highstate"
+        self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), selected: str = "the highstate"
     ) -> Plan:
         findings = high.findings
         self._complete(high)
@@ -213,7 +213,7 @@ class Compiler:
         listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         findings.check()
         if only_ids:
-            serial = restrict(graph, serial, only_ids, f"{asked_for} within saltenv '{saltenv}'")
+            serial = restrict(graph, serial, only_ids, f"{selected} within saltenv '{saltenv}'")
         stages = effective_stages(graph, serial, order.cap)
         warn_odd_options(low.drafts, self._opts.get("state_aggregate"), findings, why_not=self._why_not_aggregated)
         aggregation = self._aggregate(graph, order, serial, stages)

@@ -62,7 +62,7 @@ class Announcer:
                 broken.append(observer)
                 self.notices.append(
                     f"The observer {_name(observer)} raised {type(error).__name__} at event {event.seq} "
-                    f"({kind.__name__}) and gets no further events{_words(error)}"
+                    f"({kind.__name__}) and gets no further events{_error_text(error)}"
                 )
         if broken:
             self._observers = [known for known in self._observers if not any(known is each for each in broken)]
@@ -126,7 +126,7 @@ def _name(observer: Any) -> str:
     return name if type(name) is str else type(observer).__qualname__
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return f": {error}"
     except BaseException:  # noqa: BLE001 - an exception whose text raises has none

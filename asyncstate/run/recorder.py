@@ -52,8 +52,8 @@ class Recorder:
 
     def _fire(self, chunk: LowChunk, row: Row) -> None:
         """Send the event that ``fire_event`` requests, under the tag Salt would use."""
-        asked = chunk.args.get("fire_event")
-        if asked is True or (isinstance(asked, str) and asked):
+        wanted = chunk.args.get("fire_event")
+        if wanted is True or (isinstance(wanted, str) and wanted):
             shown = self._announcer.shown
-            name = f"salt/state_result/{self._announcer.run_id}/{shown.state_event(chunk, asked)}"
+            name = f"salt/state_result/{self._announcer.run_id}/{shown.state_event(chunk, wanted)}"
             self._announcer.emit(StateEvent, name=name, row=shown.row(chunk.tag, fresh(row)))

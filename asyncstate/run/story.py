@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.run.machine import Machine
 
-_TOLD = 20
+_MOST_SHOWN = 20
 """How many stories of a stalled run are shown, and how many predecessors are named in one."""
 _STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.FAILED_HARD, Step.STOPPED})
 
@@ -46,10 +46,10 @@ class MachineStalled(RuntimeError):
         """Add the stories as notes. ``shown`` removes their secrets."""
         left = stalled_nodes(machine)
         super().__init__(f"{STALLED}: nothing runs, and {len(left)} nodes of the plan can never start")
-        for node in left[:_TOLD]:
+        for node in left[:_MOST_SHOWN]:
             self.add_note(shown(story_text(machine, node)))
-        if len(left) > _TOLD:
-            self.add_note(f"and {len(left) - _TOLD} more")
+        if len(left) > _MOST_SHOWN:
+            self.add_note(f"and {len(left) - _MOST_SHOWN} more")
 
 
 def stalled_nodes(machine: Machine) -> list[int]:
@@ -146,5 +146,5 @@ def _waits_for(plan: Plan, node: int, before: Iterable[int]) -> str:
 
 
 def _names(plan: Plan, others: list[int], node: int) -> str:
-    named = [f"{name_of(plan, other)} ({', '.join(plan.dag.sources(other, node))})" for other in others[:_TOLD]]
-    return ", ".join(named) + (f" and {len(others) - _TOLD} more" if len(others) > _TOLD else "")
+    named = [f"{name_of(plan, other)} ({', '.join(plan.dag.sources(other, node))})" for other in others[:_MOST_SHOWN]]
+    return ", ".join(named) + (f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else "")

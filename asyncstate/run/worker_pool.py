@@ -326,12 +326,12 @@ class WorkerPool:
         if outcome is not None:
             return outcome
         check = work.kind is NodeKind.CHECK
-        held_back = check and not work.verdict.runs
-        if held_back:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
+        skipped = check and not work.verdict.runs
+        if skipped:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
             self.check_ranks[chunk.index] = self.plan.rank[work.node]
             if row["result"] is False:
                 self._machine.fail_hard(work.node)
-        self._recorder.record(chunk, row, work.verdict.value, check=check, keep=held_back or not check)
+        self._recorder.record(chunk, row, work.verdict.value, check=check, keep=skipped or not check)
         return Outcome.of(row)
 
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:

@@ -116,18 +116,18 @@ class Footprints:
         if isinstance(written, dict):
             return Footprint.of(written)._replace(unknown=False)
         formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
-        looked_at = _conditions_read(chunk.args)
+        tested_paths = _conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
-            return Footprint((*looked_at, formula) if looked_at is not None else ())
+            return Footprint((*tested_paths, formula) if tested_paths is not None else ())
         module = self._module(chunk)
         own = self._declared(module, chunk)
-        if looked_at:
-            own = own._replace(reads=(*own.reads, *looked_at))
+        if tested_paths:
+            own = own._replace(reads=(*own.reads, *tested_paths))
         if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
             return own._replace(writes=(*own.writes, formula))
         if own.unknown:
             self.unknown.append(chunk.index)
-        if module.bundled or looked_at is not None:  # a package of the formula may install what a condition tests
+        if module.bundled or tested_paths is not None:  # a package of the formula may install what a condition tests
             return own._replace(reads=(*own.reads, formula))
         return own
 
@@ -142,7 +142,7 @@ class Footprints:
         except BaseException as error:
             if meant_for_program(error):
                 raise
-            said = f"{MOD_FOOTPRINT} of {chunk.function} failed: {_words(error)}"
+            said = f"{MOD_FOOTPRINT} of {chunk.function} failed: {_error_text(error)}"
             self._findings.warn_at(said, chunk.file, chunk.line)
         return Footprint(unknown=True)
 
@@ -236,7 +236,7 @@ def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(plain(error)) or type(error).__name__
 
 

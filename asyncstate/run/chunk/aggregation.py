@@ -55,7 +55,7 @@ class Aggregation:
         self._caller = caller
         self._folded: dict[int, list[LowChunk]] = {}
         self._shares: dict[int, Row] = {}
-        self._owed: dict[int, tuple[Changes, str]] = {}
+        self._pending: dict[int, tuple[Changes, str]] = {}
 
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
@@ -138,14 +138,14 @@ class Aggregation:
         for member in members[1:]:
             changes = shares.get(member.tag, {})
             if failed or _runs_itself(member, row, changes):
-                self._owe(member, changes, members, test=test)
+                self._add_later(member, changes, members, test=test)
             else:
                 self._shares[member.index] = {**row, "name": member.name, "changes": changes}
         row["changes"] = shares.get(chunk.tag, {})
         if not failed and (row["result"] is not None or row["changes"]):
             return True
         self.lows[chunk.index] = chunk.as_low()
-        self._owe(chunk, row["changes"], members, test=test)
+        self._add_later(chunk, row["changes"], members, test=test)
         return False
 
     async def _shares_of(self, members: Sequence[LowChunk], row: Row, *, failed: bool) -> dict[str, Changes] | None:
@@ -160,15 +160,15 @@ class Aggregation:
                 self._note(function, first, "it must return the changes of each member by state tag")
         return _by_name(members, row["changes"]) if failed else None
 
-    def _owe(self, member: LowChunk, changes: Changes, members: Sequence[LowChunk], *, test: bool) -> None:
+    def _add_later(self, member: LowChunk, changes: Changes, members: Sequence[LowChunk], *, test: bool) -> None:
         """Keep the changes to add to the row of a member that runs on its own. In a dry run there are none."""
         if changes and not test:
             said = f"A call for {len(members)} states together made these changes."
-            self._owed[member.index] = (changes, said)
+            self._pending[member.index] = (changes, said)
 
     def settle(self, chunk: LowChunk, row: Row) -> None:
         """Add to the row of a member that ran on its own what a common call had changed for it before."""
-        changes, said = self._owed.pop(chunk.index, ({}, ""))
+        changes, said = self._pending.pop(chunk.index, ({}, ""))
         if changes:
             row["changes"] = _united(changes, row["changes"])
             row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
@@ -178,7 +178,7 @@ class Aggregation:
             returned = await self._caller.call_hook(function, args, chunk)
         except BaseException as error:  # noqa: BLE001 - a module may raise anything
             self._caller.raised(error)
-            self._note(function, chunk, _told(error))
+            self._note(function, chunk, _error_text(error))
             return _FAILED
         if inspect.iscoroutine(returned):
             returned.close()
@@ -188,7 +188,7 @@ class Aggregation:
         self.notices.append(f"{function.name} failed for {chunk.place}: {what}. The states run one by one")
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - its text is the plugin's, too

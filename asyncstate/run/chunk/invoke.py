@@ -91,7 +91,7 @@ class Invoker:
         if problem is not None:
             row = _stamped(problem, chunk)
         elif not work.verdict.runs:
-            row = self._held_back(work, chunk)
+            row = self._skipped(work, chunk)
         elif work.kind is NodeKind.LISTENER:
             row = await self._attempts(work, chunk, lows, early=True)
         else:
@@ -111,7 +111,7 @@ class Invoker:
             self.aggregation.abandon(chunks)
             self.aggregation.notices.append(f"Aggregating {chunks[0].state} states failed: {type(error).__name__}")
 
-    def _held_back(self, work: Work, chunk: LowChunk) -> Row:
+    def _skipped(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)
         if checked is not None and work.kind is NodeKind.CHUNK and _settled_by(checked, work.verdict):
             # The state with the prereq failed, or the check was skipped: the row of the check counts, without changes.
@@ -177,11 +177,11 @@ class Invoker:
 
     async def _attempts(self, work: Work, chunk: LowChunk, lows: Lows, *, early: bool = False) -> Row:
         """Call the function, and again as ``retry`` says. ``lows`` returns low data for each attempt."""
-        asked = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
-        row = await self._caller.call(work, chunk, lows(), early=early and asked is _ONCE)
-        if asked is _ONCE:
+        setting = chunk.args.get("retry") if "retry" in chunk.args and work.kind is not NodeKind.CHECK else _ONCE
+        row = await self._caller.call(work, chunk, lows(), early=early and setting is _ONCE)
+        if setting is _ONCE:
             return row
-        policy, warnings = RetryPolicy.parse(asked)
+        policy, warnings = RetryPolicy.parse(setting)
         if warnings:
             known = row.get("warnings") or []
             row["warnings"] = [*(known if isinstance(known, list) else [known]), *warnings]
