@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.load.host import PluginHost
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.run.handle import Run
@@ -52,7 +52,7 @@ class RunKeywords(TypedDict, total=False):
     shuffle: int | None
     timeout: float | None
     mock: bool
-    observers: Sequence[Callable[[Event], None]]
+    observers: Sequence[Callable[[AnyEvent], None]]
 
 
 class StateRuntime:
@@ -268,7 +268,7 @@ class StateRuntime:
         shuffle: int | None = None,
         timeout: float | None = None,
         mock: bool = False,
-        observers: Sequence[Callable[[Event], None]] = (),
+        observers: Sequence[Callable[[AnyEvent], None]] = (),
         events: bool = True,
         lock: bool | None = None,
         wait: float = 0.0,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.report.jsonl import JsonLines
@@ -48,7 +48,7 @@ class Session:
         self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
         sinks = (self.profile, self.progress, self._lines)
-        self._observers: list[Callable[[Event], None]] = [sink.on_event for sink in sinks if sink is not None]
+        self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
 
     def _make_profile(self) -> Profile | None:
         if not any(self.options.get(name) for name in ("profile", "report", "explain")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.event import ChunkReady, Event
+from asyncstate.model.event import AnyEvent, ChunkReady
 from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Announcer:
     def __init__(
         self,
         run_id: str,
-        observers: Sequence[Callable[[Event], None]],
+        observers: Sequence[Callable[[AnyEvent], None]],
         shown: ShownPlan,
         clock: Callable[[], float],
         began: float,
@@ -44,7 +44,7 @@ class Announcer:
         """Whether there are observers."""
         return bool(self._observers)
 
-    def emit(self, kind: type[Event], **fields: Any) -> None:
+    def emit(self, kind: type[AnyEvent], **fields: Any) -> None:
         """Make an event and send it."""
         event = kind(
             run_id=self.run_id,

@@ -32,7 +32,7 @@ from asyncstate.run.worker_pool import WorkerPool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch
@@ -57,7 +57,7 @@ class Engine:
         plan: Plan,
         dispatch: Dispatch,
         options: RunOptions,
-        observers: Sequence[Callable[[Event], None]] = (),
+        observers: Sequence[Callable[[AnyEvent], None]] = (),
         *,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         clock: Callable[[], float] = time.perf_counter,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from asyncstate.load.host import PluginHost
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import Row, RunReport
     from asyncstate.run.affinity import LoopAffinity
     from asyncstate.run.engine import Engine
@@ -29,11 +29,11 @@ class Feed:
     """A queue of events from the engine to one reader at a time. A slow reader never holds up a state."""
 
     def __init__(self) -> None:
-        self._events: deque[Event] = deque()
+        self._events: deque[AnyEvent] = deque()
         self._closed = False
         self._news: anyio.Event | None = None
 
-    def put(self, event: Event) -> None:
+    def put(self, event: AnyEvent) -> None:
         """Add an event and wake the reader."""
         self._events.append(event)
         self._ring()
@@ -48,7 +48,7 @@ class Feed:
             self._news.set()
             self._news = None
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
+    async def __aiter__(self) -> AsyncIterator[AnyEvent]:
         while True:
             while self._events:
                 yield self._events.popleft()
@@ -127,7 +127,7 @@ class Run:
         """
         self._affinity.deliver(self._engine.cancel, reason)
 
-    def __aiter__(self) -> AsyncIterator[Event]:
+    def __aiter__(self) -> AsyncIterator[AnyEvent]:
         """Yield every event from the first on, as it happens. A reader may leave and come back for the rest.
 
         Raises RuntimeError for a run without events and for a second reader at the same time; EventLoopError.

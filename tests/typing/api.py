@@ -98,7 +98,7 @@ async def program(settings: Settings) -> int:
             shuffle=7,
             timeout=60.0,
             mock=False,
-            observers=[watch],
+            observers=[watch, told_of],
             events=True,
             lock=None,
             wait=30,
@@ -107,7 +107,7 @@ async def program(settings: Settings) -> int:
         async with run as entered:
             assert_type(entered, Run)
             async for event in run:
-                assert_type(event, events.Event)
+                assert_type(event, events.AnyEvent)
             assert_type(run.rows, dict[str, Row])
             assert_type(run.running, list[str])
             run.stop("enough")
@@ -184,6 +184,10 @@ def watch(event: events.Event) -> None:
     line = events.encode_event(event)
     assert_type(line, bytes)
     told(events.decode_event(line))
+
+
+def told_of(event: events.AnyEvent) -> None:
+    told(event)
 
 
 def told(event: events.AnyEvent) -> str:
