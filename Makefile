@@ -5,7 +5,7 @@ SCRATCH := $(CURDIR)/build/quickstart
 CACHE := $(CURDIR)/build/quickstart-cache
 TREE := examples/quickstart
 
-.PHONY: help quickstart test check lock clean
+.PHONY: help quickstart dev test check lock clean
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,6 +14,8 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 	@mkdir -p $(SCRATCH)
 	ASYNCSTATE_CACHEDIR=$(CACHE) $(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
 	    --pillar '{"root": "$(SCRATCH)"}'
+
+dev: $(ENV)/.dev  ## install what tests and checks need, too
 
 test: export PYTHONDONTWRITEBYTECODE =  # compiled once, not by every process that a test starts
 test: $(ENV)/.dev  ## the tests, one worker a core, with branch coverage measured on the way

@@ -212,6 +212,13 @@ def test_the_make_targets_exist(checkout):
     assert {each for each in named if not re.search(rf"^{each}:", makefile, re.MULTILINE)} == set()
 
 
+def test_the_first_change_installs_pytest_before_it_runs_it(checkout):
+    first = re.search(r"```bash\n(.*?)```", (checkout / "CONTRIBUTING.md").read_text(), re.DOTALL)[1]
+    targets = re.findall(r"^make (\w+)", first[: first.index("pytest")], re.MULTILINE)
+    done = subprocess.run(["make", "-n", "-B", *targets], cwd=checkout, capture_output=True, text=True, check=True)
+    assert "requirements/install.sh .venv dev" in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_quick_start_works_in_a_fresh_copy_and_changes_nothing_twice(checkout, tmp_path):
