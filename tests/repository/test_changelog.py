@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -43,10 +44,9 @@ class Repository:
         self.write(*paths)
         self.git("commit", "--quiet", "--message", message)
 
-    def check(self, *arguments):
-        return subprocess.run(
-            [self.root / ".ci" / "changelog", *arguments], capture_output=True, text=True, check=False, cwd="/"
-        )
+    def check(self, *arguments, env=None):
+        command = [sys.executable, self.root / ".ci" / "changelog", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", env=env)
 
 
 @pytest.mark.parametrize("path", ["asyncstate/run/engine.py", "states/cron.py", "modules/cmd/__init__.py"])
@@ -131,6 +131,11 @@ def test_where_there_is_no_history_it_says_so(repository, tmp_path):
     inside.commit("states/cron.py")
     done = repository.check()
     assert (done.returncode, "no history here" in done.stdout) == (0, True)
+
+
+def test_where_there_is_no_git_it_says_so(repository):
+    done = repository.check(env={"PATH": "/nowhere"})
+    assert (done.returncode, done.stdout) == (0, "changelog: no history here, nothing is checked\n")
 
 
 def test_a_shallow_clone_says_that_it_cannot_know(repository, tmp_path):
