@@ -23,10 +23,10 @@ class PendingCall(Coroutine[Any, Any, Any]):
     """The result of a call on the event loop: it can only be awaited.
 
     Any use as a value raises ForgottenAwait, which names the file and line of the call. A call that is never awaited
-    does nothing; Python's usual RuntimeWarning says so.
+    does nothing; Python's usual RuntimeWarning says so, unless ForgottenAwait has.
     """
 
-    __slots__ = ("_args", "_coroutine", "_kwargs", "_label", "_place", "_start")
+    __slots__ = ("_args", "_coroutine", "_kwargs", "_label", "_place", "_start", "_told")
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
         self._kwargs = kwargs
         self._label = label
         self._place = place
+        self._told = False
         self._coroutine: Coroutine[Any, Any, Any] | None = None
 
     def __await__(self) -> Any:
@@ -64,6 +65,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
         return self._coroutine
 
     def _forgotten(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        self._told = True
         raise ForgottenAwait(f"you forgot to await {self._label} in {self._place[0]}, line {self._place[1]}")
 
     def __bool__(self) -> bool:
@@ -80,7 +82,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
         return f"<pending {self._label} from {self._place[0]}:{self._place[1]}>"
 
     def __del__(self) -> None:
-        if getattr(self, "_coroutine", self) is None:
+        if getattr(self, "_coroutine", self) is None and not self._told:
             warnings.warn(f"{self!r} was never awaited: the function did not run", RuntimeWarning, stacklevel=2)
 
 

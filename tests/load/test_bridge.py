@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import warnings
 
 import pytest
 from plugin_trees import PluginTree
@@ -261,6 +263,16 @@ async def test_a_call_that_is_never_awaited_is_reported(tree):
         warned = r"__salt__\['mod.plain'\] from .*test_bridge.py:\d+> was never awaited"
         with pytest.warns(RuntimeWarning, match=warned):
             host.salt["mod.plain"]()
+
+
+async def test_a_forgotten_await_is_reported_once(tree):
+    async with tree.attached() as host:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with pytest.raises(ForgottenAwait):
+                int(host.salt["mod.plain"]())
+            gc.collect()
+        assert said == []
 
 
 async def test_closing_a_pending_call_is_quiet(tree):
