@@ -6,10 +6,8 @@ itself. Other keys are added with ``|``: ``failed(name, "No answer") | {"status"
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[str, Any]
 """What a state function returns. The engine adds the facts about the chunk: ID, SLS, times."""
@@ -43,4 +41,9 @@ def make_row(name: object, comment: str, changes: Mapping[str, Any] | None = Non
 
     The row has a copy of ``changes``: what is added to the one later is not in the other.
     """
+    if changes and not isinstance(changes, Mapping):
+        expected = "a dictionary, such as {'old': …, 'new': …}"
+        raise TypeError(
+            f"the changes of the row of {name!r} must be {expected}, and are of type {type(changes).__name__}"
+        )
     return {"name": name, "changes": dict(changes or {}), "result": result, "comment": comment}

@@ -36,6 +36,15 @@ def test_each_way_a_state_can_end(row, result, changes, comment):
     assert tuple(row) == REQUIRED_KEYS, "the keys stand in one order, whichever function made the row"
 
 
+@pytest.mark.parametrize("changes", [["a"], "installed", [("old", 1)], {"a"}, 3])
+def test_changes_that_are_no_dictionary_are_refused(changes):
+    told = (
+        rf"^the changes of the row of 'it' must be a dictionary, such as .*, and are of type {type(changes).__name__}$"
+    )
+    with pytest.raises(TypeError, match=told):
+        changed("it", "Done", changes)
+
+
 @given(NAMES, COMMENTS, CHANGES, st.sampled_from([True, False, None]))
 def test_the_engine_takes_a_made_row_as_it_is(name, comment, changes, result):
     row = make_row(name, comment, changes, result=result)
