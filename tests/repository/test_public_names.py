@@ -17,7 +17,7 @@ WHOLE = (
     "asyncstate",
     *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "testing", "logs")),
 )
-OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "secrets", "high_sync", "watch_pillar"}
+OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "high_sync", "watch_pillar"}
 NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules"}
 """Dotted names in the documentation that look like modules: the entry point of installed plugins, and loggers."""
 
@@ -64,7 +64,7 @@ def test_every_name_listed_is_there(listed):
 
 def _fields(kind):
     if kind is asyncstate.StateRuntime:
-        return {"settings", *OWN_OF_THE_COMMAND_LINE}
+        return {"settings", "secrets", *OWN_OF_THE_COMMAND_LINE}
     return set(getattr(kind, "__struct_fields__", ()))
 
 

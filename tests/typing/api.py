@@ -79,6 +79,7 @@ async def program(settings: Settings) -> int:
     async with StateRuntime(settings, states={"app.deployed": deployed}) as runtime:
         assert_type(runtime, StateRuntime)
         assert_type(runtime.settings, Settings)
+        runtime.secrets.add("pa55word")
         runtime.register_state("app.also", deployed)
         try:
             plan = await runtime.compile(["web"], saltenv="base", exclude=["old"], ids=["nginx"])
