@@ -28,6 +28,7 @@ from fake_services import FakeServices
 
 from asyncstate import dunders
 from asyncstate.errors import PathRefused
+from asyncstate.load.exports import exported_functions
 from asyncstate.run.rows import failed_row, keep_deeds
 
 if TYPE_CHECKING:
@@ -110,14 +111,9 @@ class PluginHarness:
         """Import ``asyncstate.<kind>.<name>`` and offer its public functions as ``<virtual name>.<function>``."""
         module = importlib.import_module(f"asyncstate.{kind}.{name}")
         virtual = getattr(module, "__virtualname__", name)
-        aliases = getattr(module, "__func_alias__", {})
         target = self.salt if kind == "modules" else self.states
-        wanted = getattr(module, "__load__", None)
-        for attribute, function in vars(module).items():
-            if attribute.startswith("_") or not inspect.isfunction(function):
-                continue
-            if wanted is None or attribute in wanted:
-                target[f"{virtual}.{aliases.get(attribute, attribute)}"] = _blocking(function)
+        for function_name, function in exported_functions(module).items():
+            target[f"{virtual}.{function_name}"] = _blocking(function)
         return module
 
     def salt_file(self, path: str, text: str | bytes, saltenv: str = "base") -> Path:
