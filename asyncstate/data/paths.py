@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from asyncstate.data.yaml.scalar import read_plain
@@ -33,7 +33,7 @@ def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITE
 def _steps(key: Any, delimiter: str) -> list[Any]:
     if isinstance(key, str):
         return key.split(delimiter)
-    return list(key) if isinstance(key, (list, tuple)) else [key]
+    return list(key) if isinstance(key, Iterable) else [key]
 
 
 def _in_mapping(data: Any, step: Any) -> Any:

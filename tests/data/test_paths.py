@@ -40,6 +40,13 @@ KEYS = st.text("abc", min_size=1, max_size=2)
 NESTED = st.recursive(st.integers(), lambda inner: st.dictionaries(KEYS, inner, max_size=3), max_leaves=10)
 
 
+def test_steps_come_from_any_iterable():
+    data = {"a": [{"b": 1}]}
+    assert traverse(data, ("a", "b")) == 1
+    assert traverse(data, dict.fromkeys(["a", "b"]).keys()) == 1
+    assert traverse(data, (step for step in ["a", "c"]), "default") == "default"
+
+
 @given(st.dictionaries(KEYS, NESTED), st.lists(KEYS, min_size=1, max_size=4), st.sampled_from([":", "/", "::"]))
 def test_what_is_set_at_a_path_is_found_there(data, steps, delimiter):
     path = delimiter.join(steps)
