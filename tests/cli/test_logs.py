@@ -35,7 +35,9 @@ def log(as_json):
     logger.setLevel(logging.DEBUG)
     handler = LogStream(logger.stream, as_json=as_json, colours=False)
     logger.addHandler(handler)
+    logger.propagate = False  # an earlier test may have started the command line's log in this process
     yield logger
+    logger.propagate = True
     logger.removeHandler(handler)
     del logger.secrets
 
