@@ -21,7 +21,7 @@ from asyncstate.run.lock import RunLock
 KILLED = """
 import os, signal, subprocess, sys
 from asyncstate import remains
-from asyncstate.dunders import CancelToken
+from asyncstate.dunders.cancel import CancelToken
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import start
 from asyncstate.run.lock import RunLock

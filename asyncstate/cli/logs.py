@@ -201,7 +201,10 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
     if console.log_file:
         file = _open_log(console.log_file)
         handlers.append(LogStream(file, as_json=as_json, colours=False))
-    if "structlog" not in sys.modules and not any(isinstance(finder, _StructlogSetUp) for finder in sys.meta_path):
+    structlog = sys.modules.get("structlog")
+    if structlog is not None and not structlog.is_configured():
+        _set_up(structlog)
+    elif structlog is None and not any(isinstance(finder, _StructlogSetUp) for finder in sys.meta_path):
         sys.meta_path.insert(0, _StructlogSetUp())
     root = logging.getLogger()
     for old in [handler for handler in root.handlers if isinstance(handler, LogStream)]:
