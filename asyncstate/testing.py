@@ -7,7 +7,8 @@ Enable it in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]``;
         proof = states.prove("motd.present", name=states.path("motd"), text="hello")
         assert proof.changes == {"motd": {"old": None, "new": "hello"}}
 
-`States.prove` applies one state four times and reports all broken promises at once.
+`States.prove` applies one state four times and reports all broken promises at once. Each is a program of its own on
+asyncio's loop, as the command line is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations of fixtures
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import anyio
+import anyio.to_thread
 import msgspec
 import pytest
 
@@ -145,7 +148,7 @@ class States:
             returned = _record(runtime, function)
             report = await runtime.single(function, arguments, test=test)
             row = next(iter(report.rows.values()))
-            footprint = await asyncio.to_thread(_footprint, runtime, function, arguments)
+            footprint = await anyio.to_thread.run_sync(_footprint, runtime, function, arguments)
             return _Ran(row, footprint, returned[-1] if returned else None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import hashlib
 import logging
@@ -11,6 +10,8 @@ import random as _random
 import secrets
 import time
 from typing import Any
+
+import anyio
 
 from asyncstate import dunders
 from asyncstate._version import __version__
@@ -91,13 +92,13 @@ def try_(module: str, return_try_exception: bool = False, **kwargs: Any) -> Any:
 
 async def sleep(length: float) -> bool:
     """Wait whole seconds and return True. A cancelled run does not wait for it."""
-    await asyncio.sleep(int(length))
+    await anyio.sleep(int(length))
     return True
 
 
 async def rand_sleep(max: int = 60) -> bool:
     """Wait a random number of seconds and return True."""
-    await asyncio.sleep(_random.randint(0, max))  # noqa: S311 - no secret
+    await anyio.sleep(_random.randint(0, max))  # noqa: S311 - no secret
     return True
 
 

@@ -1,4 +1,7 @@
-"""Runs the program on an event loop: uvloop if it is installed, asyncio's own otherwise."""
+"""Runs the program on an event loop: uvloop if it is installed, asyncio's own otherwise.
+
+This uses asyncio instead of anyio: only asyncio's runner takes a factory that makes the loop.
+"""
 
 from __future__ import annotations
 

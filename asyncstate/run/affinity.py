@@ -1,4 +1,7 @@
-"""LoopAffinity: the event loop a runtime and its runs belong to, and what other loops and threads may do with them."""
+"""LoopAffinity: the event loop a runtime and its runs belong to, and what other loops and threads may do with them.
+
+This asks asyncio which loop runs: anyio knows the name of the library, but not the loop.
+"""
 
 from __future__ import annotations
 

@@ -186,6 +186,19 @@ def test_the_scheduler_has_no_input_or_output(checkout, graph):
     assert not {"time", "asyncio", "anyio", "logging", "structlog", "os"} & graph["asyncstate.run.machine"]
 
 
+def test_asyncio_is_used_where_a_docstring_says_why(checkout):
+    """The idiom of concurrency is anyio's; whatever needs asyncio itself names it where the file says what it is for."""
+    users = {
+        path
+        for tree in ("asyncstate", "states", "modules")
+        for path in (checkout / tree).rglob("*.py")
+        if re.search(r"^import asyncio|^from asyncio", path.read_text(), re.MULTILINE)
+    }
+    assert users
+    silent = {path for path in users if "asyncio" not in (ast.get_docstring(ast.parse(path.read_text())) or "")}
+    assert {str(path.relative_to(checkout)) for path in silent} == set()
+
+
 def test_no_file_is_too_long(checkout):
     lengths = {
         str(path.relative_to(checkout)): len(path.read_text().splitlines())
