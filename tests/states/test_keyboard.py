@@ -80,7 +80,7 @@ def test_failures(plugins, file):
     with pytest.raises(CommandExecutionError, match="setxkbmap failed: no display"):
         plugins.state("keyboard.xorg", name="de")
     for layout in ("", "-x", "a b"):
-        with pytest.raises(InvocationError, match="no name of a keyboard layout"):
+        with pytest.raises(InvocationError, match="not the name of a keyboard layout"):
             plugins.call("keyboard.set_sys", layout)
     plugins.salt["keyboard.set_sys"] = lambda name: ""
     row = plugins.state("keyboard.system", name="de")

@@ -160,9 +160,9 @@ def test_what_cannot_be_compiled(plugins, fake, name):
 @pytest.mark.parametrize("name", ["", "a/b", "-h", "de_DE\nx"])
 def test_what_is_no_name(plugins, name):
     assert plugins.call("locale.avail", name) is False
-    with pytest.raises(InvocationError, match="no name of a locale"):
+    with pytest.raises(InvocationError, match="not the name of a locale"):
         plugins.call("locale.gen_locale", name)
-    with pytest.raises(InvocationError, match="no name of a locale"):
+    with pytest.raises(InvocationError, match="not the name of a locale"):
         plugins.call("locale.set_locale", name)
 
 
