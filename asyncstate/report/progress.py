@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkRetried, ChunkStarted, RunStarted
 from asyncstate.report.human import result_word
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
+from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -27,9 +27,8 @@ _QUIET = 0.3
 class PlainProgress:
     """One line for each state that ended, and for each that keeps running, on ``stream``."""
 
-    def __init__(self, stream: TextIO, palette: Palette = PLAIN) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._palette = palette
         self._total = 0
         self._done = 0
 

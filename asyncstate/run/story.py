@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Outcome
     from asyncstate.run.machine import Machine
 
 _MOST_SHOWN = 20
@@ -116,7 +117,7 @@ def name_of(plan: Plan, node: int) -> str:
 _OPEN = frozenset({"ready", "free", "waits for a lane"})
 
 
-def _own_state(step: Step, outcome: object) -> str:
+def _own_state(step: Step, outcome: Outcome | None) -> str:
     if step is Step.READY:
         return "ready"
     if step is Step.PARKED:
@@ -128,9 +129,10 @@ def _own_state(step: Step, outcome: object) -> str:
     return _in_words(outcome) if step is Step.ENDED else ""
 
 
-def _in_words(outcome: object) -> str:
-    result, changed = getattr(outcome, "result", None), getattr(outcome, "changed", False)
-    return f"{result}{', with changes' if changed else ''}"
+def _in_words(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "None"
+    return f"{outcome.result}{', with changes' if outcome.changed else ''}"
 
 
 def _stimulus(machine: Machine, step: Step, other: int, node: int) -> str:

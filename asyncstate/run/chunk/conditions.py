@@ -26,7 +26,6 @@ class WrongCondition(WrongInTree):
     """A condition is malformed."""
 
 
-CONDITIONS = ("onlyif", "unless", "creates")
 _COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "timeout", "success_retcodes")
 
 
