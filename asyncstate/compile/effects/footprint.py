@@ -8,11 +8,11 @@ a state that needs it waits. Edges go forward in serial order, so they never for
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
@@ -33,11 +33,8 @@ _HOLDS_FORMULA = frozenset({"pkg", "service"})
 """Nobody can list in advance what a package installs or a daemon reads, so these keep their place in their formula."""
 
 _COMMANDS = frozenset({"cmd", "module"})
-_CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
-_ABSOLUTE_PATH = re.compile(r"""(?<![^\s'"`;|&<>()=,])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
 _MOST_NAMES = 100_000
 """How many resources a state may read, write or make. A list of a module's own class may be endless."""
-_NOT_FILES = ("/dev/", "/proc/", "/sys/")
 
 
 class Footprint(NamedTuple):
@@ -116,7 +113,7 @@ class Footprints:
         if isinstance(written, dict):
             return Footprint.of(written)._replace(unknown=False)
         formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
-        tested_paths = _conditions_read(chunk.args)
+        tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
             return Footprint((*tested_paths, formula) if tested_paths is not None else ())
         module = self._module(chunk)
@@ -212,28 +209,6 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
             )
             for member in node.members:
                 known[member] = shared._replace(unknown=known[member].unknown)
-
-
-def _conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the files that the conditions of a state name; None if it has no conditions.
-
-    Each name covers the tree below it: a condition may test what is in a folder, or whether the folder exists, which
-    may depend on a state that made it for a file.
-    """
-    if args.keys().isdisjoint(_CONDITIONS):
-        return None
-    found: dict[str, None] = {}
-    stack = [args[key] for key in _CONDITIONS if key in args]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            paths = _ABSOLUTE_PATH.findall(value)
-            found.update((f"path:{path}/**", None) for path in paths if not path.startswith(_NOT_FILES))
-        elif isinstance(value, (list, tuple)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-    return tuple(found)
 
 
 def _error_text(error: BaseException) -> str:
