@@ -72,7 +72,7 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
         "listens_to": [
             _name(plan, target) for listener in plan.listeners if listener.chunk == index for target in listener.members
         ],
-        "unknown_effects": index in plan.unknown,
+        "unknown_effects": plan.unknown.get(index, ""),
     }
     return facts if profile is None else {**facts, "run": waits(plan, index, profile)}
 
@@ -107,7 +107,8 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
         yield "  Its mod_watch is called after the run if one of these changes"
         yield from _indented(facts["listens_to"])
     if facts["unknown_effects"]:
-        yield "  Its effects are not declared: only the relations above determine its place."
+        yield f"  It may touch more than is known: {facts['unknown_effects']}."
+        yield "  Only the relations above determine its place."
     if profile is not None:
         yield from wait_lines(plan, index, profile, palette)
 

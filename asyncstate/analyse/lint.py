@@ -32,6 +32,12 @@ _NEEDS_NO_DAEMON = frozenset({"file", "ini", "pkg", "archive", "git"})
 """States whose work does not depend on whether a daemon runs."""
 
 
+_SETTLED = (
+    "say it with footprint: {reads: […], writes: […]} on the state, or write a requisite for each state whose place "
+    "before or after it matters"
+)
+
+
 class Finding(NamedTuple):
     """One finding. ``chunk`` should require ``missing``; both are -1 if a requisite does not help.
 
@@ -56,10 +62,10 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
         _at(
             plan.chunks[index],
             "unknown-effects",
-            "it is not known what this state touches",
-            hint="declare mod_footprint in its module, or footprint: {reads: […], writes: […]} on the state",
+            f"it is not known what this state touches: {why}",
+            hint=_SETTLED,
         )
-        for index in plan.unknown
+        for index, why in plan.unknown.items()
     ]
     found += _self_references(plan)
     found.sort(key=lambda finding: (finding.file, finding.line))

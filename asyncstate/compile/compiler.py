@@ -305,14 +305,14 @@ class Compiler:
         refused = "__virtual__" in self._states.reason(f"{module}.{MOD_AGGREGATE}")
         return None if refused else "there is no such state module"
 
-    def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> tuple[int, ...]:
-        """Add the edges of the option ``implicit_order``; return the chunks whose unknown effects it does not order."""
+    def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> dict[int, str]:
+        """Add the edges of the option ``implicit_order``; say of each chunk whose effects it does not order why."""
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
-            return ()
+            return {}
         footprints = Footprints(self._states, mode, findings, self._real_path)
         add_footprints(builder, footprints)
-        return tuple(footprints.unknown)
+        return footprints.unknown
 
     def _env(self, saltenv: str | None) -> str:
         return saltenv or self._opts.get("saltenv") or "base"

@@ -59,9 +59,9 @@ class Plan(msgspec.Struct, frozen=True):
     the place of each node in the serial order (sets and stages need none, for they take no time). Listeners come after
     all other nodes and have no edges. ``requisites[i]`` are the resolved requisites of chunk ``i``; a ``prereq`` points
     to a CHECK node. ``rows`` holds the rows that are known before the run: states disabled by a grain, listeners that
-    refer to nothing, "no states". ``unknown`` are the chunks whose effects are not declared, so that only the tree
-    itself orders them. ``not_aggregated`` says why a chunk that could be aggregated is in no group. ``digest`` is
-    the same in every process and for every hash seed.
+    refer to nothing, "no states". ``unknown`` says of each chunk that may touch more than it declares why that is
+    so: only the tree itself orders it. ``not_aggregated`` says why a chunk that could be aggregated is in no group.
+    ``digest`` is the same in every process and for every hash seed.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -70,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True):
     rank: tuple[int, ...]
     dag: Dag
     broken_listeners: tuple[BrokenListener, ...] = ()
-    unknown: tuple[int, ...] = ()
+    unknown: dict[int, str] = {}
     not_aggregated: dict[int, str] = {}
     rows: dict[str, dict[str, Any]] = {}
     warnings: tuple[Issue, ...] = ()

@@ -26,7 +26,7 @@ RULES = {
     "tree": "a declaration that probably means something else: a reference to nothing, an invalid order, …",
     "footprint-order": "two states that are ordered only because both touch the same resource",
     "definition-order": "a state with unknown effects that nothing keeps behind the state above it",
-    "unknown-effects": "a state that does not declare what it touches",
+    "unknown-effects": "a state that may touch more than is known, and why",
     "self": "a state that refers to itself",
     "unused-pillar": "a pillar key that no SLS file reads",
 }

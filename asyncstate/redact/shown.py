@@ -222,6 +222,7 @@ class ShownPlan:
             nodes=tuple(self._node(node, redactor) for node in plan.nodes),
             dag=plan.dag.renamed(self._resources),
             broken_listeners=broken,
+            unknown={chunk: self._reason(chunk, why, redactor) for chunk, why in plan.unknown.items()},
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},
             rows={self.tag(tag): self.row(tag, row) for tag, row in plan.rows.items()},
             warnings=tuple(map(redactor.issue, plan.warnings)),
@@ -234,6 +235,9 @@ class ShownPlan:
             return (MASK,)
         redactor = self._snapshot()
         return tuple(map(redactor.text, resources))
+
+    def _reason(self, chunk: int, why: str, redactor: Redactor) -> str:
+        return MASK if self._plan.chunks[chunk].tag in self._hushed else redactor.text(why)
 
     def _node(self, node: Node, redactor: Redactor) -> Node:
         label = self.tag(node.label) if node.kind is NodeKind.LISTENER else redactor.text(node.label)

@@ -69,6 +69,14 @@ def test_states_with_unknown_effects():
     ]
 
 
+def test_unknown_effects_have_a_reason_and_a_way_out():
+    states = FakeStates(footprints={"cmd": lambda low: {"unknown": "it uses $X"}})
+    (finding,) = lint(plan("c: cmd.run\n", states=states, implicit_order="footprint"))
+    assert finding.message == "cmd.run: c: it is not known what this state touches: it uses $X"
+    assert "footprint: {reads" in finding.hint
+    assert "requisite" in finding.hint
+
+
 def test_many_readers_are_seen_behind_the_node_that_joins_them():
     readers = "".join(f"r{n}: {{file.managed: [{{name: /x/{n}}}]}}\n" for n in range(5))
     states = FakeStates(

@@ -163,6 +163,7 @@ def test_the_plan_that_is_shown(plan):
         plan,
         warnings=(Issue("hunter2"),),
         broken_listeners=(BrokenListener((0,), "hunter2", row("hunter2")),),
+        unknown={0: "it uses hunter2", 4: "told to nobody"},
         not_aggregated={0: "hunter2"},
         rows={"x_|-hunter2_|-n_|-y": row("hunter2")},
         nodes=tuple(msgspec.structs.replace(node, label="hunter2") for node in plan.nodes),

@@ -37,19 +37,23 @@ _MOST_NAMES = 100_000
 """How many resources a state may read, write or make. A list of a module's own class may be endless."""
 
 
+_SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
+_SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
+
+
 class Footprint(NamedTuple):
-    """What a state touches. ``unknown``: it may also touch resources that are not listed."""
+    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     makes: tuple[str, ...] = ()
-    unknown: bool = False
+    unknown: str = ""
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
         """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
-        return cls(reads, writes, makes, bool(declared.get("unknown")))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")))
 
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
@@ -86,7 +90,7 @@ class Footprints:
         self._strict = mode == "strict"
         self._findings = findings
         self._modules: dict[str, _Module] = {}
-        self.unknown: list[int] = []
+        self.unknown: dict[int, str] = {}
 
     def of(self, chunk: LowChunk) -> Footprint:
         """Return what a chunk touches, including the resource that stands for its formula."""
@@ -111,7 +115,7 @@ class Footprints:
             return Footprint()
         written = chunk.args.get("footprint")
         if isinstance(written, dict):
-            return Footprint.of(written)._replace(unknown=False)
+            return Footprint.of(written)._replace(unknown="")
         formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
         tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
@@ -123,14 +127,14 @@ class Footprints:
         if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
             return own._replace(writes=(*own.writes, formula))
         if own.unknown:
-            self.unknown.append(chunk.index)
+            self.unknown[chunk.index] = own.unknown
         if module.bundled or tested_paths is not None:  # a package of the formula may install what a condition tests
             return own._replace(reads=(*own.reads, formula))
         return own
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
         if module.declare is None:
-            return Footprint(unknown=True)
+            return Footprint(unknown=_SAYS_NOTHING)
         try:
             declared = module.declare(chunk.as_low())
             if isinstance(declared, dict):
@@ -141,7 +145,8 @@ class Footprints:
                 raise
             said = f"{MOD_FOOTPRINT} of {chunk.function} failed: {_error_text(error)}"
             self._findings.warn_at(said, chunk.file, chunk.line)
-        return Footprint(unknown=True)
+            return Footprint(unknown=f"{MOD_FOOTPRINT} of its module failed")
+        return Footprint(unknown=_SAYS_NOTHING)
 
     def _module(self, chunk: LowChunk) -> _Module:
         known = self._modules.get(chunk.state)
@@ -209,6 +214,10 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
             )
             for member in node.members:
                 known[member] = shared._replace(unknown=known[member].unknown)
+
+
+def _reason(declared: Any) -> str:
+    return declared if isinstance(declared, str) else _SAYS_UNKNOWN if declared else ""
 
 
 def _error_text(error: BaseException) -> str:

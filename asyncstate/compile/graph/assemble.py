@@ -138,7 +138,7 @@ class PlanBuilder:
         rows: dict[str, dict[str, Any]],
         findings: Findings,
         saltenv: str,
-        unknown: tuple[int, ...] = (),
+        unknown: dict[int, str] | None = None,
         refused: Mapping[int, str] | None = None,
     ) -> Plan:
         """Freeze the plan."""
@@ -151,7 +151,7 @@ class PlanBuilder:
             rank=tuple(self.rank),
             dag=self.dag,
             broken_listeners=self.broken_listeners(listening),
-            unknown=unknown,
+            unknown=unknown or {},
             not_aggregated={self.number[node]: why for node, why in (refused or {}).items() if self.number[node] >= 0},
             rows=rows,
             warnings=tuple(findings.warnings),

@@ -101,7 +101,7 @@ e: {cmd.run: [{footprint: {reads: path:/y}}]}
 """
     compiled = footprints(tree)
     assert edges(compiled) == {("c", "d"), ("d", "e")}
-    assert compiled.unknown == ()
+    assert compiled.unknown == {}
 
 
 def test_unknown_effects_are_counted_and_strict_orders_them():
@@ -110,8 +110,24 @@ def test_unknown_effects_are_counted_and_strict_orders_them():
     assert [ids(compiled)[index] for index in compiled.unknown] == ["c", "u"]
     assert edges(compiled) == set()
     strict = footprints(tree, "strict")
-    assert strict.unknown == ()
+    assert strict.unknown == {}
     assert edges(strict) == {("f", "c"), ("c", "u"), ("u", "g")}
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (True, "its module says that it touches more than can be told beforehand"),
+        ("it uses $X", "it uses $X"),
+        (False, None),
+        ("", None),
+    ],
+)
+def test_the_plan_says_why_effects_are_unknown(said, reason):
+    states = FakeStates(footprints={"own": lambda low: {"unknown": said}})
+    compiled = plan("a: own.thing\n", states=states, implicit_order="footprint")
+    assert compiled.unknown == ({0: reason} if reason else {})
+    assert compiled.digest == plan("a: own.thing\n", implicit_order="none").digest
 
 
 def test_no_edge_is_added_where_a_requisite_is():
@@ -156,7 +172,7 @@ def test_a_group_looks_at_what_its_members_touch():
 def test_a_footprint_that_is_none_is_unknown(module, why):
     tree = f"a: {module}.thing\n"
     compiled = footprints(tree)
-    assert compiled.unknown == (0,)
+    assert list(compiled.unknown) == [0]
     expected = [f"mod_footprint of {module}.thing failed: {why}"] if why else []
     assert [issue.message for issue in compiled.warnings] == expected
 
@@ -185,7 +201,7 @@ def test_states_that_are_not_there_have_unknown_effects():
             return None
 
     compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
-    assert compiled.unknown == (0,)
+    assert compiled.unknown == {0: "its module does not say what its states touch (mod_footprint)"}
     assert warnings("a: cmd.run\n", states=Bare(), implicit_order="footprint") == []
 
 
