@@ -266,6 +266,7 @@ class StateRuntime:
         test: bool | None = None,
         failhard: bool | None = None,
         shuffle: int | None = None,
+        priority: Sequence[int] | None = None,
         timeout: float | None = None,
         mock: bool = False,
         observers: Sequence[Callable[[AnyEvent], None]] = (),
@@ -278,7 +279,8 @@ class StateRuntime:
         Only one run at a time may change a system, of all programs and the command line: entering a run takes the lock
         of ``cachedir`` and raises LockHeld if another run still holds it after ``wait`` seconds (``math.inf``: wait
         without limit). Dry runs and mocked runs need no lock; ``lock`` overrides that either way. ``mock`` calls no
-        state function: every state that would be called has a row that says so.
+        state function: every state that would be called has a row that says so. ``priority`` has a number for each node
+        of the plan: of several that may start, the one with the lowest starts first (default: the serial order).
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
         ``events=False``.
@@ -296,6 +298,7 @@ class StateRuntime:
             test=settings.test if test is None else test,
             failhard=settings.failhard if failhard is None else failhard,
             shuffle=shuffle,
+            priority=None if priority is None else tuple(priority),
             timeout=settings.timeout if timeout is None else timeout,
             lanes=settings.lanes,
         )

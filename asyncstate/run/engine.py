@@ -22,7 +22,7 @@ from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
 from asyncstate.run.machine import Machine
-from asyncstate.run.options import RunOptions, Traits
+from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.recorder import Recorder
 from asyncstate.run.story import MachineStalled
 from asyncstate.run.summary import summarise
@@ -171,7 +171,7 @@ class Engine:
             exclusive=traits.exclusive,
             lanes=traits.lanes,
             limits=options.lanes,
-            shuffle=options.shuffle,
+            priority=priority_of(self.plan, options),
         )
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:

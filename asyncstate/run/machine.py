@@ -1,7 +1,8 @@
 """Machine: the scheduler. Events go in, work comes out; it reads no clock, does no I/O and never waits.
 
 `take` hands out the next piece of work, `done` reports its end. Ready nodes wait in a heap keyed by serial rank. So one
-worker follows exactly the serial order, and several start the first ready node in that order. Sets and stages take no
+worker follows exactly the serial order, and several start the first ready node in that order; another priority gives
+another legal order (`run/priority.py`). Sets and stages take no
 time: they are complete as soon as all their predecessors are. Listeners run last, one after the other.
 
     waiting ──all predecessors ended──▶ ready ──take──▶ running ──done──▶ ended
@@ -12,7 +13,6 @@ time: they are complete as soon as all their predecessors are. Listeners run las
 
 from __future__ import annotations
 
-import random
 from array import array
 from collections import Counter
 from enum import IntEnum
@@ -74,7 +74,8 @@ class Machine:
 
     ``failhard`` are the chunks whose failure stops dispatching. ``exclusive`` chunks run alone, and so do their checks
     and groups. ``lanes`` are the lanes in which each chunk needs a place, ``limits`` the number of places of a lane
-    (default: one). ``shuffle`` seeds a random legal order instead of the serial one.
+    (default: one). ``priority`` has a number for each node: of several ready nodes, the one with the lowest is taken
+    first. Default: the plan's rank, which is the serial order.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Machine:
         exclusive: Collection[int] = (),
         lanes: Mapping[int, Sequence[str]] | None = None,
         limits: Mapping[str, int] | None = None,
-        shuffle: int | None = None,
+        priority: Sequence[int] | None = None,
     ) -> None:
         self.plan = plan
         self._failhard = failhard
@@ -98,7 +99,7 @@ class Machine:
         self._waiting = plan.dag.in_degrees()
         self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
-        self._rank = plan.rank if shuffle is None else _shuffled(plan.rank, shuffle)
+        self._rank = plan.rank if priority is None else priority
         self._ready: list[tuple[int, int]] = []
         self._check_of = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
         self._started = bytearray(len(plan.nodes))
@@ -361,9 +362,3 @@ def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:
         if node.chunk in exclusive
         or (node.kind is NodeKind.GROUP and any(plan.nodes[member].chunk in exclusive for member in node.members))
     }
-
-
-def _shuffled(rank: tuple[int, ...], seed: int) -> tuple[int, ...]:
-    values = list(rank)
-    random.Random(seed).shuffle(values)  # noqa: S311 - a reproducible order, not a secret
-    return tuple(values)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.run.dispatch import ModuleTraits
+from asyncstate.run.priority import shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks without that argument.
 
     ``lanes`` is the number of states that may be in a lane at once. ``host`` is the name of this host in log lines.
+    ``priority`` has a number for each node of the plan: of several ready nodes, the one with the lowest starts first.
+    Without it, ``shuffle`` seeds a random one, and without both it is the serial order.
     """
 
     run_id: str
@@ -27,8 +30,16 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     test: bool = False
     failhard: bool = False
     shuffle: int | None = None
+    priority: tuple[int, ...] | None = None
     timeout: float | None = None
     lanes: dict[str, int] = {}
+
+
+def priority_of(plan: Plan, options: RunOptions) -> tuple[int, ...]:
+    """Return a number for each node of the plan: of several ready nodes, the one with the lowest starts first."""
+    if options.priority is not None:
+        return options.priority
+    return plan.rank if options.shuffle is None else shuffled(plan, options.shuffle)
 
 
 class Traits(msgspec.Struct, frozen=True):

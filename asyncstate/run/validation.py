@@ -84,6 +84,8 @@ class ValidatingMachine(Machine):
         places = Counter([*heap, *parked, *self.running])
         places.update(node for node, outcome in enumerate(self._outcomes) if outcome is not None)
         yield from (f"node {node} is in {count} places" for node, count in places.items() if count > 1)
+        if len(self._rank) != len(self.plan.nodes):
+            yield f"{len(self._rank)} nodes have a priority, and there are {len(self.plan.nodes)}"
         for position, entry in enumerate(self._ready):
             if entry != (self._rank[entry[1]], entry[1]):
                 yield f"node {entry[1]} is ready with a rank that is not its own"

@@ -35,6 +35,7 @@ SPOILT = {
     "node 0 is in 2 places": lambda m: m.running.add(0),
     "node 2 is in 2 places": lambda m: m._parked["x"].append(2),
     "node 2 is ready with a rank": lambda m: m._ready.__setitem__(0, (0, 2)),
+    "nodes have a priority, and there are": lambda m: setattr(m, "_rank", (*m._rank, 0)),
     "the heap is none": lambda m: m._ready.append((m._rank[0], 0)),
     "node 1 counts as not started": lambda m: m._started.__setitem__(1, 0),
     "node 2 counts as started": lambda m: m._started.__setitem__(2, 1),

@@ -1,0 +1,39 @@
+"""Priorities: which of several ready nodes starts first. Each gives a legal order, for the graph alone forbids.
+
+A priority is a number for each node of a plan, the lowest first. The serial order is ``plan.rank``.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.model.plan import Plan
+
+
+def shuffled(plan: Plan, seed: int) -> tuple[int, ...]:
+    """Return a random priority, the same for the same seed."""
+    values = list(plan.rank)
+    random.Random(seed).shuffle(values)  # noqa: S311 - a reproducible order, not a secret
+    return tuple(values)
+
+
+def delayed(plan: Plan, node: int) -> tuple[int, ...]:
+    """Return the serial order, but ``node`` only starts when nothing else is ready.
+
+    With one slot, everything that does not depend on the node runs before it.
+    """
+    last = max(plan.rank, default=0) + 1
+    return tuple(last if number == node else rank for number, rank in enumerate(plan.rank))
+
+
+def following(plan: Plan, order: Sequence[int]) -> tuple[int, ...]:
+    """Return the priority with which one slot follows ``order``: nodes that are handed out, without listeners.
+
+    An order that the graph does not allow is followed as far as it does.
+    """
+    place = {node: number for number, node in enumerate(order)}
+    return tuple(place.get(node, len(place) + rank) for node, rank in enumerate(plan.rank))
