@@ -13,6 +13,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.conditions import conditions_read
+from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 _WITHOUT = frozenset({"test"})
-_HOLDS_FORMULA = frozenset({"pkg", "service"})
-"""Nobody can list in advance what a package installs or a daemon reads, so these keep their place in their formula."""
-
-_COMMANDS = frozenset({"cmd", "module"})
 _MOST_NAMES = 100_000
 """How many resources a state may read, write or make. A list of a module's own class may be endless."""
 
@@ -87,7 +84,7 @@ class Footprints:
     ) -> None:
         self._source = source
         self._real_path = real_path
-        self._strict = mode == "strict"
+        self._formula = FormulaRule(strict=mode == "strict")
         self._findings = findings
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
@@ -116,21 +113,23 @@ class Footprints:
         written = chunk.args.get("footprint")
         if isinstance(written, dict):
             return Footprint.of(written)._replace(unknown="")
-        formula = f"formula:{chunk.sls.replace('/', '.').split('.', 1)[0]}"
         tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
-            return Footprint((*tested_paths, formula) if tested_paths is not None else ())
+            return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths))
         module = self._module(chunk)
         own = self._declared(module, chunk)
         if tested_paths:
             own = own._replace(reads=(*own.reads, *tested_paths))
-        if chunk.state in _HOLDS_FORMULA or (self._strict and (own.unknown or chunk.state in _COMMANDS)):
-            return own._replace(writes=(*own.writes, formula))
-        if own.unknown:
+        holds = self._formula.holds(chunk, unknown=bool(own.unknown))
+        if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
-        if module.bundled or tested_paths is not None:  # a package of the formula may install what a condition tests
-            return own._replace(reads=(*own.reads, formula))
+        if holds or module.bundled or tested_paths is not None:  # a package may install what a condition tests
+            return self._in_formula(chunk, own)
         return own
+
+    def _in_formula(self, chunk: LowChunk, own: Footprint) -> Footprint:
+        held = self._formula.of(chunk, unknown=bool(own.unknown))
+        return own._replace(reads=(*own.reads, *held.reads), writes=(*own.writes, *held.writes))
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
         if module.declare is None:
