@@ -53,6 +53,9 @@ class States:
     def module(self, _name: str, /) -> None:
         """Return a module: none is asked for in vain."""
 
+    def refused(self, _name: str, /) -> None:
+        """Return a module that does not load: none is asked for."""
+
     def reason(self, name: str, /) -> str:
         """Say why there is no such function."""
         return f"there is no {name}"

@@ -44,15 +44,18 @@ loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
 class _Refusal:
     """A plugin that does not load here. ``names`` are the names under which callers would look for it.
 
-    ``namespace`` is its imported module; None if the import failed.
+    ``namespace`` is its imported module; None if the import failed. ``bundled``: it comes with this package.
     """
 
-    __slots__ = ("names", "namespace", "reason")
+    __slots__ = ("bundled", "names", "namespace", "reason")
 
-    def __init__(self, reason: str | None, *names: str, namespace: ModuleType | None = None) -> None:
+    def __init__(
+        self, reason: str | None, *names: str, namespace: ModuleType | None = None, bundled: bool = False
+    ) -> None:
         self.reason = reason
         self.names = frozenset(names)
         self.namespace = namespace
+        self.bundled = bundled
 
 
 class _Contents:
@@ -154,8 +157,11 @@ class LazyLoader:
         refusals = self._refusals_of(module_name) if self.module(module_name) is None else []
         if not refusals:
             return None
-        namespace = next((refusal.namespace for refusal in refusals if refusal.namespace is not None), None)
-        module = LoadedModule(module_name, getattr(namespace, "__file__", None) or "", namespace)
+        refusal = next((refusal for refusal in refusals if refusal.namespace is not None), refusals[0])
+        namespace = refusal.namespace
+        module = LoadedModule(
+            module_name, getattr(namespace, "__file__", None) or "", namespace, bundled=refusal.bundled
+        )
         aliases = getattr(namespace, "__func_alias__", {})
         for attribute, func in vars(namespace).items() if namespace is not None else ():
             if inspect.isfunction(func) and not attribute.startswith("_"):
@@ -311,7 +317,7 @@ class LazyLoader:
             verdict = Verdict(accepted=True, name=as_name) if as_name else evaluate(namespace, plugin, self.kind)
             names.append(verdict.name)
             if not verdict.accepted:
-                return _Refusal(verdict.reason, *names, namespace=namespace)
+                return _Refusal(verdict.reason, *names, namespace=namespace, bundled=plugin.folder.bundled)
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
             interface = interface_of(namespace) or (self._interface_of_others(as_name, plugin) if as_name else None)
             if interface is not None:
@@ -320,7 +326,7 @@ class LazyLoader:
                 return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", *names)
         except LoaderError as refused:
             log.debug("%s does not load: %s", plugin.source, refused, exc_info=True)
-            return _Refusal(str(refused), *names)
+            return _Refusal(str(refused), *names, bundled=plugin.folder.bundled)
         finally:
             loading.reset(loading_token)
             current.reset(context_token)

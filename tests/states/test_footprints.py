@@ -2,11 +2,16 @@
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import asyncstate.states as bundled
 import pytest
+from bare_footprints import VIRTUAL, declared
 from plugin_harness import PluginHarness
 from trees import edges, plan
 
@@ -15,6 +20,9 @@ from asyncstate.load.plugin import LoadedFunction, LoadedModule
 MODULES = sorted(info.name for info in pkgutil.iter_modules(bundled.__path__) if not info.name.startswith("_"))
 ODD = ("", "x", "/x/y", "/x/../y/", "salt://x", None, [], ["/x", "y"], [{"/x": "y"}], {"/x": "y"}, [None, 5])
 NAMES = ("/x/y", "x", "https://host/x", "")
+
+
+FILES = {virtual: file for file, virtual in VIRTUAL.items()}
 
 
 def state_module(name):
@@ -66,8 +74,11 @@ class Bundled:
 
     def find(self, name):
         module, _, function = name.partition(".")
-        found = getattr(state_module(module), function, None)
+        found = getattr(state_module(FILES.get(module, module)), function, None)
         return None if found is None else LoadedFunction(name, found, LoadedModule(module, "", None, bundled=True))
+
+    def refused(self, module_name):
+        return None
 
 
 ORDERED = {
@@ -176,3 +187,17 @@ def test_states_that_touch_one_thing_keep_their_order(case):
 @pytest.mark.parametrize("case", APART)
 def test_states_that_touch_different_things_run_beside_each_other(case):
     assert edges_between(*APART[case]) == set()
+
+
+@pytest.mark.feature("F059")
+def test_what_is_not_installed_yet_changes_nothing_in_what_a_state_touches(tmp_path):
+    """A tree that installs a library, or a program, must not run what needs it before that."""
+    script = Path(__file__).parent.parent / "support" / "bare_footprints.py"
+    ran = subprocess.run(
+        [sys.executable, script], env={"PATH": ""}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    bare = json.loads(ran.stdout)
+    assert {"x509", "docker_container", "docker_image", "docker_network", "git", "pkgrepo"} <= set(bare["refused"])
+    with PluginHarness(tmp_path).calling():
+        everything_there = declared(Bundled())
+    assert bare["footprints"] == json.loads(json.dumps(everything_there))

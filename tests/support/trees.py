@@ -47,6 +47,9 @@ class FakeStates:
             return None if declare is None else self._loaded(declare)
         return self._loaded(None) if module in self.footprints else None
 
+    def refused(self, module_name):
+        return None
+
     def _loaded(self, func):
         return SimpleNamespace(func=func, module=SimpleNamespace(bundled=self.bundled))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
-    from asyncstate.load.plugin import LoadedFunction
+    from asyncstate.load.plugin import LoadedFunction, LoadedModule
     from asyncstate.model.chunk import LowChunk
 
 _WITHOUT = frozenset({"test"})
@@ -62,6 +62,9 @@ class FootprintSource(Protocol):
 
     def find(self, name: str, /) -> LoadedFunction | None:
         """Return the function ``module.function``, or None if there is none."""
+
+    def refused(self, module_name: str, /) -> LoadedModule | None:
+        """Return the plugin of that name that does not load here at present; None if there is none."""
 
 
 class _Module(NamedTuple):
@@ -156,8 +159,17 @@ class Footprints:
     def _find(self, chunk: LowChunk) -> _Module:
         function = self._source.find(f"{chunk.state}.{MOD_FOOTPRINT}")
         any_function = function if function is not None else self._source.find(chunk.function)
-        bundled = any_function is not None and any_function.module.bundled
-        return _Module(None if function is None else function.func, bundled)
+        if any_function is not None:
+            return _Module(None if function is None else function.func, any_function.module.bundled)
+        return self._not_loaded(chunk.state)
+
+    def _not_loaded(self, name: str) -> _Module:
+        """Return a module that does not load yet: it touches the same once the tree has installed what it lacks."""
+        module = self._source.refused(name)
+        if module is None:
+            return _Module(None, bundled=False)
+        function = module.functions.get(MOD_FOOTPRINT)
+        return _Module(None if function is None else function.func, module.bundled)
 
 
 def _refuse_awaitables(declared: Any) -> None:

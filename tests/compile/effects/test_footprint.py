@@ -200,6 +200,9 @@ def test_states_that_are_not_there_have_unknown_effects():
         def find(self, name):
             return None
 
+        def refused(self, module_name):
+            return None
+
     compiled = plan("a: cmd.run\nb: test.nop\n", states=Bare(), implicit_order="footprint")
     assert compiled.unknown == {0: "its module does not say what its states touch (mod_footprint)"}
     assert warnings("a: cmd.run\n", states=Bare(), implicit_order="footprint") == []
