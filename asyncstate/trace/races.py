@@ -1,0 +1,123 @@
+"""Finds races: two nodes of a plan that touched one path, at least one of them changing it, without an order.
+
+As in ThreadSanitizer, what counts is not when the two happened to run but whether the plan orders them
+(*happens-before*): so a run of one state at a time shows the races of every other legal order.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.trace.touched import ABSENT, CHANGES, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, WRITTEN, above
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from asyncstate.model.dag import Dag
+
+BELOW = 1 << 8
+"""Something that exists below this path was touched."""
+ENTRY = 1 << 9
+"""A name in this folder came or went."""
+
+_DIRECT = LOOKED | ABSENT | ENSURED | CHANGES
+_WINDOW = 64
+"""How many earlier accesses of a path each access is compared with. What is ordered with its neighbours is ordered with
+those before them; of a path that thousands of states race for, the nearest say enough."""
+_BLOCK = 4096
+"""How many nodes are looked up in one pass over the graph: bounds the memory of a plan of 100,000 states."""
+
+
+class Conflict(NamedTuple):
+    """Two nodes, in serial order, without a path between them, and how each touched ``path``."""
+
+    earlier: int
+    later: int
+    path: str
+    before: int
+    after: int
+
+
+def conflicts(dag: Dag, rank: Sequence[int], touched: Mapping[int, Mapping[str, int]]) -> list[Conflict]:
+    """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
+
+    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node.
+    """
+    found = [
+        Conflict(one, two, path, before, after)
+        for path, accesses in _accesses(rank, touched).items()
+        if len(accesses) > 1
+        for one, before, two, after in _pairs(list(accesses.items()))
+    ]
+    unordered = _without_order(dag, {(conflict.earlier, conflict.later) for conflict in found})
+    kept = [conflict for conflict in found if (conflict.earlier, conflict.later) in unordered]
+    return sorted(kept, key=lambda conflict: (rank[conflict.earlier], rank[conflict.later], conflict.path))
+
+
+def clash(before: int, after: int) -> bool:
+    """Whether an access with the flags ``before`` and a later one with ``after`` give another result the other way."""
+    both = before | after
+    only_ensured = before & ENSURED and after & ENSURED and not both & (WRITTEN | REMOVED)
+    if not only_ensured and ((before & CHANGES and after & _DIRECT) or (after & CHANGES and before & _DIRECT)):
+        return True
+    for one, other in ((before, after), (after, before)):
+        if one & LISTED and other & (ENTRY | MADE | REMOVED):
+            return True
+        if one & REMOVED and other & BELOW:
+            return True
+    return bool(before & MADE and after & BELOW and not after & ENSURED)
+
+
+def _accesses(rank: Sequence[int], touched: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, int]]:
+    """Return the flags by path and node, in serial order; of paths that some node changes, or whose names it reads."""
+    changed = {path for flags in touched.values() for path, what in flags.items() if what & CHANGES}
+    replaced = {path for flags in touched.values() for path, what in flags.items() if what & (MADE | REMOVED)}
+    listed = {path for flags in touched.values() for path, what in flags.items() if what & LISTED}
+    found: dict[str, dict[int, int]] = {}
+
+    def add(path: str, node: int, what: int) -> None:
+        nodes = found.setdefault(path, {})
+        nodes[node] = nodes.get(node, 0) | what
+
+    for node in sorted(touched, key=rank.__getitem__):
+        for path, what in touched[node].items():
+            if path in changed or path in listed:
+                add(path, node, what)
+            folder = path.rpartition("/")[0]
+            if what & (NAMED | MADE | REMOVED) and folder in listed:
+                add(folder, node, ENTRY)
+            if what != ABSENT:
+                for outer in above(path):
+                    if outer in replaced:
+                        add(outer, node, BELOW)
+    return found
+
+
+def _pairs(accesses: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    found = []
+    for at, (two, after) in enumerate(accesses):
+        for one, before in islice(accesses, max(0, at - _WINDOW), at):
+            if clash(before, after):
+                found.append((one, before, two, after))
+    return found
+
+
+def _without_order(dag: Dag, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the pairs of which neither node can be reached from the other."""
+    left = {(one, two) for one, two in pairs if not dag.sources(one, two)}
+    asked = sorted({node for pair in left for node in pair})
+    order = dag.topological_order(lambda node: node) if asked else []
+    ordered: set[tuple[int, int]] = set()
+    for start in range(0, len(asked), _BLOCK):
+        bit = {node: 1 << number for number, node in enumerate(asked[start : start + _BLOCK])}
+        before = [0] * dag.size
+        for node in order:
+            mask = bit.get(node, 0)
+            for other in dag.predecessors(node):
+                mask |= before[other]
+            before[node] = mask
+        for one, two in left:
+            if bit.get(one, 0) & before[two] or bit.get(two, 0) & before[one]:
+                ordered.add((one, two))
+    return left - ordered

@@ -1,0 +1,78 @@
+"""How a state touched each path: flags, and the rules by which they add up."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOOKED: Final = 1
+"""Its content, its attributes or its existence was read."""
+ABSENT: Final = 2
+"""It was looked for, and was not there."""
+LISTED: Final = 4
+"""The names in this folder were read."""
+WRITTEN: Final = 8
+"""Its content or its attributes were written."""
+NAMED: Final = 16
+"""The write may have made it: whether it existed before is not known."""
+MADE: Final = 32
+"""It was not there, and was made."""
+ENSURED: Final = 64
+"""A folder that would have been made if it had been missing, as ``mkdir -p`` does."""
+REMOVED: Final = 128
+"""It was removed, or renamed to something else."""
+
+CHANGES: Final = WRITTEN | MADE | REMOVED
+"""The flags of a path that is not as it was before."""
+
+
+class Touched:
+    """The paths that one state touched, with flags. ``is_shared`` says which paths count: see `noise`.
+
+    What a state makes and removes again, such as a temporary file, is left out, with everything below it.
+    """
+
+    __slots__ = ("_gone", "_is_shared", "flags", "unseen")
+
+    def __init__(self, is_shared: Callable[[str], bool] = lambda _path: True) -> None:
+        self.flags: dict[str, int] = {}
+        self.unseen: dict[str, None] = {}
+        """Programs that were started where they could not be followed: what they touched is not known."""
+        self._is_shared = is_shared
+        self._gone: set[str] = set()
+
+    def note(self, path: str, what: int) -> None:
+        """Note that an absolute path was touched. Parts like ``..`` and ``//`` are resolved by name alone."""
+        if "/." in path or "//" in path or path[-1:] == "/":
+            path = posixpath.normpath(path)
+        if path[:2] == "//":
+            path = path[1:]
+        known = self.flags.get(path)
+        if known is None:
+            if path[:1] == "/" and self._is_shared(path):
+                self.flags[path] = what
+        elif what & REMOVED and known & MADE:
+            del self.flags[path]
+            self._gone.add(path)
+        else:
+            self.flags[path] = known | what
+
+    def seen(self) -> dict[str, int]:
+        """Return the flags by path, without what was below a folder that the state made and removed."""
+        gone = {path for path in self._gone if path not in self.flags}
+        if not gone:
+            return dict(self.flags)
+        return {path: what for path, what in self.flags.items() if gone.isdisjoint(above(path))}
+
+
+def above(path: str) -> list[str]:
+    """Return the folders above an absolute path, the nearest first, without ``/``."""
+    found = []
+    at = path.rfind("/")
+    while at > 0:
+        found.append(path[:at])
+        at = path.rfind("/", 0, at)
+    return found

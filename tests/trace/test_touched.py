@@ -1,0 +1,69 @@
+"""How accesses of one state add up."""
+
+import pytest
+
+from asyncstate.trace.noise import shared_paths
+from asyncstate.trace.touched import ABSENT, LOOKED, MADE, NAMED, REMOVED, WRITTEN, Touched, above
+
+
+def noted(*accesses, is_shared=lambda path: True):
+    touched = Touched(is_shared)
+    for path, what in accesses:
+        touched.note(path, what)
+    return touched.seen()
+
+
+def test_flags_of_one_path_add_up():
+    assert noted(("/a", LOOKED), ("/a", WRITTEN)) == {"/a": LOOKED | WRITTEN}
+
+
+@pytest.mark.parametrize("path", ["/a//b", "/a/./b", "/a/c/../b", "/a/b/", "//a/b"])
+def test_spellings_of_one_path_are_one(path):
+    assert noted((path, LOOKED)) == {"/a/b": LOOKED}
+
+
+def test_what_has_no_place_in_the_file_system_is_left_out():
+    assert noted(("socket:[1]", LOOKED), ("", LOOKED), ("relative", WRITTEN)) == {}
+
+
+def test_what_a_state_makes_and_removes_again_is_left_out():
+    assert noted(("/t", MADE), ("/t/f", WRITTEN), ("/t/f", REMOVED), ("/t", REMOVED)) == {}
+    assert noted(("/t", ABSENT), ("/t", MADE | WRITTEN), ("/t", REMOVED), ("/kept", WRITTEN)) == {"/kept": WRITTEN}
+
+
+def test_what_it_makes_again_counts():
+    assert noted(("/t", MADE), ("/t", REMOVED), ("/t", MADE), ("/t/f", WRITTEN)) == {"/t": MADE, "/t/f": WRITTEN}
+
+
+def test_a_file_that_may_have_been_there_counts_when_it_is_removed():
+    assert noted(("/t", WRITTEN | NAMED), ("/t", REMOVED)) == {"/t": WRITTEN | NAMED | REMOVED}
+
+
+def test_the_folders_above_a_path():
+    assert above("/a/b/c") == ["/a/b", "/a"]
+    assert above("/a") == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/proc/self/stat",
+        "/dev/null",
+        "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/etc/ld.so.cache",
+        "/srv/app/__pycache__/x.py",
+        "/srv/app/x.pyc",
+        "/var/cache/us/f",
+        "/etc",
+        "/",
+    ],
+)
+def test_noise(path):
+    assert not shared_paths(["/var/cache/us/"])(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/dev/shm/x", "/usr/bin/nginx", "/srv/lib/x", "/procedures", "/var/cache/used"]
+)
+def test_what_states_share(path):
+    assert shared_paths(["/var/cache/us"])(path)
