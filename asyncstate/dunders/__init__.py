@@ -4,11 +4,13 @@ Each is a proxy over one context variable, so a plugin file is imported once per
 the runtime and the chunk it is called for. Bundled plugins import the names from here; the loader puts the same objects
 into the namespace of a stock Salt-style file.
 
-States also import from here the functions that make their rows (`asyncstate.dunders.rows`), and `is_dry_run`.
+States also import from here the functions that make their rows (`asyncstate.dunders.rows`), and `is_dry_run`; what
+changes entries of a shared file imports `editing` and `entry_of`.
 """
 
 from __future__ import annotations
 
+from asyncstate.data.entries import entry_of
 from asyncstate.dunders.context import (
     check_cancelled,
     hide,
@@ -16,6 +18,7 @@ from asyncstate.dunders.context import (
     runtime_services,
     tree_files,
 )
+from asyncstate.dunders.entries import Editing, editing
 from asyncstate.dunders.proxies import (
     __context__,
     __env__,
@@ -48,6 +51,7 @@ from asyncstate.dunders.services import (
 )
 
 __all__ = [
+    "Editing",
     "FileRoots",
     "PluginFunction",
     "PluginKind",
@@ -76,6 +80,8 @@ __all__ = [
     "__utils__",
     "changed",
     "check_cancelled",
+    "editing",
+    "entry_of",
     "failed",
     "hide",
     "is_dry_run",

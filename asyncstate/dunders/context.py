@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Mapping, MutableMapping, MutableSet, Sequence
 
+    from asyncstate.data.entries import Additions
     from asyncstate.dunders.cancel import CancelToken
     from asyncstate.dunders.services import Services, TreeFiles
 
@@ -49,7 +50,11 @@ class _CallState:
 
 
 class CallContext:
-    """What a plugin sees in one call. ``test`` overrides the option of the runtime for this call alone."""
+    """What a plugin sees in one call. ``test`` overrides the option of the runtime for this call alone.
+
+    ``rank`` is the place of the call's chunk in the serial order, None outside a run; ``additions`` are the entries
+    that the run has added to files so far.
+    """
 
     def __init__(
         self,
@@ -99,6 +104,8 @@ class CallContext:
         self.cancel = cancel
         self.runas: str | None = None
         self.umask: int | None = None
+        self.rank: int | None = None
+        self.additions: dict[str, Additions] = {}
 
     @property
     def opts(self) -> dict[str, Any]:

@@ -4,8 +4,31 @@ from __future__ import annotations
 
 
 def is_below(path, top):
-    """Whether a path is another, or below it."""
-    return path == top or path.startswith(top.rstrip("/") + "/")
+    """Whether a path is another, or below it. An entry of a file, behind a ``#``, is below the file."""
+    return path == top or path.startswith((top.rstrip("/") + "/", top + "#"))
+
+
+def covers(name, path):
+    """Whether a resource means what is at ``path``: a tree and an entry all below them, the rest its entries, too."""
+    own = path_of(name)
+    if name.endswith("/**") or "#" in name:
+        return is_below(path, own)
+    return path == own or path.startswith(own + "#")
+
+
+def path_of(name):
+    """The path of a resource, or its plain name."""
+    return (name[5:].removesuffix("/**") or "/") if name.startswith("path:") else name
+
+
+def is_alike(name, other):
+    """Whether two resources are both paths, or both plain names."""
+    return name.startswith("path:") == other.startswith("path:")
+
+
+def affects(written, used):
+    """Whether who writes one resource changes what another means."""
+    return is_alike(written, used) and (is_below(path_of(used), path_of(written)) or covers(used, path_of(written)))
 
 
 def access_of(row, resource):
@@ -14,15 +37,12 @@ def access_of(row, resource):
     found = set()
     for names, how in ((makes, "make"), (reads, "read"), (writes, "write")):
         for name in names:
-            if not (name.startswith("path:") and resource.startswith("path:")):
-                if name == resource:
-                    found.add(how)
+            if not is_alike(name, resource):
                 continue
-            path, target = (each[5:].removesuffix("/**") or "/" for each in (name, resource))
-            if path == target or (name.endswith("/**") and is_below(target, path)):
+            if covers(name, path_of(resource)):
                 found.add(how)
-            elif is_below(path, target):  # touched below it: the path is needed, a whole tree is touched
-                found.add(how if how == "make" or resource.endswith("/**") else "read")
+            elif is_below(path_of(name), path_of(resource)):  # touched below it: the path is needed, a tree is touched
+                found.add(how if how == "make" or covers(resource, path_of(name)) else "read")
     return found
 
 

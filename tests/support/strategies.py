@@ -88,10 +88,12 @@ def graphs(draw, max_size=12):
 
 @st.composite
 def accesses(draw, max_size=14):
-    """What a row of states reads and writes: a few nested paths, trees and plain names."""
+    """What a row of states reads and writes: a few nested paths, trees, plain names, and entries of them."""
     paths = ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f", "/")
     resources = [f"path:{path}" for path in paths]
     resources += [f"path:{path.rstrip('/')}/**" for path in paths] + ["user:u", "pkgdb"]
+    for file in ("path:/e", "path:/e/f", "path:/a/b", "pkgdb"):
+        resources += [f"{file}#k", f"{file}#l", f"{file}#k/l", f"{file}#k/l/m"]
     some = st.lists(st.sampled_from(resources), max_size=2, unique=True)
     return draw(st.lists(st.tuples(some, some), min_size=2, max_size=max_size))
 

@@ -266,6 +266,13 @@ def present(name: str) -> for_plugins.Row:
     return for_plugins.make_row(name, result=True, comment="Written", changes={})
 
 
+def put(path: str) -> int:
+    with for_plugins.editing(path) as edit:
+        assert_type(edit, for_plugins.Editing)
+        assert_type(for_plugins.entry_of(f"path:{path}", "key", 1), str)
+        return edit.place(["a", None], "b")
+
+
 def sees() -> None:
     for mapping in (
         for_plugins.__context__,

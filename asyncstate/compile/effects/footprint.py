@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import FormulaRule
-from asyncstate.compile.effects.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import ENTRY, Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
@@ -105,9 +105,11 @@ class Footprints:
         for name in names:
             if name.startswith("path:/") and self._real_path is not None:
                 path, tree, _ = name[5:].partition("/**")
-                real = self._real_path(path)
-                if real != path:
-                    more.append(f"path:{real}{tree}")
+                file, mark, entry = path.partition(ENTRY)
+                for known, rest in ((path, tree), *([(file, f"{mark}{entry}{tree}")] if mark else [])):
+                    real = self._real_path(known)
+                    if real != known:
+                        more.append(f"path:{real}{rest}")
         return (*names, *more) if more else names
 
     def _named(self, chunk: LowChunk) -> Footprint:

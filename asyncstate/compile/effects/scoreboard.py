@@ -13,6 +13,11 @@ A resource is a name such as ``user:www`` or ``pkgdb``. Paths are hierarchical: 
 it waits for the last writer of ``/a``, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
 below ``/a``. The cost of an access grows with the depth of its path; nodes that many wait for are joined in one node.
 
+``path:/etc/hosts#web`` is an entry of a file, and ``grains#roles`` one of a plain name. Two entries do not conflict.
+An entry conflicts with the whole, even where the whole is only read or only written, and with the entries within it:
+``a`` with ``a/b``, one level of an entry for each slash. So a file whose own name has a ``#`` conflicts with the file
+that is called like the part before it; it waits more than it has to, and never less.
+
 Each wait has a reason: the resource that both states touch and at least one of them writes or makes.
 """
 
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
 PATH = "path:"
 TREE = "/**"
+ENTRY = "#"
+"""What stands between a file, or a plain name, and the key of an entry."""
 
 _ALWAYS_THERE = """
     / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
@@ -35,31 +42,24 @@ _ALWAYS_THERE = """
 """Folders that every system has. A state with a file in one of them does not wait for states that may make it."""
 
 
-class _Resource:
-    """A plain name: its last writer, and the readers since then."""
-
-    __slots__ = ("name", "readers", "writer")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.writer = -1
-        self.readers: list[int] = []
-
-
 class _Place:
-    """A path.
+    """A path, a plain name, or an entry of either.
 
     ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
-    that wrote below it. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if
-    it was missing, ``needers`` needed it. A ``lasting`` path is never missing.
+    that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
+    whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
+    missing, ``needers`` needed it. A ``lasting`` place is never missing.
     """
 
     __slots__ = (
         "children",
+        "entry_writers",
+        "is_entry",
         "lasting",
         "makers",
         "name",
         "needers",
+        "readers",
         "tree_readers",
         "tree_writer",
         "users",
@@ -67,21 +67,24 @@ class _Place:
         "writers_below",
     )
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
         self.name = name
+        self.is_entry = is_entry
         self.children: dict[str, _Place] = {}
         self.writer = -1
         self.users: list[int] = []
+        self.readers: list[int] = []
         self.writers_below: list[int] = []
+        self.entry_writers: list[int] = []
         self.tree_writer = -1
         self.tree_readers: list[int] = []
         self.makers: list[int] = []
         self.needers: list[int] = []
-        self.lasting = False
+        self.lasting = lasting
 
 
-_Access = tuple[list[_Place] | str, bool, bool]
-"""A plain name, or a path as the places from the root down to it; whether it is a whole tree; whether it is written."""
+_Access = tuple[list[_Place], bool, bool]
+"""The places from the root or the plain name down; whether the last means all below it; whether it is written."""
 
 
 Waits = dict[int, tuple[str, ...]]
@@ -96,7 +99,7 @@ class Scoreboard:
 
     def __init__(self, join: Callable[[list[int], str], int]) -> None:
         self._join = join
-        self._resources: dict[str, _Resource] = {}
+        self._names: dict[str, _Place] = {}
         self._root = _Place(f"{PATH}/")
         for path in _ALWAYS_THERE:
             self._places(path)[-1].lasting = True
@@ -113,10 +116,7 @@ class Scoreboard:
         placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
         needs = _needed(placed, makes_here)
         for where, tree, writes_it in placed:
-            if isinstance(where, str):
-                self._look(where, writes_it, before)
-            else:
-                self._look_at_path(where, tree, writes_it, before)
+            self._look(where, tree, writes_it, before)
         for place in needs:
             place.makers = self._joined(place.makers, place.name)
             _wait_for_all(before, place.makers, place.name)
@@ -124,10 +124,7 @@ class Scoreboard:
             place.needers = self._joined(place.needers, place.name)
             _wait_for_all(before, place.needers, place.name)
         for where, tree, writes_it in placed:
-            if isinstance(where, str):
-                self._note(where, node, writes_it)
-            else:
-                self._note_path(where, node, tree, writes_it)
+            self._note(where, node, tree, writes_it)
         for place in needs:
             _append(place.needers, node)
         for place in makes_here:
@@ -139,46 +136,56 @@ class Scoreboard:
         accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
         accesses += [(name, True) for name in written]
         return [
-            (self._places(name.removeprefix(PATH)), name.endswith(TREE), writes_it)
+            (self._places(name[len(PATH) :]), name.endswith(TREE), writes_it)
             if name.startswith(PATH)
-            else (name, False, writes_it)
+            else (self._named(name), False, writes_it)
             for name, writes_it in accesses
         ]
 
-    def _look(self, name: str, writes: bool, before: Waits) -> None:
-        resource = self._resources.get(name)
-        if resource is not None:
-            if writes and resource.readers:
-                _wait_for_all(before, resource.readers, resource.name)
-            elif resource.writer != -1:
-                _wait(before, resource.writer, resource.name)
-
-    def _note(self, name: str, node: int, writes: bool) -> None:
-        resource = self._resources.get(name)
-        if resource is None:
-            resource = self._resources[name] = _Resource(name)
-        if writes:
-            resource.writer = node
-            resource.readers = []
-        elif not resource.readers or resource.readers[-1] != node:
-            resource.readers.append(node)
-
     def _places(self, path: str) -> list[_Place]:
-        """Return the places from the root down to a path."""
+        """Return the places from the root down to a path, or to an entry of a file."""
         path = posixpath.normpath("/" + path.removesuffix("**"))
         place = self._root
         places = [place]
         for part in path.split("/"):
-            if part:
-                below = place.children.get(part)
-                if below is None:
-                    name = f"{place.name}{part}" if place is self._root else f"{place.name}/{part}"
-                    below = place.children[part] = _Place(name)
-                place = below
+            if not part:
+                continue
+            file, mark, entry = part.partition(ENTRY) if ENTRY in part else (part, "", "")
+            if place.is_entry or not (mark and file and entry):
+                file, entry = part, ""
+            below = place.children.get(file)
+            if below is None:
+                name = f"{place.name}{file}" if place is self._root else f"{place.name}/{file}"
+                below = place.children[file] = _Place(name, is_entry=place.is_entry)
+            place = below
+            places.append(place)
+            if entry:
+                place = self._entry(place, entry)
                 places.append(place)
         return places
 
-    def _look_at_path(self, places: list[_Place], tree: bool, writes: bool, before: Waits) -> None:
+    def _named(self, name: str) -> list[_Place]:
+        """Return the place of a plain name; if it is an entry, those of the name and of the entries around it."""
+        place = self._names.get(name)
+        if place is not None:
+            return [place]
+        whole, _, entry = name.partition(ENTRY)
+        if not (whole and entry):
+            place = self._names[name] = _Place(name, lasting=True)
+            return [place]
+        places = self._named(whole)
+        for part in entry.split("/"):
+            places.append(self._entry(places[-1], part))
+        return places
+
+    def _entry(self, place: _Place, name: str) -> _Place:
+        mark = "/" if place.is_entry else ENTRY
+        entry = place.children.get(mark + name)
+        if entry is None:
+            entry = place.children[mark + name] = _Place(f"{place.name}{mark}{name}", is_entry=True)
+        return entry
+
+    def _look(self, places: list[_Place], tree: bool, writes: bool, before: Waits) -> None:
         place = places[-1]
         own = self._tree(place) if tree else place.name
         for above in places:
@@ -191,35 +198,51 @@ class Scoreboard:
             if writes and above.tree_readers:
                 above.tree_readers = self._joined(above.tree_readers, self._tree(above))
                 _wait(before, above.tree_readers[0], own)
+        if place.is_entry and writes:
+            whole = _whole(places)
+            if whole.readers:
+                whole.readers = self._joined(whole.readers, whole.name)
+                _wait(before, whole.readers[0], own)
         if writes:
             _wait_for_all(before, place.users, own)
-        elif tree and place.writers_below:
+        elif (tree or place.is_entry) and place.writers_below:
             place.writers_below = self._joined(place.writers_below, own)
             _wait(before, place.writers_below[0], own)
+        elif place.entry_writers:
+            place.entry_writers = self._joined(place.entry_writers, own)
+            _wait(before, place.entry_writers[0], own)
 
     def _tree(self, place: _Place) -> str:
-        """Return the name of everything at and below a path."""
+        """Return the name of everything at and below a path; an entry stands for all within it by its own name."""
+        if place.is_entry:
+            return place.name
         return f"{PATH}{TREE}" if place is self._root else f"{place.name}{TREE}"
 
-    def _note_path(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
+    def _note(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]
+        if place.is_entry and writes:
+            _append(_whole(places).entry_writers, node)
         for above in places[:-1]:
             _append(above.users, node)
             if writes:
                 _append(above.writers_below, node)
         if writes:
             place.users = []
+            place.readers = []
             place.writers_below = []
+            place.entry_writers = []
             place.makers = []
             place.needers = []
-            if tree:
+            if tree or place.is_entry:
                 place.tree_writer = node
                 place.tree_readers = []
             place.writer = node
         else:
             _append(place.users, node)
-            if tree:
+            if tree or place.is_entry:
                 _append(place.tree_readers, node)
+            else:
+                _append(place.readers, node)
 
     def _joined(self, nodes: list[int], resource: str) -> list[int]:
         return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
@@ -238,14 +261,27 @@ def _wait_for_all(before: Waits, nodes: Iterable[int], resource: str) -> None:
         _wait(before, node, resource)
 
 
+def _whole(places: list[_Place]) -> _Place:
+    """Return the file, or the plain name, whose entry the last of the places is."""
+    return next(place for place in reversed(places) if not place.is_entry)
+
+
 def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
-    """Return the folders that must exist: those that are read, and those in which something is written."""
+    """Return the folders that must exist: those that are read, and those in which something is written.
+
+    To write an entry, the folder of its file must exist, but not the file.
+    """
     own = {id(place) for place in made}
     needed = []
     for where, _, writes_it in placed:
-        if not isinstance(where, str):
+        if not where[-1].is_entry:
             folders = where[-2:-1] if writes_it else where[-1:]
-            needed += [place for place in folders if not place.lasting and id(place) not in own]
+        elif writes_it:
+            depth = where.index(_whole(where))
+            folders = [*where[max(depth - 1, 0) : depth], *where[depth + 1 : -1]]
+        else:
+            folders = [_whole(where)]
+        needed += [place for place in folders if not place.lasting and id(place) not in own]
     return needed
 
 

@@ -46,6 +46,7 @@ from asyncstate.run.rows import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
+    from asyncstate.data.entries import Additions
     from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -84,6 +85,8 @@ class Caller:
         self._mock = mock
         self._watch = watch
         self._lowstate = LowStateView(plan.chunks)
+        self._rank = plan.rank
+        self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
 
     # looking up
@@ -151,7 +154,7 @@ class Caller:
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
         self._supervisor.log_as(chunk)
-        current.set(self.context(chunk, chunk.as_low(), {}, check=False))
+        current.set(self.context(chunk.index, chunk, chunk.as_low(), {}, check=False))
         if function.is_async:
             returned = await self._contained(chunk, self._on_loop(function, function.func, args, {}))
         else:
@@ -165,7 +168,7 @@ class Caller:
         if not has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
             return True
         self._supervisor.log_as(chunk)
-        current.set(self.context(chunk, low, {}, check=False))
+        current.set(self.context(chunk.index, chunk, low, {}, check=False))
         try:
             answer = await self._contained(chunk, self.host.workers.run(check_conditions, low, self.host.salt))
         except BaseException as error:  # noqa: BLE001 - the chunk's own row will say what is wrong
@@ -257,7 +260,7 @@ class Caller:
         except ArgumentError as error:
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(given, _argument_error_text(error))
-        context = self.context(chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
+        context = self.context(work.node, chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
         context.umask = umask
         current.set(context)
         if seconds is None:
@@ -318,8 +321,10 @@ class Caller:
         """
         return not function.signature.accepts("check_cmd") or not await self.has(state, MOD_RUN_CHECK_CMD)
 
-    def context(self, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool) -> CallContext:
-        """Return the context of one call, with a cancel token of its own."""
+    def context(
+        self, node: int, chunk: LowChunk, low: dict[str, Any], kwargs: Mapping[str, Any], *, check: bool
+    ) -> CallContext:
+        """Return the context of one call for a node of the plan, with a cancel token of its own."""
         env = str(low.get("__env__") or "base")
         if not self.host.opts.get("lock_saltenv"):
             if "saltenv" in low:
@@ -334,6 +339,8 @@ class Caller:
             sls=chunk.sls,
             test=self.test or check,
             cancel=CancelToken(),
+            rank=self._rank[node],
+            additions=self._additions,
         )
         context.runas = low.get("runas")
         return context

@@ -323,3 +323,10 @@ def test_thousands_of_states_have_two_edges_each_at_most(crowd_of):
     compiled = compiler({}, states=states, implicit_order="footprint").plan_high(crowd(5_000, CROWDS[crowd_of]))
     assert len(compiled.chunks) == 5_000
     assert 5_000 - 700 <= sum(1 for _ in compiled.dag.edges()) < 2 * 5_000
+
+
+def test_an_entry_of_a_file_counts_under_the_names_of_all_links():
+    names = {"a": "/etc/link#k", "b": "/etc/real#k", "c": "/etc/real#l", "d": "/etc/x#1", "e": "/etc/y"}
+    links = {"/etc/link": "/etc/real", "/etc/x#1": "/etc/y"}
+    tree = "".join(f"{id_}: {{file.managed: [{{name: '{name}'}}]}}\n" for id_, name in names.items())
+    assert edges(footprints(tree, real_path=lambda path: links.get(path, path))) == {("a", "b"), ("d", "e")}
