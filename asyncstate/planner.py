@@ -124,7 +124,7 @@ class Planner:
             matcher=services.matcher(),
             pillar=host.pillar,
             grains=host.grains,
-            real_path=RealPaths(),
+            links=RealPaths(),
         )
 
     def _require_tree(self) -> None:

@@ -18,6 +18,7 @@ import functools
 import hashlib
 import json
 import os
+import stat
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations of fixtures
@@ -106,7 +107,8 @@ class States:
         - the first dry run returns None if the real run changes something, and touches no file;
         - every row is complete and can be written as JSON;
         - the second run changes nothing, and the dry run after it returns True;
-        - files that change below the root are within the footprint, if the module declares one.
+        - files that change below the root are within the footprint, and links among its ``links``, if the module
+          declares one.
 
         Pass ``changes=False`` for a state that has nothing to do, ``result=False`` for one that must fail; its dry run
         may return None or False.
@@ -132,6 +134,11 @@ class States:
                 f"{path} changed, and the footprint does not list it as written: {declared}"
                 for path in _differences(looked, after)
                 if declared is not None and not _written(os.path.join(self.root, path), declared)
+            ),
+            *(
+                f"{path} is a link now, and the footprint does not list it under 'links': {declared}"
+                for path in _differences(looked, after)
+                if declared is not None and _is_hidden_link(os.path.join(self.root, path), after.get(path), declared)
             ),
         ]
         if broken:
@@ -264,6 +271,14 @@ def _written(path: str, declared: Mapping[str, Any]) -> bool:
         if path == tree or tree.startswith(f"{path}/") or (tree != place and path.startswith(f"{tree}/")):
             return True
     return False
+
+
+def _is_hidden_link(path: str, found: tuple[int, str] | None, declared: Mapping[str, Any]) -> bool:
+    """Whether a path is a link that a footprint does not declare. What is in a whole written tree need not be named."""
+    if found is None or not stat.S_ISLNK(found[0]) or declared.get("unknown"):
+        return False
+    trees = [name for name in declared.get("writes") or () if str(name).endswith("/**")]
+    return path not in (declared.get("links") or ()) and not _written(path, {"writes": trees})
 
 
 @pytest.fixture

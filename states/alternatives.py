@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __func_alias__ = {"set_": "set"}
 
+_FOLDER = "/etc/alternatives"
+"""Where the system keeps the links that say which alternative is chosen."""
+
 
 def __virtual__() -> Any:
     if "alternatives.auto" in __salt__:
@@ -110,8 +113,13 @@ def set_(name: str, path: str) -> Row:
     return changed(name, f"Alternative for {name} set to path {path}", {"path": path}) | {"path": path}
 
 
-def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an alternatives state reads and writes: the program; the name and its link."""
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an alternatives state reads and writes: the program; the name, and the links that lead to it."""
+    name = str(low.get("name", ""))
     path, link = (os.path.normpath(str(low[key])) if low.get(key) else "" for key in ("path", "link"))
-    writes = [f"alternatives:{low.get('name', '')}", *([f"path:{link}"] if link else [])]
-    return {"reads": [f"path:{path}"] if path else [], "writes": writes}
+    chosen = f"{_FOLDER}/{name}"
+    writes = [f"alternatives:{name}", f"path:{chosen}", *([f"path:{link}"] if link else [])]
+    links = {chosen: path} if path and low.get("fun") != "remove" else {}
+    if link:
+        links[link] = chosen
+    return {"reads": [f"path:{path}"] if path else [], "writes": writes, **({"links": links} if links else {})}

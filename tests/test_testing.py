@@ -66,6 +66,11 @@ def test_bundled_states_and_settings(states):
     assert (states.root / "x").read_text() == "hello you\n"
 
 
+def test_a_declared_link_keeps_the_contract(states):
+    (states.root / "v1").mkdir()
+    states.prove("file.symlink", name=states.path("current"), target="v1")
+
+
 def test_settings_of_your_own_keep_to_the_scratch_folder(tmp_path):
     mine = Settings(file_roots={"base": ["/srv/mine"]}, cachedir="/var/mine", pillar={"who": "me"})
     runner = States(tmp_path / "states", mine)
@@ -84,6 +89,10 @@ BROKEN = [
     pytest.param(
         "Path(name).write_text", "Path(name + '.more').write_text",
         "marker.more changed, and the footprint does not list it", id="footprint too small",
+    ),
+    pytest.param(
+        "Path(name).write_text(text)", "Path(name).write_text(text), Path(name).rename(name + '.1'), Path(name).symlink_to(name + '.1')",
+        "marker is a link now, and the footprint does not list it under 'links'", id="a link not declared",
     ),
     pytest.param(
         'ret | {"comment": "Written"}', 'ret | {"changes": {}, "comment": "Written"}',

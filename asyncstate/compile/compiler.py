@@ -40,9 +40,10 @@ from asyncstate.model.rules import ANY, Silenced
 from asyncstate.sources.fileclient import OneMoreSls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from asyncstate.compile.effects.aggregate import Aggregation
+    from asyncstate.compile.effects.links import Links
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
@@ -69,7 +70,7 @@ class Compiler:
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
-    does not check arguments. ``real_path`` resolves the links of a path on this machine.
+    does not check arguments. ``links`` are those of this machine.
     """
 
     def __init__(
@@ -83,11 +84,11 @@ class Compiler:
         pillar: Mapping[str, Any],
         grains: Mapping[str, Any],
         functions: Functions | None = None,
-        real_path: Callable[[str], str] | None = None,
+        links: Links | None = None,
     ) -> None:
         self._opts = opts
         self._functions = functions
-        self._real_path = real_path
+        self._links = links
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -310,7 +311,7 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return {}
-        footprints = Footprints(self._states, mode, findings, self._real_path)
+        footprints = Footprints(self._states, mode, findings, self._links)
         add_footprints(builder, footprints)
         return footprints.unknown
 

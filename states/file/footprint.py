@@ -13,7 +13,7 @@ _LOOKS = {"exists", "missing"}
 _TAKES = {"copy", "rename", "hardlink"}
 
 
-def mod_footprint(low: dict[str, Any]) -> Names:
+def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     """Return the resource names a chunk reads and writes: its path, the owner and directory it needs, its sources.
 
     ``path:/p/**`` is a whole tree. With ``makedirs`` a state makes its directory, which two states may do in any order.
@@ -47,8 +47,9 @@ def mod_footprint(low: dict[str, Any]) -> Names:
     for key in ("user", "owner", "group"):
         if isinstance(low.get(key), str) and low[key]:
             reads.append(f"{'group' if key == 'group' else 'user'}:{low[key]}")
+    links = {path: str(low["target"])} if fun in {"symlink", "hardlink"} and low.get("target") else {}
     footprint = {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
-    return {**footprint, "makes": makes} if makes else footprint
+    return {**footprint, **({"makes": makes} if makes else {}), **({"links": links} if links else {})}
 
 
 def _is_tree(fun: str, low: dict[str, Any]) -> bool:

@@ -93,8 +93,11 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
     return failed(name, f"{name} failed to remount: {done}")
 
 
-def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a mount reads and writes: the tree below it and fstab; the device and the folder above."""
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a mount reads and writes: the tree below it and fstab; the device and the folder above.
+
+    What is in a bound folder has two names, as if the mount point were a link.
+    """
     fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
     config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
     if fun in {"fstab_present", "fstab_absent"}:
@@ -107,7 +110,15 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     reads += [f"path:{os.path.normpath(device)}"] if device.startswith("/") else []
     reads += [f"user:{low['user']}"] if low.get("user") else []
     writes = [f"path:{name}", f"path:{name.rstrip('/')}/**", f"mount:{name}"]
-    return {"reads": reads, "writes": [*writes, config] if persists else writes}
+    links = {name: device} if device.startswith("/") and _binds(low) else {}
+    footprint = {"reads": reads, "writes": [*writes, config] if persists else writes}
+    return {**footprint, "links": links} if links else footprint
+
+
+def _binds(low: Mapping[str, Any]) -> bool:
+    given = low.get("opts") or ""
+    words = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
+    return low.get("fun") == "mounted" and not {"bind", "rbind"}.isdisjoint([*map(str, words), str(low.get("fstype"))])
 
 
 def _purge(row: Row, name: str, device: str | None, config: str) -> Row:

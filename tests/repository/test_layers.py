@@ -236,6 +236,7 @@ PAST_THE_DOOR = {
     "asyncstate/reference/function.py": "plugins that were loaded",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
+    "asyncstate/sources/real_paths.py": "what links say, to know names; nothing is opened",
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
     "modules/_account_files.py": "the lock of the account files in /etc",
     "modules/_init_system.py": "/etc",

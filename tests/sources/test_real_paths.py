@@ -50,3 +50,16 @@ def test_a_folder_is_looked_at_once(place):
     (place / "folder").unlink()
     assert real(f"{place}/folder/y").endswith("/real/y")
     assert RealPaths()(f"{place}/folder/y").endswith("/folder/y")
+
+
+def test_what_a_link_says(place):
+    real = RealPaths()
+    assert [real.target(f"{place}/{name}") for name in ("folder", "file", "real", "nothing", "no\0path")] == [
+        "real",
+        str(place / "real/file"),
+        "",
+        "",
+        "",
+    ]
+    (place / "folder").unlink()
+    assert real.target(f"{place}/folder") == "real"

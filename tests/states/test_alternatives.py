@@ -150,11 +150,19 @@ def test_set_without_effect(plugins, system):
 
 
 def test_footprint():
+    chosen = "/etc/alternatives/editor"
     assert alternatives.mod_footprint({**INSTALL, "priority": 1}) == {
         "reads": ["path:/bin/new"],
-        "writes": ["alternatives:editor", "path:/usr/bin/editor"],
+        "writes": ["alternatives:editor", f"path:{chosen}", "path:/usr/bin/editor"],
+        "links": {chosen: "/bin/new", "/usr/bin/editor": chosen},
     }
-    assert alternatives.mod_footprint({"name": "editor"}) == {"reads": [], "writes": ["alternatives:editor"]}
+    set_to_new = alternatives.mod_footprint({"fun": "set", "name": "editor", "path": "/bin/new"})
+    assert set_to_new["links"] == {chosen: "/bin/new"}
+    assert "links" not in alternatives.mod_footprint({"fun": "remove", "name": "editor", "path": "/bin/old"})
+    assert alternatives.mod_footprint({"name": "editor"}) == {
+        "reads": [],
+        "writes": ["alternatives:editor", f"path:{chosen}"],
+    }
 
 
 @pytest.mark.parametrize("name", ["", "-x", "../x", "/tmp/x", "a\nb", "a\0b"])

@@ -258,3 +258,10 @@ def test_footprint():
     assert mount.mod_footprint({"fun": "unmounted", "name": "/a"})["writes"] == ["path:/a", "path:/a/**", "mount:/a"]
     assert mount.mod_footprint({"fun": "swap", "name": "/s", "persist": False})["writes"] == ["swap:/s"]
     assert mount.mod_footprint({"fun": "fstab_absent", "name": "/a", "config": "/x"})["writes"] == ["path:/x"]
+
+
+@pytest.mark.parametrize("more", [{"opts": "ro,bind"}, {"opts": ["rbind"]}, {"fstype": "bind"}])
+def test_what_is_in_a_bound_folder_has_two_names(more):
+    footprint = mount.mod_footprint({"fun": "mounted", "name": "/a", "device": "/srv/a", **more})
+    assert footprint["links"] == {"/a": "/srv/a"}
+    assert "links" not in mount.mod_footprint({"fun": "unmounted", "name": "/a", "device": "/srv/a", **more})

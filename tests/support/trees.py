@@ -57,7 +57,7 @@ class FakeStates:
 WATCHING = ("test.mod_watch", "service.mod_watch")
 
 
-def compiler(tree, *, states=None, grains=None, envs=None, functions=None, real_path=None, **opts):
+def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links=None, **opts):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
     files = {"s": tree} if isinstance(tree, str) else tree
     roots = {"base": {_path(name): text for name, text in files.items()}}
@@ -77,7 +77,7 @@ def compiler(tree, *, states=None, grains=None, envs=None, functions=None, real_
         pillar={},
         grains=grains or {},
         functions=functions,
-        real_path=real_path,
+        links=links,
     )
 
 

@@ -3,7 +3,8 @@
 A state module declares what a state reads and writes (``mod_footprint(low)``), or the state does (``footprint:``). A
 state waits for earlier states, in serial order, that wrote what it touches, or touched what it writes. A footprint also
 names the folders a state ``makes`` if they are missing: two states that make one folder do not wait for each other, but
-a state that needs it waits. Edges go forward in serial order, so they never form a cycle.
+a state that needs it waits. And it names the ``links`` a state makes, with their targets: a path that leads through one
+counts under both names. Edges go forward in serial order, so they never form a cycle.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import FormulaRule
-from asyncstate.compile.effects.scoreboard import ENTRY, Scoreboard
+from asyncstate.compile.effects.links import LinkedPaths
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
@@ -22,8 +24,9 @@ from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from asyncstate.compile.effects.links import Links
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.load.plugin import LoadedFunction, LoadedModule
@@ -45,12 +48,13 @@ class Footprint(NamedTuple):
     writes: tuple[str, ...] = ()
     makes: tuple[str, ...] = ()
     unknown: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
         """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), _pairs(declared.get("links")))
 
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
@@ -75,7 +79,7 @@ class _Module(NamedTuple):
 class Footprints:
     """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
-    ``real_path`` resolves links: a path that leads through a link counts under both names.
+    ``links`` are those of this machine.
     """
 
     def __init__(
@@ -83,36 +87,23 @@ class Footprints:
         source: FootprintSource,
         mode: str,
         findings: Findings,
-        real_path: Callable[[str], str] | None = None,
+        links: Links | None = None,
     ) -> None:
         self._source = source
-        self._real_path = real_path
+        self._links = links
         self._formula = FormulaRule(strict=mode == "strict")
         self._findings = findings
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
 
+    def of_all(self, chunks: Sequence[LowChunk]) -> list[Footprint]:
+        """Return what each chunk touches, under all names, and the resource that stands for its formula."""
+        named = [self.of(chunk) for chunk in chunks]
+        paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
+        return [_under_all_names(footprint, paths) for footprint in named]
+
     def of(self, chunk: LowChunk) -> Footprint:
-        """Return what a chunk touches, including the resource that stands for its formula."""
-        named = self._named(chunk)
-        if self._real_path is None:
-            return named
-        reads, writes, makes = (self._with_real_names(names) for names in (named.reads, named.writes, named.makes))
-        return Footprint(reads, writes, makes, named.unknown)
-
-    def _with_real_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        more = []
-        for name in names:
-            if name.startswith("path:/") and self._real_path is not None:
-                path, tree, _ = name[5:].partition("/**")
-                file, mark, entry = path.partition(ENTRY)
-                for known, rest in ((path, tree), *([(file, f"{mark}{entry}{tree}")] if mark else [])):
-                    real = self._real_path(known)
-                    if real != known:
-                        more.append(f"path:{real}{rest}")
-        return (*names, *more) if more else names
-
-    def _named(self, chunk: LowChunk) -> Footprint:
+        """Return what a chunk touches, each path under the name it has there."""
         if chunk.args.get("parallel") is True:
             return Footprint()
         written = chunk.args.get("footprint")
@@ -174,6 +165,14 @@ class Footprints:
         return _Module(None if function is None else function.func, module.bundled)
 
 
+def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
+    own = [path for path, _ in footprint.links]
+    reads, writes, makes = (
+        paths.all_names(names, own) for names in (footprint.reads, footprint.writes, footprint.makes)
+    )
+    return Footprint(reads, writes, makes, footprint.unknown)
+
+
 def _refuse_awaitables(declared: Any) -> None:
     if isinstance(declared, CoroutineType):
         declared.close()
@@ -200,7 +199,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
         return joined
 
     board = Scoreboard(join)
-    known = [footprints.of(chunk) for chunk in builder.chunks]
+    known = footprints.of_all(builder.chunks)
     _share_in_groups(builder, known)
     for node in builder.in_serial_order():
         what = builder.nodes[node]
@@ -231,6 +230,12 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
 
 def _reason(declared: Any) -> str:
     return declared if isinstance(declared, str) else _SAYS_UNKNOWN if declared else ""
+
+
+def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(links, dict):
+        return ()
+    return tuple((str(path), str(target)) for path, target in links.items())
 
 
 def _error_text(error: BaseException) -> str:

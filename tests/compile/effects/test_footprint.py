@@ -54,6 +54,16 @@ DECLARED = {
 }
 
 
+class Links(dict):
+    """Links of a machine, each with the path it leads to."""
+
+    def __call__(self, path):
+        return self.get(path, path)
+
+    def target(self, path):
+        return self.get(path, "")
+
+
 def footprints(tree, mode="footprint", *, bundled=True, **options):
     states = FakeStates("test.mod_watch", "pkg.mod_aggregate", footprints=DECLARED, bundled=bundled)
     return plan(tree, states=states, implicit_order=mode, **options)
@@ -329,4 +339,4 @@ def test_an_entry_of_a_file_counts_under_the_names_of_all_links():
     names = {"a": "/etc/link#k", "b": "/etc/real#k", "c": "/etc/real#l", "d": "/etc/x#1", "e": "/etc/y"}
     links = {"/etc/link": "/etc/real", "/etc/x#1": "/etc/y"}
     tree = "".join(f"{id_}: {{file.managed: [{{name: '{name}'}}]}}\n" for id_, name in names.items())
-    assert edges(footprints(tree, real_path=lambda path: links.get(path, path))) == {("a", "b"), ("d", "e")}
+    assert edges(footprints(tree, links=Links(links))) == {("a", "b"), ("d", "e")}

@@ -1,0 +1,169 @@
+"""Links: a path that leads through a link counts under every name that the link may give it.
+
+There are the links that this machine has when the tree is compiled, and those that states declare to make (``links`` in
+a footprint, symbolic and hard). A link that the tree switches has several targets. All of them count for the whole
+run: which one holds when a state runs may depend on what fails before it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Protocol
+
+from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_MOST_NAMES = 64
+"""How many names a path may have. Links can lead in circles, with a longer path each time."""
+
+_MOST_TARGETS = 32
+"""How many targets of links below a tree count one by one; of more, the folders that they are in."""
+
+
+class Links(Protocol):
+    """The links of this machine."""
+
+    def __call__(self, path: str, /) -> str:
+        """Return an absolute path with its links resolved; the part that does not exist stays as it is."""
+
+    def target(self, path: str, /) -> str:
+        """Return what a link says, relative or absolute; "" for anything that is no link."""
+
+
+class LinkedPaths:
+    """Finds the other names of paths. ``made`` are the links that states make, with what each says.
+
+    Resources that are no paths have no other names.
+    """
+
+    def __init__(self, links: Links | None, made: Iterable[tuple[str, str]] = ()) -> None:
+        self._links = links
+        self._made: dict[str, dict[str, None]] = {}
+        self._below: dict[str, dict[str, None]] = {}
+        self._known: dict[str, tuple[str, ...]] = {}
+        found = [(posixpath.normpath(path), target) for path, target in made if path.startswith("/") and target]
+        for path, target in found:
+            self._add(path, target)
+        for path, target in found:  # a link in a folder that has several names
+            folder, name = posixpath.split(path)
+            for other in self._others(folder):
+                self._add(posixpath.join(other, name), target)
+        self._known.clear()
+        for path in list(self._made):
+            self._add_below(path)
+
+    def all_names(self, names: tuple[str, ...], own: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the names of resources with all other names of each path.
+
+        ``own`` are links that the state itself makes: such a path is the link, not what it leads to.
+        """
+        if self._links is None and not self._made:
+            return names
+        more: dict[str, None] = {}
+        for name in names:
+            if name.startswith("path:/"):
+                path, rest = _split(name)
+                more.update((_name(other, rest), None) for other in self._others_of(path, own))
+                if ENTRY in path:
+                    file, mark, entry = path.partition(ENTRY)
+                    more.update((_name(other, f"{mark}{entry}{rest}"), None) for other in self._others_of(file, own))
+                if rest == TREE and self._below:
+                    more.update((_name(target, TREE), None) for target in self._below.get(path, ()))
+        if not more:
+            return names
+        known = set(names)
+        return (*names, *(name for name in more if name not in known))
+
+    def _others_of(self, path: str, own: Iterable[str]) -> Iterable[str]:
+        if path not in own:
+            return self._others(path)
+        folder, link = posixpath.split(path)
+        return [posixpath.join(other, link) for other in self._others(folder)]
+
+    def _add(self, path: str, target: str) -> None:
+        where = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if where != path:
+            self._made.setdefault(path, {})[where] = None
+
+    def _add_below(self, path: str) -> None:
+        """Note for every folder above a link where the link leads."""
+        targets = [name for target in self._made[path] for name in (target, *self._others(target))]
+        above = posixpath.dirname(path)
+        while above != "/":
+            outside = [target for target in targets if not target.startswith(f"{above}/") and target != above]
+            if outside:
+                below = self._below.setdefault(above, {})
+                below.update(dict.fromkeys(outside))
+                if len(below) > _MOST_TARGETS:
+                    self._below[above] = _folders_of(below)
+            above = posixpath.dirname(above)
+
+    def _others(self, path: str) -> tuple[str, ...]:
+        """Return the other names of a path."""
+        known = self._known.get(path)
+        if known is None:
+            if not self._made:
+                real = self._links(path) if self._links is not None else path
+                known = (real,) if real != path else ()
+            else:
+                known = self._followed(path)
+            self._known[path] = known
+        return known
+
+    def _followed(self, path: str) -> tuple[str, ...]:
+        found = {path: None}
+        waiting = [path]
+        while waiting:
+            for other in self._one_step(waiting.pop()):
+                if other not in found and len(found) <= _MOST_NAMES:
+                    found[other] = None
+                    waiting.append(other)
+        return tuple(found)[1:]
+
+    def _one_step(self, path: str) -> Iterator[str]:
+        """Yield the path with one link replaced, in each way that this can be done."""
+        for end in _ends(path):
+            for target in self._made.get(path[:end], ()):
+                yield posixpath.normpath(f"{target}{path[end:]}")
+        if self._links is None or self._links(path) == path:
+            return
+        for end in _ends(path):
+            target = self._links.target(path[:end])
+            if target:
+                folder = posixpath.dirname(path[:end])
+                yield posixpath.normpath(f"{posixpath.join(folder, target)}{path[end:]}")
+                break
+
+
+def _ends(path: str) -> Iterator[int]:
+    """Yield where the folders of a path end, from the top, and the path itself."""
+    end = path.find("/", 1)
+    while end != -1:
+        yield end
+        end = path.find("/", end + 1)
+    yield len(path)
+
+
+def _name(path: str, rest: str) -> str:
+    return f"{PATH}{TREE}" if path == "/" and rest == TREE else f"{PATH}{path}{rest}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Split the name of a path into the path and what else it says, such as ``/**``."""
+    path, rest = name.removeprefix(PATH), ""
+    if path.endswith(TREE):
+        path, rest = path.removesuffix(TREE) or "/", TREE
+    return (posixpath.normpath(path) if "/." in path or "//" in path else path), rest
+
+
+def _folders_of(targets: Iterable[str]) -> dict[str, None]:
+    """Return folders that have all the targets below them, few of them, but never the root alone."""
+    folders = dict.fromkeys(targets)
+    while len(folders) > _MOST_TARGETS:
+        above = dict.fromkeys(posixpath.dirname(target) for target in folders)
+        if len(above) == len(folders):
+            break
+        folders = above
+    return folders

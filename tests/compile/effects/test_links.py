@@ -1,0 +1,201 @@
+"""All names of a path: through links that are there, and links that states make."""
+
+import os
+import posixpath
+import tempfile
+from pathlib import Path
+
+import pytest
+from bundled_states import edges_between
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asyncstate.compile.effects.links import LinkedPaths
+from asyncstate.sources.real_paths import RealPaths
+
+
+class Disk:
+    """The links of a machine, as a dictionary."""
+
+    def __init__(self, **links):
+        self.links = {f"/{path.replace('_', '/')}": target for path, target in links.items()}
+
+    def __call__(self, path):
+        for _ in range(9):
+            for link, target in self.links.items():
+                if f"{path}/".startswith(f"{link}/"):
+                    path = posixpath.normpath(posixpath.join(posixpath.dirname(link), target) + path[len(link) :])
+        return path
+
+    def target(self, path):
+        return self.links.get(path, "")
+
+
+NAMES = {
+    "no link": ({}, {}, "path:/srv/a", set()),
+    "no path": ({}, {"/srv/a": "b"}, "user:/srv/a", set()),
+    "relative": ({}, {"/srv/current": "v1"}, "path:/srv/current/a", {"path:/srv/v1/a"}),
+    "absolute": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/current/a", {"path:/opt/v1/a"}),
+    "upwards": ({}, {"/srv/a/current": "../v1"}, "path:/srv/a/current/b", {"path:/srv/v1/b"}),
+    "the link itself": ({}, {"/srv/current": "v1"}, "path:/srv/current", {"path:/srv/v1"}),
+    "a tree": ({}, {"/srv/current": "v1"}, "path:/srv/current/**", {"path:/srv/v1/**"}),
+    "a name that begins alike": ({}, {"/srv/current": "v1"}, "path:/srv/currently", set()),
+    "a chain": ({}, {"/a": "/b", "/b": "/c"}, "path:/a/x", {"path:/b/x", "path:/c/x"}),
+    "there": ({"srv_current": "v1"}, {}, "path:/srv/current/a", {"path:/srv/v1/a"}),
+    "there, and switched": (
+        {"srv_current": "v1"},
+        {"/srv/current": "v2"},
+        "path:/srv/current/a",
+        {"path:/srv/v1/a", "path:/srv/v2/a"},
+    ),
+    "one that is there leads through one that is switched": (
+        {"app": "/srv/current/app", "srv_current": "v1"},
+        {"/srv/current": "v2"},
+        "path:/app/x",
+        {"path:/srv/current/app/x", "path:/srv/v1/app/x", "path:/srv/v2/app/x"},
+    ),
+    "a made link leads to one that is there": (
+        {"var_run": "/run"},
+        {"/srv/pid": "/var/run/x"},
+        "path:/srv/pid",
+        {"path:/var/run/x", "path:/run/x"},
+    ),
+    "a link in a folder that has two names": (
+        {"var_run": "/run"},
+        {"/var/run/now": "then"},
+        "path:/run/now/x",
+        {"path:/run/then/x"},
+    ),
+    "a relative one in a folder that has two names": (
+        {"cur": "/opt/deep/v1"},
+        {"/cur/data": "../data"},
+        "path:/opt/deep/v1/data/x",
+        {"path:/opt/deep/data/x"},
+    ),
+    "a circle": ({}, {"/a": "/b", "/b": "/a"}, "path:/a/x", {"path:/b/x"}),
+    "to itself": ({}, {"/a": "/a"}, "path:/a/x", set()),
+    "a tree with a link in it": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/**", {"path:/opt/v1/**"}),
+    "a tree with a link within it": ({}, {"/srv/current": "v1"}, "path:/srv/**", set()),
+    "an entry": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web", {"path:/srv/hosts#web"}),
+    "a folder with a hash": ({}, {"/srv/#1": "v1"}, "path:/srv/#1/a", {"path:/srv/v1/a"}),
+    "the root": ({}, {"/srv/current": "/opt"}, "path:/**", set()),
+    "not plain": ({}, {"/srv/current/": "v1"}, "path:/srv/x/../current//a", {"path:/srv/v1/a"}),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_other_names(case):
+    there, made, name, others = NAMES[case]
+    paths = LinkedPaths(Disk(**there), made.items())
+    assert paths.all_names((name,))[0] == name
+    assert set(paths.all_names((name,))) - {"path:/srv/current/a"} - {name} == others - {name}
+
+
+def test_a_link_that_grows_has_an_end():
+    paths = LinkedPaths(None, [("/a", "/a/a"), ("/b", "/a/b")])
+    assert 10 < len(paths.all_names(("path:/a/x",))) < 100
+
+
+def test_who_makes_a_link_touches_the_link_alone():
+    paths = LinkedPaths(Disk(srv_current="v1", srv="/data"), [("/srv/current", "v2")])
+    assert set(paths.all_names(("path:/srv/current", "path:/srv/v2"), own=["/srv/current"])) == {
+        "path:/srv/current",
+        "path:/data/current",
+        "path:/srv/v2",
+        "path:/data/v2",
+    }
+
+
+def test_links_of_a_tree_that_are_many_count_by_their_folders():
+    made = [(f"/etc/alternatives/x{number}", f"/usr/bin/y{number}") for number in range(100)]
+    names = LinkedPaths(None, made).all_names(("path:/etc/**",))
+    assert "path:/usr/bin/**" in names
+    assert len(names) < 70
+
+
+FOLDERS = st.sampled_from(["a", "b", "c"])
+TARGETS = st.builds(
+    lambda up, parts: "../" * up + "/".join(parts), st.integers(0, 2), st.lists(FOLDERS, min_size=1, max_size=2)
+)
+
+
+@settings(max_examples=40)
+@given(
+    st.dictionaries(st.lists(FOLDERS, min_size=1, max_size=2).map("/".join), TARGETS, max_size=4),
+    st.lists(FOLDERS, min_size=1, max_size=4).map("/".join),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_where_a_path_really_leads_is_among_its_names(links, path, already):
+    """Links of a real folder, some of them there when the tree is compiled."""
+    with tempfile.TemporaryDirectory() as base:
+        root = Path(os.path.realpath(base)) / "x" / "y"
+        root.mkdir(parents=True)
+        laid = [(link, target, first) for (link, target), first in zip(links.items(), already, strict=False)]
+        made = []
+        for link, target, first in sorted(laid, key=lambda each: not each[2]):
+            place = root / link
+            if os.path.lexists(place) or any(part.is_symlink() for part in place.parents):
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if first:
+                place.symlink_to(target)
+            else:
+                made.append((str(place), target))
+        paths = LinkedPaths(RealPaths(), made)
+        known = paths.all_names((f"path:{root}/{path}",))
+        for place, target in made:
+            if not os.path.lexists(place):
+                os.symlink(target, place)
+        if len(known) < 60:
+            assert f"path:{os.path.realpath(root / path)}" in known
+
+
+CURRENT = "file.symlink: [{name: /srv/current}, {target: v1}]"
+ABSOLUTE = "file.symlink: [{name: /srv/current}, {target: /opt/v1}]"
+ORDERED = {
+    "both names": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.append: [{name: /srv/current/a}]"),
+    "the other way round": (CURRENT, "file.managed: [{name: /srv/current/a}]", "file.append: [{name: /srv/v1/a}]"),
+    "a source": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.managed: [{name: /b}, {source: /srv/current/a}]"),
+    "a folder to work in": (
+        ABSOLUTE,
+        "file.managed: [{name: /opt/v1/a}]",
+        "cmd.run: [{name: ls}, {cwd: /srv/current}]",
+    ),
+    "a folder above": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "file.exists: [{name: /srv}]"),
+    "a hard link": (
+        "file.hardlink: [{name: /srv/b}, {target: /srv/a}]",
+        "file.append: [{name: /srv/a}]",
+        "file.append: [{name: /srv/b}]",
+    ),
+    "an alternative": (
+        "alternatives.set: [{name: vi}, {path: /opt/vim}]",
+        "file.managed: [{name: /opt/vim}]",
+        "cmd.run: [{name: /etc/alternatives/vi}]",
+    ),
+    "a bound folder": (
+        "mount.mounted: [{name: /a}, {device: /srv/a}, {fstype: none}, {opts: bind}]",
+        "file.managed: [{name: /srv/a/x}]",
+        "file.append: [{name: /a/x}]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ORDERED)
+def test_states_that_touch_one_file_under_two_names_keep_their_order(case):
+    link, first, second = ORDERED[case]
+    assert ("s1", "s2") in edges_between(link, first, second)
+    assert ("s1", "s2") in edges_between(link, second, first)
+    assert ("s1", "s2") not in edges_between("test.nop: []", first, second)
+
+
+def test_a_release_is_switched_between_two_states():
+    first, switch, second = (
+        "file.managed: [{name: /srv/current/a}]",
+        "file.symlink: [{name: /srv/current}, {target: v2}]",
+        "file.managed: [{name: /srv/v1/a}]",
+    )
+    assert edges_between(first, switch, second, links=Disk(srv_current="v1")) == {("s0", "s1"), ("s0", "s2")}
+
+
+def test_a_link_does_not_touch_what_it_leads_to():
+    assert edges_between("file.managed: [{name: /srv/v1/a}]", CURRENT) == set()
