@@ -18,8 +18,8 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 dev: $(ENV)/.dev  ## install what tests and checks need, too
 
 test: export PYTHONDONTWRITEBYTECODE =  # compiled once, not by every process that a test starts
-test: $(ENV)/.dev  ## the tests, one worker a core, with branch coverage measured on the way
-	$(ENV)/bin/python -m pytest -n auto --dist worksteal --cov --cov-report=
+test: $(ENV)/.dev  ## the tests, one worker a core
+	$(ENV)/bin/python -m pytest -n auto --dist worksteal
 
 check: $(ENV)/.dev  ## lint, format, layers, types
 	$(ENV)/bin/python -m nox -s lint types
