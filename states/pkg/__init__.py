@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, failed
 
-from .. import _package_sources as package_sources  # noqa: TID252 - as `states` for type checkers
 from ._aggregation import mod_aggregate, mod_aggregate_split
+from ._footprint import mod_footprint
 from ._holds import held, unheld
 from ._install import downloaded, installed
 from ._newest import latest, uptodate
@@ -68,15 +68,3 @@ def mod_watch(name: str, **kwargs: Any) -> Row:
     if sfun in _WATCHING:
         return _WATCHING[sfun](name, **kwargs)
     return failed(name, f"pkg.{sfun} does not work with the watch requisite")
-
-
-def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a package state reads and writes: the package database and the package sources.
-
-    The files that a package installs are not known.
-    """
-    sources = low.get("sources")
-    sources = sources if isinstance(sources, list) else []
-    files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
-    reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
-    return {"reads": reads, "writes": ["pkgdb"]}

@@ -167,8 +167,8 @@ def test_packages_and_services_hold_their_formula(tree):
         {
             "_states/pkg.py": module,
             "_states/service.py": service,
-            "web.sls": "p: pkg.installed\nf: {file.managed: [{name: /srv/nowhere/f, contents: x}]}\ns: service.running\n",
-            "db.sls": "q: pkg.installed\ng: {file.managed: [{name: /srv/nowhere/g, contents: x}]}\n",
+            "web.sls": "p: pkg.installed\nf: {file.managed: [{name: /etc/nowhere/f, contents: x}]}\ns: service.running\n",
+            "db.sls": "q: pkg.installed\ng: {file.managed: [{name: /etc/nowhere/g, contents: x}]}\n",
         }
     )
     plan = tree.plan("web db", implicit_order="footprint")

@@ -14,7 +14,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.conditions import conditions_read
-from asyncstate.compile.effects.formula import FormulaRule
+from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.errors import meant_for_program
@@ -24,7 +24,7 @@ from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.findings import Findings
@@ -96,9 +96,14 @@ class Footprints:
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
 
-    def of_all(self, chunks: Sequence[LowChunk]) -> list[Footprint]:
-        """Return what each chunk touches, under all names, and the resource that stands for its formula."""
-        named = [self.of(chunk) for chunk in chunks]
+    def of_all(self, chunks: Sequence[LowChunk], serial: Iterable[int]) -> list[Footprint]:
+        """Return what each chunk touches, under all names, and the resources that stand for its formula.
+
+        ``serial`` are the chunks' numbers in the order of a serial run.
+        """
+        named = [Footprint()] * len(chunks)
+        for number in serial:
+            named[number] = self.of(chunks[number])
         paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
         return [_under_all_names(footprint, paths) for footprint in named]
 
@@ -111,7 +116,7 @@ class Footprints:
             return Footprint.of(written)._replace(unknown="")
         tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
-            return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths))
+            return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths), asks=True)
         module = self._module(chunk)
         own = self._declared(module, chunk)
         if tested_paths:
@@ -119,12 +124,13 @@ class Footprints:
         holds = self._formula.holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
-        if holds or module.bundled or tested_paths is not None:  # a package may install what a condition tests
-            return self._in_formula(chunk, own)
+        if holds or module.bundled or chunk.state in HOLDERS or tested_paths is not None:
+            # A package may install what a condition tests.
+            return self._in_formula(chunk, own, asks=tested_paths is not None)
         return own
 
-    def _in_formula(self, chunk: LowChunk, own: Footprint) -> Footprint:
-        held = self._formula.of(chunk, unknown=bool(own.unknown))
+    def _in_formula(self, chunk: LowChunk, own: Footprint, *, asks: bool) -> Footprint:
+        held = self._formula.of(chunk, own.reads, own.writes, asks=asks, unknown=bool(own.unknown))
         return own._replace(reads=(*own.reads, *held.reads), writes=(*own.writes, *held.writes))
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
@@ -199,9 +205,10 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
         return joined
 
     board = Scoreboard(join)
-    known = footprints.of_all(builder.chunks)
+    nodes = builder.in_serial_order()
+    known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     _share_in_groups(builder, known)
-    for node in builder.in_serial_order():
+    for node in nodes:
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
             touched = known[node]

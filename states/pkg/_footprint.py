@@ -1,0 +1,40 @@
+"""What a package state touches: the package database, and the packages that it installs or removes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _package_sources as package_sources  # noqa: TID252 - as `states` for type checkers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
+"""States that change no file of a package."""
+
+_ANY = "package:*"
+
+
+def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what a package state reads and writes: the package database, package sources, and its packages.
+
+    ``package:NAME`` stands for all that a package brings; ``package:*`` for any package.
+    """
+    sources = low.get("sources")
+    sources = sources if isinstance(sources, list) else []
+    files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
+    reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
+    packages = [] if low.get("fun") in _ONLY_DATABASE else list(dict.fromkeys(_packages(low))) or [_ANY]
+    return {"reads": reads, "writes": ["pkgdb", *packages]}
+
+
+def _packages(low: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the packages that a state names."""
+    if low.get("fun") == "uptodate":
+        yield _ANY
+        return
+    listed = low.get("pkgs") or low.get("sources")
+    for each in listed if isinstance(listed, list) else [low.get("name")]:
+        for name in each if isinstance(each, dict) else [each]:
+            if isinstance(name, str) and name:
+                yield f"package:{name}"

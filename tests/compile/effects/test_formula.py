@@ -1,0 +1,129 @@
+"""What states of one formula wait for: packages, what stands between, daemons."""
+
+import pytest
+from trees import FakeStates, edges, plan
+
+from asyncstate.compile.effects.formula import may_be_of_a_package
+
+
+def path(low):
+    owner = [f"user:{low['user']}"] if "user" in low else []
+    return {"reads": [*owner], "writes": [f"path:{low['name']}"]}
+
+
+DECLARED = {
+    "pkg": lambda low: {"writes": ["pkgdb", f"package:{low['name']}"]},
+    "service": lambda low: {"writes": [f"service:{low['name']}"]},
+    "file": path,
+    "host": path,
+    "user": lambda low: {"writes": [f"user:{low['name']}"]},
+    "cmd": lambda low: {"writes": [f"out:{low['name']}"]},
+    "sysctl": lambda low: {"writes": [f"sysctl:{low['name']}"]},
+    "pkgrepo": lambda low: {"writes": [f"source:{low['name']}"]},
+}
+
+
+def waits(*states, mode="footprint", bundled=True):
+    """Whether the last of two or more states of one formula, in serial order, waits for the first."""
+    tree = "".join(f"s{number}: {{{state}}}\n" for number, state in enumerate(states))
+    known = FakeStates(footprints=DECLARED, bundled=bundled)
+    compiled = plan(tree, states=known, implicit_order=mode)
+    behind, reached = [f"s{len(states) - 1}"], set()
+    while behind:
+        last = behind.pop()
+        found = {before for before, after in edges(compiled) if after == last} - reached
+        reached |= found
+        behind += found
+    return "s0" in reached
+
+
+PACKAGE, DAEMON = "pkg.installed: [{name: p}]", "service.running: [{name: d}]"
+STOPPED, AT_BOOT = "service.dead: [{name: e}]", "service.enabled: [{name: e}]"
+IN_ETC, IN_HOME, IN_VAR = (f"file.managed: [{{name: {name}}}]" for name in ("/etc/d.conf", "/home/u/x", "/var/lib/d/x"))
+OWNED = "file.managed: [{name: /home/u/x}, {user: www}]"
+COMMAND, SETTING = "cmd.run: [{name: d-ctl}]", "sysctl.present: [{name: vm.x}]"
+
+ORDERED = {
+    "a package brings what a file is in": (PACKAGE, IN_ETC),
+    "a package finds the file of an administrator": (IN_ETC, PACKAGE),
+    "a package brings a daemon": (PACKAGE, DAEMON),
+    "a package brings what is switched on": (PACKAGE, AT_BOOT),
+    "a package brings a program": (PACKAGE, COMMAND),
+    "a package brings what sets a setting": (PACKAGE, SETTING),
+    "a package brings an account": (PACKAGE, OWNED),
+    "a daemon reads its file": (IN_ETC, DAEMON),
+    "any daemon of the formula may read it": (IN_ETC, DAEMON, "service.running: [{name: last}]"),
+    "a daemon reads what it serves": (IN_HOME, DAEMON),
+    "a daemon finds the settings": (SETTING, DAEMON),
+    "a daemon answers a command": (DAEMON, COMMAND),
+    "a daemon makes its files": (DAEMON, IN_VAR),
+    "a daemon writes its file when it stops": (STOPPED, IN_ETC),
+    "daemons start one after the other": (DAEMON, STOPPED),
+    "a package comes after a daemon was stopped": (STOPPED, PACKAGE),
+    "a condition asks a program": (PACKAGE, "file.managed: [{name: /home/u/x}, {onlyif: p}]"),
+    "a condition asks a daemon": (DAEMON, "file.managed: [{name: /etc/x}, {onlyif: d-ctl}]"),
+}
+FREE = {
+    "no package has files of users": (PACKAGE, IN_HOME),
+    "no package has files of users, whichever comes first": (IN_HOME, PACKAGE),
+    "root was there before": (PACKAGE, "file.managed: [{name: /srv/x}, {user: root}]"),
+    "no daemon writes its configuration": (DAEMON, IN_ETC),
+    "a daemon that runs does not set the kernel": (DAEMON, SETTING),
+    "what starts at boot reads nothing now": (IN_ETC, AT_BOOT),
+    "what starts at boot stops nothing": (AT_BOOT, DAEMON),
+    "packages that are held bring nothing": ("pkg.held: [{name: p}]", IN_ETC),
+    "a source of packages asks no daemon": (DAEMON, "pkgrepo.managed: [{name: r}]"),
+}
+
+
+@pytest.mark.parametrize("what", ORDERED)
+def test_what_may_have_to_do_with_another_keeps_its_place(what):
+    first, *_, last = ORDERED[what]
+    assert waits(*ORDERED[what]), (first, last)
+
+
+@pytest.mark.parametrize("what", FREE)
+def test_what_has_nothing_to_do_with_another_does_not_wait(what):
+    assert not waits(*FREE[what])
+
+
+def test_an_account_that_the_tree_makes_needs_no_package():
+    user = "user.present: [{name: www}]"
+    compiled = plan(
+        f"u: {{{user}}}\np: {{{PACKAGE}}}\nf: {{{OWNED}}}\n",
+        states=FakeStates(footprints=DECLARED),
+        implicit_order="footprint",
+    )
+    assert ("p", "f") not in edges(compiled)
+    assert ("u", "f") in edges(compiled)
+
+
+@pytest.mark.parametrize("first", ["pkg.installed", "service.running"])
+def test_modules_that_do_not_say_what_they_bring_or_run_may_do_both(first):
+    known = FakeStates(footprints={"pkg": lambda low: {}, "service": lambda low: {}, "file": path})
+    compiled = plan(f"a: {first}\nf: {{{IN_ETC}}}\nb: service.running\n", states=known, implicit_order="footprint")
+    assert {("f", "b"), ("a", "b")} <= edges(compiled)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    {
+        "/etc/x": True,
+        "/usr/share/x": True,
+        "/usr": True,
+        "/": True,
+        "/**": True,
+        "/opt/vendor/x": True,
+        "/srv/ftp": True,
+        "/usr/local/bin": False,
+        "/usr/local/**": False,
+        "/etcetera/x": False,
+        "/srv/www": False,
+        "/home": False,
+        "/var/tmp/x": False,
+        "/data/x": False,
+        "relative": False,
+    }.items(),
+)
+def test_the_file_system_hierarchy_says_where_packages_have_files(where, expected):
+    assert may_be_of_a_package(where) is expected
