@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
+    from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
@@ -52,6 +53,7 @@ class RunKeywords(TypedDict, total=False):
     shuffle: int | None
     timeout: float | None
     mock: bool
+    trace_effects: bool
     observers: Sequence[Callable[[AnyEvent], None]]
 
 
@@ -269,6 +271,7 @@ class StateRuntime:
         priority: Sequence[int] | None = None,
         timeout: float | None = None,
         mock: bool = False,
+        trace_effects: bool = False,
         observers: Sequence[Callable[[AnyEvent], None]] = (),
         events: bool = True,
         lock: bool | None = None,
@@ -281,6 +284,8 @@ class StateRuntime:
         without limit). Dry runs and mocked runs need no lock; ``lock`` overrides that either way. ``mock`` calls no
         state function: every state that would be called has a row that says so. ``priority`` has a number for each node
         of the plan: of several that may start, the one with the lowest starts first (default: the serial order).
+        ``trace_effects`` records what each state touches, and adds races to the warnings of the report; ConfigError
+        if strace is missing or may not follow programs.
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
         ``events=False``.
@@ -305,7 +310,11 @@ class StateRuntime:
         feed = Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
-        dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
+        dispatch: Dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
+        if trace_effects:
+            from asyncstate.run.chunk.traced import traced  # noqa: PLC0415 - few runs are traced
+
+            dispatch = traced(plan, dispatch, own=(settings.cachedir, settings.state_dir))
         return Run(
             Engine(plan, dispatch, options, watching, in_thread=self.host.workers.run, secrets=self.secrets),
             feed,

@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     help="Apply this file, from any folder, in place of SLS files. It cannot include, extend or exclude anything.",
 )
 @run_options
+@option(
+    "--trace-effects",
+    section="Run",
+    is_flag=True,
+    help="Record what each state really reads and writes, and warn of races: two states that touch the same path, with "
+    "no order between them. Needs strace; works at any -j.",
+)
 @report_options
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -50,6 +57,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     if options["file"] and (selection.sls or selection.ids or selection.exclude):
         raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
+    if options["trace_effects"] and (settings.test or options["mock"]):
+        raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).apply(selection)

@@ -129,6 +129,7 @@ class Session:
                 plan,
                 shuffle=self.options.get("shuffle"),
                 mock=bool(self.options.get("mock")),
+                trace_effects=bool(self.options.get("trace_effects")),
                 observers=self._observers,
                 events=False,
                 lock=False,  # taken already, or not needed

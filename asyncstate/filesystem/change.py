@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from . import place, query
 from .journal import note, note_renamed
+from .sight import seen
 
 _AT_EMPTY_PATH = 0x1000
 
@@ -69,6 +70,7 @@ def mkdir(path: str, mode: int = 0o777) -> None:
     """Make a directory."""
     with place.parent(path) as here:
         os.mkdir(here.name, mode, dir_fd=here.fd)
+    seen(path, "ensured")
     note(path, "created")
 
 
@@ -79,6 +81,7 @@ def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
     while not query.is_directory(folder):
         missing.append(folder)
         folder = os.path.dirname(folder) or "."
+    seen(folder, "ensured")
     if not missing and not exist_ok:
         raise FileExistsError(path)
     for folder in reversed(missing):

@@ -7,19 +7,25 @@ names no changes, the engine puts these into it. Outside of a call nothing is no
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from asyncstate.dunders.context import current
+from asyncstate.dunders.observer import observer
 from asyncstate.errors import PathRefused
 
 from . import query
 
-Deed = Literal["created", "changed", "removed", "removed in part"]
+if TYPE_CHECKING:
+    from asyncstate.dunders.observer import Deed
+
 _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 
 
 def note(path: str, deed: Deed) -> None:
     """Note a change of ``path``. A file that the call made and removed again leaves no note."""
+    watching = observer.get()
+    if watching is not None:
+        watching.saw(os.path.abspath(path), deed)
     call = current.get(None)
     if call is None:
         return

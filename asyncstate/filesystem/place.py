@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from asyncstate.errors import PathRefused
 
 from . import openat2, steps, trust
+from .sight import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
 def status_of(path: str, *, follow: bool = True) -> os.stat_result:
     """Return the stat of the file that `descriptor_of` would open."""
     if not trust.is_root():
+        seen(path)
         return os.stat(path, follow_symlinks=follow)
     descriptor, found = _reached(path, follow=follow)
     os.close(descriptor)
@@ -43,6 +45,7 @@ def status_of(path: str, *, follow: bool = True) -> os.stat_result:
 
 
 def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
+    seen(path)
     if not trust.is_root():
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
         return descriptor, os.fstat(descriptor)
@@ -67,6 +70,7 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
 
 def open_folder(path: str) -> int:
     """Return an ``O_PATH`` descriptor of a folder. Raises OSError if it does not exist; PathRefused as above."""
+    seen(path or ".")
     if not trust.is_root():
         return os.open(path or ".", _FOLDER)
     path = absolute(path)

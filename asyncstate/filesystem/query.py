@@ -7,6 +7,7 @@ import stat as modes
 from typing import TYPE_CHECKING
 
 from . import place
+from .sight import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,6 +73,7 @@ def readlink(path: str) -> str:
 
 def _open_to_list(path: str) -> int:
     """Return a descriptor that can list the directory; the caller closes it."""
+    seen(path, "listed")
     descriptor = place.open_folder(path)
     try:
         return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)

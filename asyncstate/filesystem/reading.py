@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import PathRefused
 
 from . import openat2, place, trust
+from .sight import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,7 @@ def _checked(path: str) -> tuple[int, os.stat_result]:
 
 
 def _opened(path: str) -> int:
+    seen(path)
     try:
         if not trust.is_root():
             return os.open(path, _READ)

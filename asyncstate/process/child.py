@@ -14,17 +14,18 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import dunders
+from asyncstate.dunders.observer import observer
 from asyncstate.errors import CommandExecutionError
 from asyncstate.process.ending import belong, reaper
 from asyncstate.process.lineage import start
 from asyncstate.remains import note_ended
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 SILENCE = 0.1
 """When the child has ended but another process holds the pipe: seconds without output after which we stop reading."""
@@ -70,31 +71,32 @@ def run_child(
     cancel = call.cancel if call is not None else None
     if cancel is not None:
         cancel.check()
-    process, lineage = start(
-        argv,
-        bufsize=0,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
-        cwd=cwd,
-        env=env,
-        umask=umask,
-        **(account or {}),
-    )
-    belong(lineage, cancel)
-    child = _Child(process, stdin, limit)
-    try:
-        timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
-        if timed_out or child.is_flooding:
-            reaper.end([lineage])
-            child.listen(None)
-        reaper.wait([lineage])
-        child.drain()
-    except BaseException:
-        child.kill()
-        raise
-    finally:
-        child.close()
+    with _followed(argv, cwd, env, account) as command:
+        process, lineage = start(
+            command,
+            bufsize=0,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            umask=umask,
+            **(account or {}),
+        )
+        belong(lineage, cancel)
+        child = _Child(process, stdin, limit)
+        try:
+            timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
+            if timed_out or child.is_flooding:
+                reaper.end([lineage])
+                child.listen(None)
+            reaper.wait([lineage])
+            child.drain()
+        except BaseException:
+            child.kill()
+            raise
+        finally:
+            child.close()
     if cancel is not None:
         cancel.check()
     elif lineage.mark:
@@ -102,6 +104,22 @@ def run_child(
     if child.is_flooding:
         raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {limit} bytes")
     return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
+
+
+@contextmanager
+def _followed(
+    argv: Sequence[str], cwd: str | None, env: Mapping[str, str] | None, account: Mapping[str, Any] | None
+) -> Iterator[Sequence[str]]:
+    """Yield what to start in place of a program: the observer of the call may want to follow it."""
+    watching = observer.get()
+    followed = None if watching is None else watching.follow(argv, cwd, env, account)
+    if followed is None:
+        yield argv
+        return
+    try:
+        yield followed.argv
+    finally:
+        followed.ended()
 
 
 def start_detached(

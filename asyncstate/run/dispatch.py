@@ -110,4 +110,4 @@ class Dispatch(Protocol):
 
     @property
     def warnings(self) -> Sequence[Issue]:
-        """Problems in the tree or its plugins that held up the run."""
+        """Problems in the tree or its plugins that the run showed. Asked for once, at its end, in a thread."""

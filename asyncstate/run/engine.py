@@ -32,6 +32,7 @@ from asyncstate.run.worker_pool import WorkerPool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from asyncstate.errors import Issue
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -184,9 +185,11 @@ class Engine:
             return work(*args)
 
     async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
-        found = self._dispatch.warnings
+        found: Sequence[Issue]
 
         def number() -> tuple[RunReport, RunReport]:
+            nonlocal found
+            found = self._dispatch.warnings
             report = summarise(
                 self.plan,
                 recorder,

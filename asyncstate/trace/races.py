@@ -21,7 +21,7 @@ BELOW = 1 << 8
 ENTRY = 1 << 9
 """A name in this folder came or went."""
 
-_DIRECT = LOOKED | ABSENT | ENSURED | CHANGES
+_DIRECT = LOOKED | ABSENT | CHANGES
 _WINDOW = 64
 """How many earlier accesses of a path each access is compared with. What is ordered with its neighbours is ordered with
 those before them; of a path that thousands of states race for, the nearest say enough."""
@@ -64,7 +64,7 @@ def clash(before: int, after: int) -> bool:
     for one, other in ((before, after), (after, before)):
         if one & LISTED and other & (ENTRY | MADE | REMOVED):
             return True
-        if one & REMOVED and other & BELOW:
+        if one & REMOVED and other & (BELOW | ENSURED):
             return True
     return bool(before & MADE and after & BELOW and not after & ENSURED)
 

@@ -1,0 +1,50 @@
+"""The observer of a call: who is told of the paths it touches and of the programs it starts. Most calls have none.
+
+Code of ours that opens paths by descriptors, or starts programs, tells it; what plugins do by themselves is seen by
+other means, or not at all. See `asyncstate.trace`.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Deed = Literal["created", "changed", "removed", "removed in part"]
+"""A change of a path."""
+Look = Literal["looked", "absent", "listed", "ensured"]
+"""Other ways to touch a path: it was read or asked for and exists, or does not; the names in it were read; it is a
+folder that would have been made if it had been missing."""
+
+
+class Followed(Protocol):
+    """A program that is about to be started, and is followed."""
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """What to start in place of the program: it runs the program as the same process."""
+
+    def ended(self) -> None:
+        """Take in what the program has done. Called once, whether it ended or could not be started."""
+
+
+class Observer(Protocol):
+    """Is told what a call does; its methods may be called from several threads at once, and never raise."""
+
+    def saw(self, path: str, how: Deed | Look) -> None:
+        """Note that an absolute path was touched."""
+
+    def follow(
+        self,
+        argv: Sequence[str],
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        account: Mapping[str, Any] | None,
+    ) -> Followed | None:
+        """Return how to start a program so that it is followed, or None to start it as it is."""
+
+
+observer: ContextVar[Observer | None] = ContextVar("asyncstate_observer", default=None)
+"""The observer of the call under way."""

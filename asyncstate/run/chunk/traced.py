@@ -1,0 +1,82 @@
+"""TracedDispatch: runs chunks as another dispatch does, and records what each of them touches."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from asyncstate.dunders.observer import observer
+from asyncstate.trace.following import Strace
+from asyncstate.trace.report import find_races, race_issues
+from asyncstate.trace.witness import Trace
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from asyncstate.errors import Issue
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.dispatch import Dispatch, ModuleTraits, Supervisor
+    from asyncstate.run.machine import Work
+
+
+def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str]) -> TracedDispatch:
+    """Return ``inner`` under observation. Raises ConfigError if strace is missing or may not follow programs.
+
+    ``own`` are folders of this program, which no states share.
+    """
+    return TracedDispatch(plan, inner, Trace(Strace(), own))
+
+
+class TracedDispatch:
+    """Another dispatch under observation; a `Dispatch`. Its warnings name the races that were seen."""
+
+    def __init__(self, plan: Plan, inner: Dispatch, trace: Trace) -> None:
+        self._plan = plan
+        self._inner = inner
+        self._trace = trace
+
+    def module_traits(self) -> Mapping[str, ModuleTraits]:
+        """Return what the state modules of the plan declare."""
+        return self._inner.module_traits()
+
+    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
+        """Return the context in which chunks run."""
+        return self._inner.begin(supervisor, rows)
+
+    async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
+        """Run a chunk under observation."""
+        with self._watching(work.node):
+            return await self._inner.run_chunk(work, chunk)
+
+    async def aggregate(self, members: tuple[int, ...]) -> None:
+        """Fold the members of a group: what their module does for it is done by the first of them."""
+        with self._watching(members[0]):
+            await self._inner.aggregate(members)
+
+    @contextmanager
+    def _watching(self, node: int) -> Iterator[None]:
+        before = observer.set(self._trace.of(node))
+        try:
+            yield
+        finally:
+            observer.reset(before)
+
+    @property
+    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
+        """Calls that were cancelled and still run."""
+        return self._inner.overdue
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Messages for the report that belong to no row."""
+        return self._inner.notices
+
+    @property
+    def warnings(self) -> Sequence[Issue]:
+        """Warnings of the run, and the races that were seen in it."""
+        races = find_races(self._plan, self._trace.touched())
+        return [*self._inner.warnings, *race_issues(self._plan, races)]

@@ -1,0 +1,120 @@
+"""Says races in words, as ThreadSanitizer does: two states, the path, which one wrote it, where both are declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.errors import Issue
+from asyncstate.model.plan import NodeKind
+from asyncstate.trace.races import BELOW, ENTRY, conflicts
+from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, WRITTEN, above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+_SHOWN = 3
+"""How many paths of one race are named."""
+
+
+class Contact(msgspec.Struct, frozen=True):
+    """A path that two states touched, and what each did with it, in words; ``writes`` says which of them changed it."""
+
+    path: str
+    before: str
+    after: str
+    writes: tuple[bool, bool]
+
+
+class Race(msgspec.Struct, frozen=True):
+    """Two states, by index in the plan and in serial order, that touched the same paths without an order."""
+
+    earlier: int
+    later: int
+    contacts: tuple[Contact, ...]
+
+
+def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]]) -> list[Race]:
+    """Return the races between states, by the place of the states in the serial order.
+
+    ``touched`` has flags of paths by node. Listeners run after everything else, one by one, so they race with nothing.
+    """
+    nodes = {
+        node: _with_made_folders(plan, node, flags)
+        for node, flags in touched.items()
+        if plan.nodes[node].kind is not NodeKind.LISTENER
+    }
+    contacts: dict[tuple[int, int], dict[str, Contact]] = {}
+    for conflict in conflicts(plan.dag, plan.rank, nodes):
+        pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
+        if pair[0] != pair[1]:
+            contact = Contact(
+                conflict.path,
+                _deed(conflict.before),
+                _deed(conflict.after),
+                (bool(conflict.before & (CHANGES | ENTRY)), bool(conflict.after & (CHANGES | ENTRY))),
+            )
+            contacts.setdefault(pair, {}).setdefault(conflict.path, contact)
+    return [Race(one, two, tuple(found.values())) for (one, two), found in sorted(contacts.items())]
+
+
+def race_issues(plan: Plan, races: Iterable[Race]) -> list[Issue]:
+    """Return the races as warnings for the report."""
+    return [_issue(plan.chunks[race.earlier], plan.chunks[race.later], race.contacts) for race in races]
+
+
+def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:
+    """Mark the folders that a state with ``makedirs`` found: it would have made them, so any order gives the same."""
+    chunk = plan.chunks[_state_of(plan, node)]
+    if not chunk.args.get("makedirs"):
+        return flags
+    return {**flags, **{folder: flags.get(folder, 0) | ENSURED for folder in above(str(chunk.name))}}
+
+
+def _state_of(plan: Plan, node: int) -> int:
+    what = plan.nodes[node]
+    return what.chunk if what.kind is not NodeKind.GROUP else plan.nodes[what.members[0]].chunk
+
+
+def _issue(one: LowChunk, two: LowChunk, contacts: tuple[Contact, ...]) -> Issue:
+    first = contacts[0]
+    lines = [f"race on {first.path}: no order between {one.function} {one.id} and {two.function} {two.id}"]
+    lines += [
+        f"{contact.path}: {one.id} {contact.before} it, {two.id} {contact.after} it" for contact in contacts[:_SHOWN]
+    ]
+    if len(contacts) > _SHOWN:
+        lines.append(f"and {len(contacts) - _SHOWN} more paths")
+    return Issue("\n".join(lines), file=two.file, line=two.line, hint=_settled(one, two, first), rule="")
+
+
+def _settled(one: LowChunk, two: LowChunk, contact: Contact) -> str:
+    """Return the place of the other state, and the requisite or the footprints that would settle the race."""
+    place = f"{one.file}:{one.line}" if one.line else one.file
+    where = f"{one.id} is at {place}\n" if place else ""
+    sides = [
+        f"  in {chunk.id}  footprint: {{{'writes' if writes else 'reads'}: ['path:{contact.path}']}}"
+        for chunk, writes in zip((one, two), contact.writes, strict=True)
+    ]
+    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{one.state}: {one.id}}}]"
+    return "\n".join([f"{where}{requisite}", "or with footprints, where the modules do not declare them", *sides])
+
+
+def _deed(what: int) -> str:
+    """Return what a state did, in one or two words."""
+    for flag, word in (
+        (REMOVED, "removes"),
+        (MADE, "makes"),
+        (WRITTEN, "writes"),
+        (ENTRY, "adds or removes names in"),
+        (LISTED, "lists"),
+        (ENSURED, "needs"),
+        (LOOKED, "reads"),
+        (BELOW, "needs"),
+    ):
+        if what & flag:
+            return word
+    return "looks for"

@@ -1,0 +1,84 @@
+"""Races in words."""
+
+from trees import plan
+
+from asyncstate.trace.report import find_races, race_issues
+from asyncstate.trace.touched import ENSURED, LOOKED, MADE, NAMED, WRITTEN
+
+TREE = """
+make:
+  cmd.run:
+    - name: make
+install:
+  cmd.run:
+    - name: make install
+"""
+
+
+def issues(tree, touched):
+    compiled = plan(tree)
+    return race_issues(compiled, find_races(compiled, touched))
+
+
+def test_a_race_has_both_states_the_path_and_what_settles_it():
+    (issue,) = issues(TREE, {0: {"/w/out": WRITTEN | NAMED}, 1: {"/w/out": LOOKED}})
+    assert issue.message == (
+        "race on /w/out: no order between cmd.run make and cmd.run install\n/w/out: make writes it, install reads it"
+    )
+    assert (issue.file, issue.line) == ("/memory/base/s.sls", 6)
+    assert issue.hint == (
+        "make is at /memory/base/s.sls:3\n"
+        "settle it with a requisite\n"
+        "  in install  require: [{cmd: make}]\n"
+        "or with footprints, where the modules do not declare them\n"
+        "  in make  footprint: {writes: ['path:/w/out']}\n"
+        "  in install  footprint: {reads: ['path:/w/out']}"
+    )
+
+
+def test_the_requisite_it_names_settles_it():
+    tree = TREE + "    - require: [{cmd: make}]\n"
+    assert issues(tree, {0: {"/w/out": WRITTEN}, 1: {"/w/out": LOOKED}}) == []
+
+
+def test_many_paths_of_two_states_are_one_race():
+    paths = {f"/w/{number}": WRITTEN for number in range(9)}
+    (issue,) = issues(TREE, {0: paths, 1: paths})
+    assert issue.message.splitlines()[1:] == [
+        "/w/0: make writes it, install writes it",
+        "/w/1: make writes it, install writes it",
+        "/w/2: make writes it, install writes it",
+        "and 6 more paths",
+    ]
+
+
+def test_folders_that_both_would_make_are_no_race():
+    tree = """
+a: {file.managed: [{name: /d/s/a}, {makedirs: true}]}
+b: {file.managed: [{name: /d/s/b}, {makedirs: true}]}
+c: {file.managed: [{name: /d/s/c}]}
+"""
+    touched = {
+        0: {"/d/s": MADE | ENSURED, "/d/s/a": WRITTEN},
+        1: {"/d/s": LOOKED, "/d/s/b": WRITTEN},
+        2: {"/d/s": LOOKED, "/d/s/c": WRITTEN},
+    }
+    found = issues(tree, touched)
+    assert [issue.message.split("\n")[0] for issue in found] == [
+        "race on /d/s: no order between file.managed a and file.managed c"
+    ]
+
+
+def test_a_listener_races_with_nothing():
+    tree = TREE + "    - listen: [{cmd: make}]\n"
+    compiled = plan(tree)
+    listener = len(compiled.nodes) - 1
+    assert find_races(compiled, {0: {"/w": WRITTEN}, listener: {"/w": WRITTEN}}) == []
+
+
+def test_a_check_for_a_prereq_is_its_state():
+    tree = TREE + "    - prereq: [{cmd: make}]\n"
+    compiled = plan(tree)
+    check = compiled.node_of_check(next(c.index for c in compiled.chunks if c.id == "make"))
+    make = next(c.index for c in compiled.chunks if c.id == "make")
+    assert find_races(compiled, {make: {"/w": WRITTEN}, check: {"/w": LOOKED}}) == []
