@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,7 @@ class Planner:
             pillar=host.pillar,
             grains=host.grains,
             links=RealPaths(),
+            python=sys.prefix,
         )
 
     def _require_tree(self) -> None:

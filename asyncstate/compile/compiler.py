@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
+from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
@@ -70,7 +71,8 @@ class Compiler:
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
-    does not check arguments. ``links`` are those of this machine.
+    does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the
+    Python that runs us.
     """
 
     def __init__(
@@ -85,10 +87,12 @@ class Compiler:
         grains: Mapping[str, Any],
         functions: Functions | None = None,
         links: Links | None = None,
+        python: str = "",
     ) -> None:
         self._opts = opts
         self._functions = functions
         self._links = links
+        self._python = python
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -278,12 +282,19 @@ class Compiler:
             graph,
             high,
             high.findings,
-            has_mod_watch=lambda module: self._can(module, MOD_WATCH),
+            has_mod_watch=self._can_watch,
             disabled=self._disabled_requisites(),
         )
         resolver.resolve()
         warn_odd_orders(drafts, high.findings)
         return graph
+
+    def _can_watch(self, module: str) -> bool:
+        """Return whether a module has ``mod_watch``, now or once the tree has installed what it lacks."""
+        if self._can(module, MOD_WATCH):
+            return True
+        later = self._states.refused(module)
+        return later is not None and MOD_WATCH in later.functions
 
     def _aggregate(
         self, graph: RequisiteGraph, order: SerialOrder, serial: list[int], stages: Stages | None
@@ -311,7 +322,8 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return {}
-        footprints = Footprints(self._states, mode, findings, self._links)
+        surroundings = Surroundings(self._file_client, self._opts, self._python)
+        footprints = Footprints(self._states, mode, findings, self._links, surroundings)
         add_footprints(builder, footprints)
         return footprints.unknown
 

@@ -17,6 +17,8 @@ from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import Scoreboard
+from asyncstate.compile.effects.slots import slots_read
+from asyncstate.compile.effects.surroundings import RELOADS, template_reads
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from asyncstate.compile.effects.links import Links
+    from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.load.plugin import LoadedFunction, LoadedModule
@@ -56,6 +59,10 @@ class Footprint(NamedTuple):
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
         return cls(reads, writes, makes, _reason(declared.get("unknown")), _pairs(declared.get("links")))
 
+    def and_reads(self, names: Iterable[str]) -> Footprint:
+        """Return this footprint with more that is read."""
+        return self._replace(reads=(*self.reads, *names))
+
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *self.makes)
@@ -74,12 +81,13 @@ class FootprintSource(Protocol):
 class _Module(NamedTuple):
     declare: Callable[[dict[str, Any]], Any] | None
     bundled: bool
+    loaded: bool = True
 
 
 class Footprints:
     """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
-    ``links`` are those of this machine.
+    ``links`` are those of this machine. Without ``surroundings`` a state reads only what is said of itself.
     """
 
     def __init__(
@@ -88,9 +96,11 @@ class Footprints:
         mode: str,
         findings: Findings,
         links: Links | None = None,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._source = source
         self._links = links
+        self._surroundings = surroundings
         self._formula = FormulaRule(strict=mode == "strict")
         self._findings = findings
         self._modules: dict[str, _Module] = {}
@@ -105,28 +115,57 @@ class Footprints:
         for number in serial:
             named[number] = self.of(chunks[number])
         paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
-        return [_under_all_names(footprint, paths) for footprint in named]
+        known = [_under_all_names(footprint, paths) for footprint in named]
+        if self._surroundings is not None:
+            self._add_surroundings(self._surroundings, chunks, known, paths)
+        return known
+
+    def _add_surroundings(
+        self, surroundings: Surroundings, chunks: Sequence[LowChunk], known: list[Footprint], paths: LinkedPaths
+    ) -> None:
+        changed = surroundings.changed_by({name for footprint in known for name in footprint.writes})
+        if changed is None:
+            return
+        for index, chunk in enumerate(chunks):
+            if not _says_it_itself(chunk.args):
+                declared = not known[index].unknown and (chunk.state in _WITHOUT or self._module(chunk).bundled)
+                more = surroundings.reads(chunk, changed, declared=declared)
+                if more:
+                    known[index] = known[index].and_reads(paths.all_names(tuple(more)))
 
     def of(self, chunk: LowChunk) -> Footprint:
         """Return what a chunk touches, each path under the name it has there."""
-        if chunk.args.get("parallel") is True:
-            return Footprint()
-        written = chunk.args.get("footprint")
-        if isinstance(written, dict):
-            return Footprint.of(written)._replace(unknown="")
+        if _says_it_itself(chunk.args):
+            written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
+            return Footprint.of(written or {})._replace(unknown="")
         tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
             return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths), asks=True)
         module = self._module(chunk)
-        own = self._declared(module, chunk)
+        own = self._with_arguments(self._declared(module, chunk), chunk)
         if tested_paths:
-            own = own._replace(reads=(*own.reads, *tested_paths))
+            own = own.and_reads(tested_paths)
+        if not module.loaded and self._surroundings is not None:
+            own = own.and_reads(self._surroundings.bringers)
         holds = self._formula.holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
         if holds or module.bundled or chunk.state in HOLDERS or tested_paths is not None:
             # A package may install what a condition tests.
             return self._in_formula(chunk, own, asks=tested_paths is not None)
+        return own
+
+    def _with_arguments(self, own: Footprint, chunk: LowChunk) -> Footprint:
+        """Return what a state touches because of arguments that any state may have."""
+        slots = slots_read(chunk.args)
+        if slots is not None:
+            own = own.and_reads(slots.reads)
+            own = own if own.unknown else own._replace(unknown=slots.unknown)
+        if "template" in chunk.args:
+            own = own.and_reads(template_reads(chunk.args))
+        if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
+            reads, writes = self._surroundings.reloads(chunk.args)
+            own = own.and_reads(reads)._replace(writes=(*own.writes, *writes))
         return own
 
     def _in_formula(self, chunk: LowChunk, own: Footprint, *, asks: bool) -> Footprint:
@@ -166,9 +205,14 @@ class Footprints:
         """Return a module that does not load yet: it touches the same once the tree has installed what it lacks."""
         module = self._source.refused(name)
         if module is None:
-            return _Module(None, bundled=False)
+            return _Module(None, bundled=False, loaded=False)
         function = module.functions.get(MOD_FOOTPRINT)
-        return _Module(None if function is None else function.func, module.bundled)
+        return _Module(None if function is None else function.func, module.bundled, loaded=False)
+
+
+def _says_it_itself(args: dict[str, Any]) -> bool:
+    """Whether the tree says what a state touches, or that it may run beside any other."""
+    return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
