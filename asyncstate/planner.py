@@ -61,6 +61,8 @@ class Planner:
         """Compile data as if it were the rendered SLS ``sls``; the data is not changed."""
         if not _SLS_NAME.fullmatch(sls):
             raise CompileError([Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'")])
+        if not isinstance(data, Mapping):
+            raise CompileError([Issue(f"SLS {sls} does not render to a dictionary")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
         with self._secrets.kept_out_of_errors(), self._host.enter():

@@ -288,7 +288,7 @@ class StateRuntime:
         if strace is missing or may not follow programs.
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
-        ``events=False``.
+        ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
         """
         from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415 - programs that only compile never run
         from asyncstate.run.chunk.loop_watch import LoopWatch  # noqa: PLC0415
@@ -299,7 +299,7 @@ class StateRuntime:
         options = RunOptions(
             run_id=os.urandom(8).hex(),
             host=str(self.host.opts.get("id") or ""),
-            concurrency=max(1, settings.concurrency if concurrency is None else concurrency),
+            concurrency=settings.concurrency if concurrency is None else concurrency,
             test=settings.test if test is None else test,
             failhard=settings.failhard if failhard is None else failhard,
             shuffle=shuffle,

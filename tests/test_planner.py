@@ -99,7 +99,8 @@ async def test_every_mistake_names_its_id_and_the_sls(runtime):
 
 
 async def test_what_is_no_mapping_is_told(runtime):
-    assert "SLS data does not render to a dictionary" in await messages(runtime, ["a"])
+    for data in (["a"], [], None, "", 0):
+        assert "SLS data does not render to a dictionary" in await messages(runtime, data)
 
 
 @pytest.mark.parametrize("name", ["", "a*", "a/b", ".a", "a b", "a."])

@@ -200,6 +200,8 @@ class LazyLoader:
         module_name, dot, function_name = name.partition(".")
         if not (module_name and dot and function_name):
             raise ValueError(f"{name!r} is not of the form 'module.function'")
+        if not callable(func):
+            raise TypeError(f"{name} must be a function, not {func!r}")
         module = next((f.module for f in self._registered.values() if f.module.name == module_name), None)
         if module is None:
             module = LoadedModule(module_name, "<host application>", None)

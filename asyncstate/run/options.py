@@ -22,6 +22,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     ``lanes`` is the number of states that may be in a lane at once. ``host`` is the name of this host in log lines.
     ``priority`` has a number for each node of the plan: of several ready nodes, the one with the lowest starts first.
     Without it, ``shuffle`` seeds a random one, and without both it is the serial order.
+
+    Raises ValueError for fewer than one state at once, a timeout that is negative or no number, a lane without a place.
     """
 
     run_id: str
@@ -33,6 +35,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     priority: tuple[int, ...] | None = None
     timeout: float | None = None
     lanes: dict[str, int] = {}
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ValueError(f"concurrency is the number of states at once, so at least 1, not {self.concurrency}")
+        if self.timeout is not None and not self.timeout >= 0:
+            raise ValueError(f"timeout is in seconds, so at least 0, not {self.timeout}")
+        for lane, places in self.lanes.items():
+            if places < 1:
+                raise ValueError(f"lane {lane!r} has a number of places, so at least 1, not {places}")
 
 
 def priority_of(plan: Plan, options: RunOptions) -> tuple[int, ...]:

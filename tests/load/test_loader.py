@@ -447,6 +447,11 @@ def test_registered_functions_come_first(tree):
     assert "fresh.one" in loader.names()
 
 
+def test_only_what_can_be_called_is_registered(tree):
+    with pytest.raises(TypeError, match=r"app\.deployed must be a function, not 3"):
+        tree.host().register_state("app.deployed", 3)
+
+
 @pytest.mark.parametrize("name", ["nodot", ".f", "m.", ""])
 def test_registering_needs_a_full_name(tree, name):
     with pytest.raises(ValueError, match=r"module\.function"):
