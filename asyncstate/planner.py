@@ -15,6 +15,7 @@ from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.render.pipe import Rendered
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
+from asyncstate.sources.homes import home_of
 from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.real_paths import RealPaths
 
@@ -129,6 +130,7 @@ class Planner:
             grains=host.grains,
             links=RealPaths(),
             python=sys.prefix,
+            home_of=home_of,
         )
 
     def _require_tree(self) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+REGISTRY = (*_resources.NETWORK, "path:/etc/docker/certs.d/**", "path:~/.docker/config.json")
+"""What decides whether an image can be pulled."""
 _TAGGED = re.compile(r".*[:@][^/]+")
 _OTHERS = ("links", "volumes_from", "network_mode", "pid_mode", "ipc_mode")
 

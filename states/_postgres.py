@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from asyncstate.dunders import Row, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -86,4 +88,8 @@ def footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
     Options may decide which server is meant, and statements about roles interfere with each other on one server.
     """
-    return {"reads": [f"user:{low.get('user') or 'postgres'}", "service:postgresql"], "writes": ["postgres"]}
+    user = str(low.get("user") or "postgres")
+    host = str(low.get("db_host") or "")
+    reads = [*_resources.accounts({"user": user}), "service:postgresql", _resources.home(user, ".pgpass")]
+    reads += [*(_resources.NETWORK if host and not host.startswith("/") else ())]
+    return {"reads": reads, "writes": ["postgres"]}

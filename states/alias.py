@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -46,5 +48,6 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the one file that all alias states rewrite, which keeps them in their order."""
-    return {"reads": [], "writes": ["path:/etc/aliases"]}
+    """Return the one file that all alias states rewrite, which keeps them in their order, and the table made of it."""
+    file = _resources.option("aliases.file", "/etc/aliases")
+    return {"reads": [], "writes": [file, f"{file}.db"]}

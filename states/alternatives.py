@@ -5,11 +5,12 @@ Salt 3008 no longer has these states; arguments and rows are those of earlier re
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
+
+from . import _resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,10 +117,11 @@ def set_(name: str, path: str) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an alternatives state reads and writes: the program; the name, and the links that lead to it."""
     name = str(low.get("name", ""))
-    path, link = (os.path.normpath(str(low[key])) if low.get(key) else "" for key in ("path", "link"))
+    path, link = _resources.local(low.get("path")), _resources.local(low.get("link"))
     chosen = f"{_FOLDER}/{name}"
-    writes = [f"alternatives:{name}", f"path:{chosen}", *([f"path:{link}"] if link else [])]
+    reads = [*_resources.files(path)]
     links = {chosen: path} if path and low.get("fun") != "remove" else {}
     if link:
         links[link] = chosen
-    return {"reads": [f"path:{path}"] if path else [], "writes": writes, **({"links": links} if links else {})}
+    writes = [f"alternatives:{name}", f"path:{chosen}", *_resources.files(link)]
+    return {"reads": reads, "writes": writes, **({"links": links} if links else {})}

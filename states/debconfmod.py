@@ -9,6 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -89,9 +91,7 @@ def set_file(
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return debconf's database, which only one process at a time can write; package states write it too."""
-    source = str(low.get("source") or "")
-    reads = [f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else []
-    return {"reads": reads, "writes": ["pkgdb"]}
+    return {"reads": _resources.fetched(low.get("source")), "writes": ["pkgdb"]}
 
 
 def _text(answer: dict[str, Any]) -> str:

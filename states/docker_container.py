@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
-from . import _docker_names
+from . import _docker_names, _resources
 from ._docker_wanted import Wanted
 
 if TYPE_CHECKING:
@@ -168,17 +168,16 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a container state reads and writes: containers, the image, networks and bound folders."""
+    """Return what a container state reads and writes: containers, the image, networks and what is in bound folders."""
     name = low.get("name", "")
-    reads = [_docker_names.image(low["image"])] if low.get("image") else []
+    reads = ["service:docker", "docker:images"]
+    if low.get("image"):
+        reads += [_docker_names.image(low["image"]), *_docker_names.REGISTRY]
     reads += _docker_names.needed(low)
-    binds = (each.partition(":")[0] for each in _docker_names.listed(low.get("binds")))
-    reads += [f"path:{path}" for path in binds if path.startswith("/")]
+    binds = [each.partition(":")[0] for key in ("binds", "devices") for each in _docker_names.listed(low.get(key))]
+    reads += [*_resources.files(binds, below="/**"), *_resources.files(low.get("env_file"))]
     containers = [*_docker_names.listed(low.get("containers")), name]
-    return {
-        "reads": ["service:docker", "docker:images", *reads],
-        "writes": [f"docker:container:{each}" for each in containers if each],
-    }
+    return {"reads": reads, "writes": [f"docker:container:{each}" for each in containers if each]}
 
 
 def _state(name: str) -> str | None:

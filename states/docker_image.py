@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError
 
-from . import _docker_names
+from . import _docker_names, _resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,15 +115,16 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an image state reads and writes: images, and the folder or archive they are made from."""
+    """Return what an image state reads and writes: images; the folder or archive they are made from, the registry."""
     name, tag = low.get("name", ""), low.get("tag")
     images = [*_docker_names.listed(low.get("images")), f"{name}:{tag}" if tag else name]
-    sources = [str(low[key]) for key in ("build", "load") if low.get(key)]
-    reads = [f"path:{path}" + ("/**" if low.get("build") else "") for path in sources if path.startswith("/")]
     writes = [_docker_names.image(each) for each in images if each]
     if low.get("fun") == "absent":
         writes.append("docker:images")  # containers do not name the image in a way that shows which were made from it
-    return {"reads": ["service:docker", *reads], "writes": writes}
+        return {"reads": ["service:docker"], "writes": writes}
+    sources = [*_resources.files(low.get("build"), below="/**"), *_resources.fetched(low.get("load"))]
+    sources += _resources.files(low.get("dockerfile"))
+    return {"reads": ["service:docker", *sources, *_docker_names.REGISTRY], "writes": writes}
 
 
 def _problem(action: str, source: str, image: str, error: Exception) -> str:

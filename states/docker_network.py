@@ -90,7 +90,8 @@ def absent(name: str) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what a network state reads and writes: the network and the containers connected to it."""
     containers = [f"docker:container:{each}" for each in _docker_names.listed(low.get("containers"))]
-    return {"reads": ["service:docker", *containers], "writes": [f"docker:network:{low.get('name', '')}"]}
+    reads = ["service:docker", *containers]
+    return {"reads": reads, "writes": [f"docker:network:{low.get('name', '')}"]}
 
 
 def _remove(network: dict[str, Any]) -> list[str]:

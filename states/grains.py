@@ -155,7 +155,7 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the one file that all grains states rewrite, which keeps them in their order."""
-    return {"reads": [], "writes": ["grains:static"]}
+    return {"reads": [], "writes": ["grains"]}
 
 
 def _path(name: str, delimiter: str) -> str:

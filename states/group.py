@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -66,12 +68,13 @@ def absent(name: str, local: bool = False) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a group state reads and writes: the account database, the group; its members."""
+    """Return what a group state reads and writes: the files of all accounts, the group, the groups of its members."""
     given = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
-    people = [each for value in given for each in _names(value) or ()]
+    people = [f"user:{each}" for value in given for each in _names(value) or ()]
+    names = _resources.accounts(low, (), ("name", "gid"))
     return {
-        "reads": [f"user:{each}" for each in people],
-        "writes": ["accounts:database", f"group:{low.get('name', '')}"],
+        "reads": ["path:/etc/login.defs"],
+        "writes": list(dict.fromkeys([*_resources.ACCOUNTS, *names, *people])),
     }
 
 

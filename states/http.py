@@ -8,6 +8,9 @@ from typing import Any
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
+from . import _resources
+
+_READ = ("ca_bundle", "data_file", "cert")
 _LOGIN = re.compile(r"(https?)://[^/\s]*@", re.IGNORECASE)
 
 
@@ -82,10 +85,8 @@ _EXPECTATIONS: dict[str, Any] = {"match": None, "match_type": "string", "status"
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a request reads and writes: its certificate, the file it sends."""
-    cert = low.get("cert")
-    paths = [low.get("ca_bundle"), low.get("data_file"), *(cert if isinstance(cert, list) else [cert])]
-    return {"reads": [f"path:{path}" for path in paths if isinstance(path, str)], "writes": []}
+    """Return what a request reads: how its host is found, its certificates, the file it sends."""
+    return {"reads": [*_resources.NETWORK, *_resources.files(*(low.get(key) for key in _READ))], "writes": []}
 
 
 def _asked(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -79,9 +79,11 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a kmod state writes: its modules, and the one list of modules to load at boot."""
-    writes = [f"kmod:{mod}" for mod in _wanted(str(low.get("name", "")), low.get("mods"))]
-    return {"reads": [], "writes": [*writes, *_LISTS] if low.get("persist") else writes}
+    """Return what a kmod state reads and writes: its modules, with what each adds to the kernel; the list for boot."""
+    mods = _wanted(str(low.get("name", "")), low.get("mods"))
+    writes = [f"kmod:{mod}" for mod in mods] + [f"path:/sys/module/{mod.replace('-', '_')}" for mod in mods]
+    reads = ["path:/etc/modprobe.d/**"]
+    return {"reads": reads, "writes": [*writes, *_LISTS] if low.get("persist") else writes}
 
 
 class _Outcome:

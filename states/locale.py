@@ -58,5 +58,7 @@ def present(name: str) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what a locale state reads and writes: the archive of compiled locales, the one locale of the system."""
     if low.get("fun") == "present":
-        return {"reads": ["path:/usr/share/i18n"], "writes": ["locale:compiled", "path:/etc/locale.gen"]}
-    return {"reads": ["locale:compiled"], "writes": ["path:/etc/default/locale", "path:/etc/locale.conf"]}
+        reads = ["path:/usr/share/i18n"]
+        return {"reads": reads, "writes": ["locale:compiled", "path:/etc/locale.gen", "path:/usr/lib/locale/**"]}
+    reads = ["locale:compiled"]
+    return {"reads": reads, "writes": ["path:/etc/default/locale", "path:/etc/locale.conf"]}

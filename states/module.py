@@ -57,7 +57,7 @@ def mod_watch(**kwargs: Any) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     """Return an unknown footprint: the called functions may read and write anything."""
-    return {"reads": [], "writes": [], "unknown": True}
+    return {"reads": [], "writes": [], "unknown": "it calls functions that may do anything"}
 
 
 def _run_functions(kwargs: dict[str, Any]) -> Row:

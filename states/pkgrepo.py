@@ -6,7 +6,6 @@ elsewhere it is the name of the repository.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
@@ -14,10 +13,11 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __grains__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError, RunCancelled
 
-from . import _package_sources
+from . import _package_sources, _resources
 
 __lane__ = "pkgdb"
 
+_KEYS = ("key_url", "key_text", "keyid")
 _SIGNED_BY = re.compile(r"signed-by=([^\s\]]+)")
 
 _ENGINE_KEYWORDS = {
@@ -126,13 +126,16 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 
     Without ``file``, the source may be in any of the files.
     """
-    writes = ["pkgdb", "path:/etc/apt/sources.list"]
-    if isinstance(low.get("file"), str):
-        writes.append(f"path:{os.path.normpath(low['file'])}")
-    keys = [str(low.get(key, "")).removeprefix("file://") for key in ("key_url", "gpgkey")]
-    signed = _SIGNED_BY.findall(str(low.get("name", "")))
-    reads = [f"path:{path}" for path in (*keys, *signed, *_package_sources.FILES) if path.startswith("/")]
-    return {"reads": reads, "writes": writes}
+    name = str(low.get("name", ""))
+    keys = [low.get(key) for key in ("key_url", "gpgkey")]
+    signed = _resources.files(_SIGNED_BY.findall(name), low.get("signedby"))
+    writes = ["pkgdb", "path:/etc/apt/sources.list", *_resources.files(low.get("file"))]
+    reads = [*_resources.fetched(*keys), *(f"path:{path}" for path in _package_sources.FILES)]
+    if any(low.get(key) for key in ("keyid", "keyserver", "ppa", "copr", "refresh_db", "refresh")) or any(keys):
+        reads += _resources.NETWORK
+    if any(low.get(key) for key in _KEYS):
+        writes += signed  # the key is put where the source looks for it
+    return {"reads": [*reads, *signed], "writes": writes}
 
 
 def _mistake(kwargs: dict[str, Any]) -> str:

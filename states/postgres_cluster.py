@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, failed, unchanged
@@ -70,8 +71,10 @@ def absent(version: Any, name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep the states of PostgreSQL in their order: the others need a cluster."""
+    """Keep the states of PostgreSQL in their order, the others need a cluster; with its settings and its data."""
     footprint = _postgres.footprint(low)
-    if low.get("datadir"):
-        footprint["writes"].append(f"path:{low['datadir']}/**")
+    place = f"{low.get('version', '')}/{low.get('name', '')}"
+    data = str(low.get("datadir") or f"/var/lib/postgresql/{place}")
+    footprint["writes"] += [f"path:{os.path.normpath(data)}/**", f"path:/etc/postgresql/{place}/**"]
+    footprint["reads"] += ["locale:compiled", "path:/etc/default/locale", "path:/etc/postgresql-common/**"]
     return footprint

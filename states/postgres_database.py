@@ -99,5 +99,7 @@ def absent(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep the states of PostgreSQL in their order."""
-    return _postgres.footprint(low)
+    """Keep the states of PostgreSQL in their order; a database needs its locale."""
+    footprint = _postgres.footprint(low)
+    footprint["reads"].append("locale:compiled")
+    return footprint

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged
 
-from . import _homes
+from . import _resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,15 +146,16 @@ def manage(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the user's file, at its most likely path: the home directory is not known before the user exists."""
+    """Return what a key state reads, writes and makes: the user's file and its folder; the user, a local source."""
     user = str(low.get("user", ""))
-    home = _homes.likely_home(user)
+    home = f"~{user}"
     config = str(low.get("config") or ".ssh/authorized_keys").replace("%h", home).replace("%u", user)
-    path = os.path.normpath(os.path.join(home, config))
-    source = str(low.get("source") or "")
-    reads = [f"user:{user}", f"path:{os.path.dirname(path)}"]
-    reads += [f"path:{os.path.normpath(source)}"] if os.path.isabs(source) else []
-    return {"reads": reads, "writes": [f"ssh_auth:{user}", f"path:{path}"]}
+    path = os.path.normpath(config if config.startswith(("/", "~")) else f"{home}/{config}")
+    reads = [*_resources.accounts(low), *_resources.fetched(low.get("source"))]
+    footprint = {"reads": reads, "writes": [f"ssh_auth:{user}", f"path:{path}"]}
+    if low.get("fun") == "absent":
+        return footprint
+    return footprint | {"makes": [_resources.folder(_resources.in_home(user, path), "0700", user, f"group of {user}")]}
 
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:

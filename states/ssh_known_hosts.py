@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
-from . import _homes
+from . import _resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,12 +90,23 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the user's file, at its most likely path: the home directory is not known before the user exists."""
+    """Return what a host state reads, writes and makes: the file and its folder; the user, how the host is found."""
     user = str(low.get("user") or "")
-    home = _homes.likely_home(user)
-    path = os.path.normpath(os.path.join(home, str(low.get("config") or _default(user))))
-    reads = [f"path:{os.path.dirname(path)}", *([f"user:{user}"] if user else [])]
-    return {"reads": reads, "writes": [f"path:{path}", *([f"ssh_known_hosts:{user}"] if user else [])]}
+    config = str(low.get("config") or _default(user))
+    path = os.path.normpath(config if config.startswith(("/", "~")) else f"~{user}/{config}")
+    reads = [*_resources.accounts(low)]
+    writes = [f"path:{path}", f"path:{path}.old", *([f"ssh_known_hosts:{user}"] if user else [])]
+    if low.get("fun") == "absent":
+        return {"reads": reads, "writes": writes}
+    if not low.get("key"):
+        reads += _resources.NETWORK
+    return {
+        "reads": reads,
+        "writes": writes,
+        "makes": [_resources.folder(path)]
+        if not user
+        else [_resources.folder(_resources.in_home(user, path), "0700", user, f"group of {user}")],
+    }
 
 
 def _default(user: str | None) -> str:

@@ -49,7 +49,8 @@ def system(name: str, utc: bool = True) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install."""
-    return {"reads": ["path:/usr/share/zoneinfo"], "writes": [f"path:/etc/{file}" for file in _FILES]}
+    reads = ["path:/usr/share/zoneinfo"]
+    return {"reads": reads, "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 
 def _set_zone(name: str, changes: dict[str, Any]) -> str:

@@ -10,6 +10,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,6 +30,7 @@ _AGE_WORDS = {
     "warndays": "warn days to",
     "expire": "expire days to",
 }
+_DEFAULTS = ("path:/etc/login.defs", "path:/etc/default/useradd", "path:/etc/skel/**")
 _UP_TO_DATE = "User {} is present and up to date"
 _HASHES = {"1": "md5", "2a": "blowfish", "2b": "blowfish", "5": "sha256", "6": "sha512"}
 
@@ -146,18 +149,30 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a user state reads and writes: the account database, the user, its group and home; other groups."""
+    """Return what a user state reads and writes: the files of all accounts, the user, its group and home.
+
+    A new user depends on its groups and its shell, on the defaults for accounts and the skeleton of a home.
+    """
     name = str(low.get("name", ""))
-    home = low.get("home") or f"/home/{name}"
+    numbers = [f"{kind}:{low[key]}" for kind, key in (("user", "uid"), ("group", "gid")) if _is_number(low.get(key))]
+    home = _resources.local(low.get("home")) or f"~{name}"
+    writes = [*_resources.ACCOUNTS, f"user:{name}", f"group:{name}", *numbers, f"path:{home}"]
+    if low.get("fun") == "absent":
+        purged = [f"path:~{name}/**", f"path:/var/mail/{name}", f"cron:{name}"] if low.get("purge") else []
+        return {"reads": [], "writes": [*writes[:-1], *purged]}
+    if low.get("persist_home"):
+        writes += [f"path:~{name}/**", f"path:{home}/**"]
     given = [low[key] for key in ("groups", "optional_groups") if isinstance(low.get(key), (str, list))]
     groups = [group for value in given for group in _names(value) or ()]
-    if isinstance(low.get("gid"), str):
+    if isinstance(low.get("gid"), str) and not _is_number(low["gid"]):
         groups.append(low["gid"])
-    writes = ["accounts:database", f"user:{name}", f"group:{name}", f"path:{os.path.normpath(str(home))}"]
     reads = [f"group:{group}" for group in groups if group != name]
-    if low.get("shell"):
-        reads.append(f"path:{low['shell']}")
+    reads += [*_resources.files(low.get("shell")), *_DEFAULTS]
     return {"reads": reads, "writes": writes}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
 
 
 def _names(value: Any) -> list[str] | None:

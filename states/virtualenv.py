@@ -9,6 +9,11 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancelled
 
+from . import _resources
+
+_CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_WRITTEN = ("pip_download", "pip_download_cache", "pip_cache_dir")
+
 
 class _Failed(Exception):
     """Ends the state; the message is the comment."""
@@ -112,19 +117,24 @@ def managed(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what the state writes: the whole tree of the environment."""
+    """Return what the state reads, writes and makes: the whole tree of the environment; what pip installs into it."""
     path = os.path.normpath(str(low.get("name", "")))
-    reads = [f"user:{low['user']}"] if isinstance(low.get("user"), str) else []
-    files = low.get("requirements")
-    listed = files if isinstance(files, list) else str(files or "").split(",")
-    reads += [f"path:{os.path.normpath(item)}" for item in map(str, listed) if item.startswith("/")]
+    reads = ["pip", *_resources.accounts(low)]
+    reads += _resources.files(low.get("venv_bin"), low.get("python"), _listed(low.get("extra_search_dir")))
     cwd = os.path.normpath(str(low.get("cwd") or "/"))
-    reads += [f"path:{cwd}/**", "pip"] if cwd.strip("/") else ["pip"]
-    for key in ("venv_bin", "python"):
-        if str(low.get(key) or "").startswith("/"):
-            reads.append(f"path:{os.path.normpath(str(low[key]))}")
-    makes = [f"path:{os.path.dirname(path)}"]
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
+    reads += [f"path:{cwd}/**"] if cwd.strip("/") else []
+    if low.get("requirements") or low.get("pip_pkgs"):
+        reads += ["path:/etc/pip.conf", *_resources.NETWORK]
+        reads += [_resources.home(low.get("user"), each) for each in _CONFIGURATION]
+        reads += _resources.files(_listed(low.get("requirements")))
+        reads += _resources.files(_listed(low.get("pip_pkgs")), _listed(low.get("find_links")), below="/**")
+    writes = [f"path:{path}", f"path:{path}/**"]
+    writes += _resources.files(*(low.get(key) for key in _WRITTEN), below="/**")
+    return {"reads": reads, "writes": writes, "makes": [_resources.folder(path, user=low.get("user"))]}
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else str(value or "").split(",")
 
 
 def _python(name: str) -> str:

@@ -25,6 +25,8 @@ from asyncstate.dunders import (
 )
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -283,21 +285,21 @@ def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an x509 state reads and writes: its file, and the keys and certificates it is made from."""
+    """Return what an x509 state reads, writes and makes: its file, and the keys and certificates it is made from."""
     name = os.path.normpath(str(low.get("name", "")))
-    reads = [f"path:{os.path.dirname(name)}"]
     policy = _policy(low.get("signing_policy"))
     sources = [given.get(key) for given in (low, policy) for key in _SOURCES]
-    chain = low.get("append_certs") or []
-    sources += chain if isinstance(chain, list) else [chain]
     revoked: Any = low.get("revoked")
     revoked = revoked if isinstance(revoked, list) else []
-    sources += [each.get("certificate") for each in revoked if isinstance(each, dict)]
-    reads += [f"path:{os.path.normpath(each)}" for each in sources if isinstance(each, str) and each.startswith("/")]
-    reads += [f"{key}:{low[key]}" for key in ("user", "group") if low.get(key)]
+    sources += [low.get("append_certs"), *(each.get("certificate") for each in revoked if isinstance(each, dict))]
+    reads = [*_resources.files(*sources), *_resources.accounts(low), *_resources.command(low.get("check_cmd"), low)]
     copypath = low.get("copypath") or policy.get("copypath")
-    copies = [f"path:{os.path.normpath(str(copypath))}/**"] if copypath else []
-    return {"reads": reads, "writes": [f"path:{name}", *copies]}
+    writes = [f"path:{name}", *_resources.files(copypath, below="/**"), *_resources.backups(name, low)]
+    if not low.get("makedirs"):
+        return {"reads": [f"path:{os.path.dirname(name)}", *reads], "writes": writes}
+    mode = low.get("dir_mode") or _resources.folder_mode(low.get("mode"))
+    made = _resources.folder(name, mode, low.get("user"), low.get("group"))
+    return {"reads": reads, "writes": writes, "makes": [made]}
 
 
 def _policy(name: Any) -> Mapping[str, Any]:

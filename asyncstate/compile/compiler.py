@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
+from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
@@ -41,7 +42,7 @@ from asyncstate.model.rules import ANY, Silenced
 from asyncstate.sources.fileclient import OneMoreSls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.effects.aggregate import Aggregation
     from asyncstate.compile.effects.links import Links
@@ -71,8 +72,8 @@ class Compiler:
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
-    does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the
-    Python that runs us.
+    does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the Python that runs us,
+    ``home_of`` finds the home of a user.
     """
 
     def __init__(
@@ -88,11 +89,13 @@ class Compiler:
         functions: Functions | None = None,
         links: Links | None = None,
         python: str = "",
+        home_of: Callable[[str], str] | None = None,
     ) -> None:
         self._opts = opts
         self._functions = functions
         self._links = links
         self._python = python
+        self._home_of = home_of
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -323,7 +326,8 @@ class Compiler:
         if mode == "none":
             return {}
         surroundings = Surroundings(self._file_client, self._opts, self._python)
-        footprints = Footprints(self._states, mode, findings, self._links, surroundings)
+        homes = Homes(builder.chunks, self._home_of)
+        footprints = Footprints(self._states, mode, findings, self._links, surroundings, homes=homes)
         add_footprints(builder, footprints)
         return footprints.unknown
 

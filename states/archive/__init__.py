@@ -9,6 +9,7 @@ from asyncstate import filesystem as _filesystem
 from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, RunCancelled
 
+from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from .extraction import Extraction as _Extraction
 from .source import Refusal as _Refusal
 from .source import refuse as _refuse
@@ -137,17 +138,9 @@ def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, tru
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what an extraction reads and writes: its target tree, the owner, a local source."""
+    """Return what an extraction reads, writes and makes: its target tree, the owner, the source and its hash."""
     path = os.path.normpath(str(low.get("name", "")))
-    reads: list[str] = []
-    sources = low.get("source")
-    reads += [
-        f"path:{os.path.normpath(source)}"
-        for source in (sources if isinstance(sources, list) else [sources])
-        if isinstance(source, str) and os.path.isabs(source)
-    ]
-    if low.get("if_missing"):
-        reads.append(f"path:{low['if_missing']}")
-    reads += [f"{kind}:{low[kind]}" for kind in ("user", "group") if isinstance(low.get(kind), str)]
-    makes = [f"path:{os.path.dirname(path)}"]
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
+    reads = [*_resources.fetched(low.get("source")), *_resources.checks(low), *_resources.accounts(low)]
+    reads += [*_resources.files(low.get("if_missing"), low.get("enforce_ownership_on"))]
+    made = _resources.folder(path, user=low.get("user"))
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": [made]}

@@ -1,88 +1,103 @@
-"""The paths that each file state reads and writes, for the implicit order of a run (DESIGN 5.3)."""
+"""What each file state reads, writes and makes."""
 
 from __future__ import annotations
 
 import os
-import shlex
 from typing import Any
+
+from .. import _resources  # noqa: TID252 - as `states` for type checkers
 
 Names = dict[str, list[str]]
 
 _TREES = {"recurse", "tidied", "pruned", "retention_schedule"}
 _LOOKS = {"exists", "missing"}
 _TAKES = {"copy", "rename", "hardlink"}
+_COPY_BESIDE = {"replace": ".bak", "comment": ".bak", "uncomment": ".bak", "blockreplace": False}
+"""The edits that keep a copy beside the file, and the default ending of its name."""
+_REPLACES = {"managed", "serialize", "recurse", "copy"}
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     """Return the resource names a chunk reads and writes: its path, the owner and directory it needs, its sources.
 
-    ``path:/p/**`` is a whole tree. With ``makedirs`` a state makes its directory, which two states may do in any order.
+    ``path:/p/**`` is a whole tree. With ``makedirs`` a state makes its directory, which two states may do in any order
+    if it gets the same mode and owners from both.
     """
     fun, name = str(low.get("fun", "")), str(low.get("name", ""))
-    reads: list[str] = []
-    writes: list[str] = []
     if fun in {"cached", "not_cached"}:
-        return {"reads": [], "writes": [f"cache:{name}"]}
-    path = os.path.normpath(os.path.expanduser(name))
+        read = [*_resources.fetched(name), *_resources.checks(low)] if fun == "cached" else []
+        return {"reads": read, "writes": [f"cache:{name}"]}
+    path = _path(name)
     if fun == "accumulated":
-        return {"reads": [], "writes": [f"accumulator:{os.path.normpath(str(low.get('filename', '')))}"]}
+        return {"reads": [], "writes": [f"accumulator:{_path(str(low.get('filename', '')))}"]}
     if fun in _LOOKS:
         # Whether a folder exists also depends on the states that make files below it.
         return {"reads": [f"path:{path.rstrip('/')}/**"], "writes": []}
-    writes.append(f"path:{path}")
+    makes = [_folder(fun, path, low)] if low.get("makedirs") or fun in {"recurse", "mknod"} else []
+    writes = [f"path:{path}", *_beside(fun, path, low)]
     if fun in _TREES or _is_tree(fun, low):
         writes.append(f"path:{path.rstrip('/')}/**")
-    makes = [f"path:{os.path.dirname(path)}"] if low.get("makedirs") or fun == "recurse" else []
-    reads += _sources(low) if makes else [f"path:{os.path.dirname(path)}", *_sources(low)]
+    reads = [] if makes else [f"path:{os.path.dirname(path)}"]
+    reads += [
+        *_sources(fun, low),
+        *_resources.accounts(low, ("user", "owner")),
+        *_resources.command(low.get("check_cmd"), low),
+    ]
     if fun in {"managed", "blockreplace"}:
         reads.append(f"accumulator:{path}")
-    if fun in _TAKES:
-        taken = _local(low.get("source") or low.get("target"))
-        if taken and fun == "rename":
-            writes += [f"path:{taken}", f"path:{taken}/**"]
-        elif taken and fun == "copy":
-            reads.append(f"path:{taken}/**")
-    if isinstance(low.get("check_cmd"), str):
-        reads += _programs(low["check_cmd"])
-    for key in ("user", "owner", "group"):
-        if isinstance(low.get(key), str) and low[key]:
-            reads.append(f"{'group' if key == 'group' else 'user'}:{low[key]}")
+    taken = _resources.local(low.get("source") or low.get("target")) if fun in _TAKES else ""
+    if taken and fun == "rename":
+        writes += [f"path:{taken}", f"path:{taken}/**"]
+    elif taken and fun == "copy":
+        reads.append(f"path:{taken}/**")
     links = {path: str(low["target"])} if fun in {"symlink", "hardlink"} and low.get("target") else {}
     footprint = {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
     return {**footprint, **({"makes": makes} if makes else {}), **({"links": links} if links else {})}
+
+
+def _path(name: str) -> str:
+    return os.path.normpath(name)
 
 
 def _is_tree(fun: str, low: dict[str, Any]) -> bool:
     """Return whether the state also changes what is below the path."""
     if fun == "directory":
         return bool(low.get("recurse") or low.get("clean"))
-    return fun in {"absent", "rename", "copy", "patch"} or (fun == "symlink" and bool(low.get("backupname")))
+    return fun in {"absent", "rename", "copy", "patch"} or (
+        fun == "symlink" and bool(low.get("backupname") or low.get("force"))
+    )
 
 
-def _sources(low: dict[str, Any]) -> list[str]:
-    """Return the local files that a state reads its content from."""
-    found = []
-    for key in ("source", "sources", "target", "source_hash"):
-        value = low.get(key)
-        if key == "target" and low.get("fun") not in {"hardlink", "symlink"}:  # to read a link is to read its target
-            continue
-        for item in value if isinstance(value, list) else [value]:
-            path = _local(next(iter(item), None) if isinstance(item, dict) else item)
-            if path:
-                found.append(f"path:{path}")
-    return found
+def _folder(fun: str, path: str, low: dict[str, Any]) -> str:
+    """Return the folder that a state makes, with the mode and owners that it gives it."""
+    if fun in {"append", "prepend", "touch", "rename"}:
+        return _resources.folder(path)
+    mode = low.get("dir_mode")
+    if fun in {"directory", "symlink"}:
+        mode = mode or low.get("mode")
+    elif fun in {"managed", "serialize", "copy"}:
+        mode = mode or _resources.folder_mode(low.get("mode"))
+    elif fun not in {"hardlink", "recurse"}:
+        mode = None
+    return _resources.folder(path, mode, low.get("user") or low.get("owner"), low.get("group"))
 
 
-def _local(value: Any) -> str:
-    if not isinstance(value, str):
-        return ""
-    path = os.path.expanduser(value.removeprefix("file://"))
-    return os.path.normpath(path) if os.path.isabs(path) else ""
+def _beside(fun: str, path: str, low: dict[str, Any]) -> list[str]:
+    """Return where copies of the old content go."""
+    if fun in _COPY_BESIDE:
+        ending = low.get("backup", _COPY_BESIDE[fun])
+        return [f"path:{path}{ending}"] if ending else []
+    if fun in {"directory", "symlink"} and isinstance(low.get("backupname"), str):
+        kept = os.path.normpath(os.path.join(os.path.dirname(path), low["backupname"]))
+        return [f"path:{kept}", f"path:{kept}/**"]
+    if fun == "patch":
+        return _resources.files(low.get("reject_file"))
+    return _resources.backups(path, low) if fun in _REPLACES else []
 
 
-def _programs(command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    return [f"path:{os.path.normpath(word)}" for word in words if os.path.isabs(word)]
+def _sources(fun: str, low: dict[str, Any]) -> list[str]:
+    """Return what a state reads to get its content."""
+    sources = [low.get("source"), low.get("sources")]
+    if fun in {"hardlink", "symlink"}:  # to read a link is to read its target
+        sources.append(low.get("target"))
+    return [*_resources.fetched(*sources), *_resources.checks(low)]

@@ -11,7 +11,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged
 
-from .. import _homes  # noqa: TID252 - as `states` for type checkers
+from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from .._paths import plain as _plain  # noqa: TID252 - as `states` for type checkers
 from .cloning import clone_latest as _clone_latest
 from .cloning import clone_once as _clone_once
@@ -31,6 +31,8 @@ from .rows import unknown_arguments as _unknown_arguments
 from .rows import would_do as _would_do
 from .settings import config_set, config_unset
 from .update import bring_up_to_date as _bring_up_to_date
+
+_CONFIGURATION = ("path:/etc/gitconfig",)
 
 __all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "present"]
 
@@ -259,27 +261,51 @@ def present(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a git state reads and writes: its target tree, and a local repository that it clones."""
-    user = low.get("user")
-    home = _homes.likely_home(user)
-    reads = [f"user:{user}"] if isinstance(user, str) and user else []
+    """Return what a git state reads, writes and makes: its tree; the repository, how it is reached, the settings."""
+    reads = [
+        *_resources.accounts(low),
+        *_CONFIGURATION,
+        _resources.home(low.get("user"), ".gitconfig"),
+    ]
+    user, home = low.get("user"), f"path:~{low.get('user') or ''}"
     if low.get("fun") in {"config_set", "config_unset"}:
-        if low.get("global"):
-            return {"reads": reads, "writes": [f"git-config:{user or ''}", f"path:{home}/.gitconfig"]}
         path = os.path.normpath(str(low.get("repo", "")))
-        return {"reads": [*reads, f"path:{path}"], "writes": [f"path:{path}/.git/config"]}
+        written = f"{home}/.gitconfig" if low.get("global") else f"path:{path}/.git/config"
+        own = [] if low.get("global") else [f"path:{path}"]
+        return {
+            "reads": [*reads, *own],
+            "writes": [written, *([f"git-config:{user or ''}"] if low.get("global") else [])],
+        }
     name = str(low.get("name", ""))
     path = os.path.normpath(name if low.get("fun") == "present" else str(low.get("target", "")))
-    source = name.removeprefix("file://")
-    if low.get("fun") != "present" and os.path.isabs(source):
-        reads.append(f"path:{os.path.normpath(source)}/**")
-    elif low.get("fun") != "present" and not source.startswith(("http://", "https://", "git://")):
-        reads += [f"path:{home}/.ssh/**", f"ssh_known_hosts:{user or 'root'}", "path:/etc/ssh/ssh_known_hosts"]
-    keys = low.get("identity")
-    reads += [f"path:{key}" for key in (keys if isinstance(keys, list) else [keys]) if str(key).startswith("/")]
-    reads += [f"git-config:{user or ''}", f"path:{home}/.gitconfig", "path:/etc/gitconfig"]
-    makes = [f"path:{os.path.dirname(path)}"]
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": makes}
+    reads.append(f"git-config:{user or ''}")
+    apart = _resources.files(low.get("separate_git_dir"))
+    if low.get("fun") == "present":
+        reads += _resources.files(low.get("template"), below="/**")
+    else:
+        reads += _reached(name, user, home)
+    reads += _resources.files(low.get("identity"))
+    writes = [f"path:{path}", f"path:{path}/**", *apart, *(f"{each}/**" for each in apart)]
+    return {"reads": reads, "writes": writes, "makes": [_resources.folder(path, user=user)]}
+
+
+def _reached(name: str, user: Any, home: str) -> list[str]:
+    """Return what git reads to reach a repository: a folder, or a host, its key and what the user shows to it."""
+    local = _resources.files(name, below="/**")
+    if local:
+        return local
+    reads = [*_resources.NETWORK]
+    if name.startswith(("http://", "https://")):
+        return [*reads, f"{home}/.netrc", f"{home}/.git-credentials"]
+    if name.startswith("git://"):
+        return reads
+    return [
+        *reads,
+        f"{home}/.ssh/**",
+        f"ssh_known_hosts:{user or 'root'}",
+        "path:/etc/ssh/ssh_known_hosts",
+        "path:/etc/ssh/ssh_config",
+    ]
 
 
 def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
+from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from ._entries import fstab_absent, fstab_present
 from ._mounted import mounted
 
@@ -94,25 +95,39 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a mount reads and writes: the tree below it and fstab; the device and the folder above.
+    """Return what a mount reads, writes and makes: the tree below it and fstab; the device and the folder above.
 
     What is in a bound folder has two names, as if the mount point were a link.
     """
     fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
     config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
-    if fun in {"fstab_present", "fstab_absent"}:
-        return {"reads": [], "writes": [config]}
     persists = low.get("persist", fun != "unmounted")
     if fun == "swap":
-        return {"reads": [f"path:{name}"], "writes": [f"swap:{name}", *([config] if persists else [])]}
-    device = str(low.get("device") or "")
-    reads = [f"path:{os.path.dirname(name)}"]
-    reads += [f"path:{os.path.normpath(device)}"] if device.startswith("/") else []
-    reads += [f"user:{low['user']}"] if low.get("user") else []
-    writes = [f"path:{name}", f"path:{name.rstrip('/')}/**", f"mount:{name}"]
-    links = {name: device} if device.startswith("/") and _binds(low) else {}
-    footprint = {"reads": reads, "writes": [*writes, config] if persists else writes}
-    return {**footprint, "links": links} if links else footprint
+        reads = [f"path:{name}"]
+        return {"reads": reads, "writes": [f"swap:{name}", *([config] if persists else [])]}
+    device, options = low.get("device"), low.get("opts")
+    if fun in {"fstab_present", "fstab_absent"}:
+        if fun == "fstab_absent" or not low.get("mount", True):
+            return {"reads": [], "writes": [config]}
+        device, options, name = low.get("name"), low.get("fs_mntops"), os.path.normpath(str(low.get("fs_file", "")))
+    makes = [_resources.folder(name)] if low.get("mkmnt") else []
+    reads = [*_resources.accounts(low), *([] if makes else [f"path:{os.path.dirname(name)}"])]
+    reads += [*_resources.files(device), *_named_in(options), *_reached(str(device or ""))]
+    writes = [f"path:{name}", f"path:{name.rstrip('/')}/**", f"mount:{name}", *([config] if persists else [])]
+    links = {name: str(device)} if str(device or "").startswith("/") and _binds(low) else {}
+    footprint: dict[str, Any] = {"reads": reads, "writes": writes, "makes": makes, "links": links}
+    return {key: value for key, value in footprint.items() if value or key in {"reads", "writes"}}
+
+
+def _named_in(options: Any) -> list[str]:
+    """Return the files that options such as ``credentials=/etc/smb`` name."""
+    texts = options if isinstance(options, list) else str(options or "").split(",")
+    return _resources.files([str(each).partition("=")[2] for each in texts])
+
+
+def _reached(device: str) -> tuple[str, ...]:
+    """Return what is read to reach the host of a share, such as ``nas:/srv`` or ``//nas/srv``."""
+    return _resources.NETWORK if device.startswith("//") or ":/" in device else ()
 
 
 def _binds(low: Mapping[str, Any]) -> bool:

@@ -8,7 +8,12 @@ from typing import Any
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
+from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from .installation import Installation as _Installation
+
+_CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_WRITTEN = ("source", "build", "download", "download_cache", "cache_dir")
+_VARIABLES = ("PIP_CONFIG_FILE", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_FIND_LINKS", "PIP_CERT")
 
 __all__ = ["installed", "mod_footprint", "removed", "uptodate"]
 
@@ -186,17 +191,37 @@ def uptodate(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a pip state reads and writes: the whole environment, or the packages of this Python."""
-    reads = ["path:/etc/pip.conf", *([f"user:{low['user']}"] if isinstance(low.get("user"), str) else [])]
-    for key in ("requirements", "find_links", "editable"):
-        value = low.get(key)
-        items = value if isinstance(value, list) else str(value or "").split(",")
-        reads += [f"path:{os.path.normpath(item)}/**" for item in map(str, items) if item.startswith("/")]
+    """Return what a pip state reads and writes: the whole environment, or the packages of this Python.
+
+    Packages, requirements and sources may be local; pip itself is configured by the machine and by the user.
+    """
+    reads = ["path:/etc/pip.conf", *_resources.accounts(low), *_resources.NETWORK]
+    reads += [_resources.home(low.get("user"), each) for each in _CONFIGURATION]
+    given = [low.get("pkgs") or low.get("name"), *(low.get(key) for key in ("requirements", "find_links", "editable"))]
+    reads += _resources.files(*map(_paths, given), *_configured(low), below="/**")
+    reads += _resources.files(low.get("cert"))
     cwd = os.path.normpath(str(low.get("cwd") or "/"))
     reads += [f"path:{cwd}/**"] if cwd.strip("/") else []
     environment = low.get("bin_env") or low.get("pip_bin")
-    writes = [f"path:{_tree(str(path))}/**" for path in (environment, low.get("target")) if path]
-    return {"reads": reads, "writes": writes or ["pip"]}
+    writes = [f"path:{_tree(str(path))}/**" for path in (environment, low.get("target")) if path] or ["pip"]
+    writes += _resources.files(*(low.get(key) for key in _WRITTEN), below="/**")
+    return {"reads": reads, "writes": [*writes, *_resources.files(low.get("log"))]}
+
+
+def _paths(value: Any) -> list[str]:
+    """Return the paths among texts with commas, ``name @ file:///path`` and ``/path[extra]``."""
+    items = value if isinstance(value, list) else str(value or "").split(",")
+    return [str(item).rpartition(" @ ")[2].strip().partition("[")[0] for item in items]
+
+
+def _configured(low: dict[str, Any]) -> list[str]:
+    """Return the files that options and variables of pip name."""
+    variables = low.get("env_vars")
+    named = [variables.get(key) for key in _VARIABLES] if isinstance(variables, dict) else []
+    extra = low.get("extra_args")
+    for each in extra if isinstance(extra, list) else []:
+        named += list(each.values()) if isinstance(each, dict) else [str(each).rpartition("=")[2]]
+    return [str(each) for each in named if each]
 
 
 def _tree(path: str) -> str:

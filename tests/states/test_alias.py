@@ -79,5 +79,9 @@ def test_a_failure_of_the_execution_module(plugins):
     assert (row["result"], row["comment"]) == (False, "Failed to remove alias root")
 
 
-def test_footprint():
-    assert alias.mod_footprint({"name": "x"})["writes"] == ["path:/etc/aliases"]
+@pytest.mark.parametrize(("options", "file"), [({}, "/etc/aliases"), ({"aliases.file": "/srv/a"}, "/srv/a")])
+def test_footprint(plugins, options, file):
+    plugins.opts.pop("aliases.file", None)
+    plugins.opts.update(options)
+    with plugins.calling():
+        assert alias.mod_footprint({"name": "x"})["writes"] == [f"path:{file}", f"path:{file}.db"]

@@ -367,4 +367,4 @@ def test_footprint():
     found = mod_footprint({"name": "/opt/app/", "source": ["/s.tar", "salt://x"], "user": "u", "if_missing": "/i"})
     assert found["writes"] == ["path:/opt/app", "path:/opt/app/**"]
     assert set(found["reads"]) == {"path:/s.tar", "path:/i", "user:u"}
-    assert found["makes"] == ["path:/opt"]
+    assert found["makes"] == ["path:/opt?0755:u:root"]

@@ -404,7 +404,7 @@ def test_patch(plugins, tmp_path):
         ),
         (
             {"fun": "managed", "name": "/a/b", "source": ["salt://x", {"file:///s/d": "hash"}], "user": 5},
-            {"path:/a", "path:/s/d", "accumulator:/a/b"},
+            {"path:/a", "path:/s/d", "accumulator:/a/b", "user:5", "accounts"},
             {"path:/a/b"},
         ),
         (
@@ -432,8 +432,9 @@ def test_patch(plugins, tmp_path):
         ({"fun": "accumulated", "name": "x", "filename": "/a/b"}, set(), {"accumulator:/a/b"}),
     ],
 )
-def test_footprint(low, reads, writes):
-    found = mod_footprint({"state": "file", "__id__": "i", **low})
+def test_footprint(plugins, low, reads, writes):
+    with plugins.calling():
+        found = mod_footprint({"state": "file", "__id__": "i", **low})
     assert (set(found["reads"]), set(found["writes"])) == (reads, writes)
 
 

@@ -1,9 +1,8 @@
 """Bundled states of two formulas that share a thing: one of them waits, whichever comes first."""
 
 import pytest
+from bundled_states import edges_between
 from plugin_harness import PluginHarness
-
-from tests.states.test_footprints import edges_between
 
 SHARED = {
     "the settings are in the file that is the default": (
@@ -354,12 +353,293 @@ SHARED = {
         "file.directory: [{name: /srv/h}]",
         "user.present: [{name: u}, {home: /srv/h/u}]",
     ),
+    "a file shows a grain": (
+        "grains.present: [{name: a}, {value: 1}]",
+        "file.managed: [{name: /x}, {contents_grains: a}]",
+    ),
+    "a template asks for grains": (
+        "grains.present: [{name: a}, {value: 1}]",
+        "file.managed: [{name: /x}, {source: 'salt://x'}, {template: jinja}]",
+    ),
+    "a template asks for the environment": (
+        "environ.setenv: [{name: A}, {value: b}]",
+        "file.recurse: [{name: /x}, {source: 'salt://x'}, {template: jinja}]",
+    ),
+    "git inherits the environment": (
+        "environ.setenv: [{name: A}, {value: b}]",
+        "git.latest: [{name: 'https://h/r'}, {target: /g}]",
+    ),
+    "an edit keeps a copy beside the file": (
+        "file.replace: [{name: /a}, {pattern: x}, {repl: y}]",
+        "file.managed: [{name: /a.bak}]",
+    ),
+    "a comment keeps a copy beside the file": (
+        "file.comment: [{name: /a}, {regex: x}]",
+        "file.exists: [{name: /a.bak}]",
+    ),
+    "a copy has an ending": (
+        "file.uncomment: [{name: /a}, {regex: x}, {backup: .old}]",
+        "file.absent: [{name: /a.old}]",
+    ),
+    "a block's file is copied if asked": (
+        "file.blockreplace: [{name: /a}, {content: x}, {backup: .sav}]",
+        "file.managed: [{name: /a.sav}]",
+    ),
+    "what is in the way is kept": (
+        "file.directory: [{name: /a/b}, {backupname: /c/d}]",
+        "file.exists: [{name: /c/d/e}]",
+    ),
+    "what a link replaces is kept": (
+        "file.symlink: [{name: /a/b}, {target: /t}, {backupname: b.old}]",
+        "file.managed: [{name: /a/b.old/x}]",
+    ),
+    "backups are kept in the cache": (
+        "file.managed: [{name: /a/b}, {backup: minion}]",
+        "file.absent: [{name: /CACHE/file_backup}]",
+    ),
+    "a folder gets the mode of who makes it first": (
+        "file.managed: [{name: /x/a}, {makedirs: true}, {dir_mode: '700'}]",
+        "file.managed: [{name: /x/b}, {makedirs: true}]",
+    ),
+    "a folder gets a mode by that of the file": (
+        "file.managed: [{name: /x/a}, {makedirs: true}, {mode: '600'}]",
+        "file.managed: [{name: /x/b}, {makedirs: true}, {mode: '644'}]",
+    ),
+    "a folder gets the owner of who makes it first": (
+        "file.managed: [{name: /x/y/a}, {makedirs: true}, {user: www}]",
+        "file.symlink: [{name: /x/b}, {target: /t}, {makedirs: true}]",
+    ),
+    "keys bring their folder": (
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+        "file.managed: [{name: /home/u/.ssh/config}]",
+    ),
+    "hosts bring their folder": (
+        "ssh_known_hosts.present: [{name: h}, {user: u}]",
+        "file.directory: [{name: /home/u/.ssh}, {mode: '755'}]",
+    ),
+    "a user has a number": (
+        "user.present: [{name: u}, {uid: 1234}]",
+        "file.managed: [{name: /x}, {user: 1234}]",
+    ),
+    "a user may get a number": (
+        "user.present: [{name: u}]",
+        "file.directory: [{name: /x}, {user: '1234'}]",
+    ),
+    "a group has a number": (
+        "group.present: [{name: g}, {gid: 1234}]",
+        "file.managed: [{name: /x}, {group: 1234}]",
+    ),
+    "a home has a skeleton": (
+        "file.managed: [{name: /etc/skel/.bashrc}]",
+        "user.present: [{name: u}]",
+    ),
+    "accounts have defaults": (
+        "file.replace: [{name: /etc/login.defs}, {pattern: x}, {repl: y}]",
+        "user.present: [{name: u}]",
+    ),
+    "accounts are in a file": (
+        "file.append: [{name: /etc/group}, {text: x}]",
+        "group.present: [{name: g}]",
+    ),
+    "a group changes what its members may do": (
+        "group.present: [{name: g}, {addusers: [u]}]",
+        "cmd.run: [{name: x}, {runas: u}]",
+    ),
+    "a table goes with its user": (
+        "cron.present: [{name: x}, {user: u}]",
+        "user.absent: [{name: u}, {purge: true}]",
+    ),
+    "names are looked up in a file": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "file.managed: [{name: /x}, {source: 'https://h/x'}, {skip_verify: true}]",
+    ),
+    "names are looked up before something is fetched": (
+        "file.managed: [{name: /etc/resolv.conf}]",
+        "archive.extracted: [{name: /x}, {source: 'https://h/x.tar'}]",
+    ),
+    "names are looked up before a hash is fetched": (
+        "file.managed: [{name: /etc/nsswitch.conf}]",
+        "file.cached: [{name: 'salt://x'}, {source_hash: 'https://h/x.sha256'}]",
+    ),
+    "names are looked up before git reaches a host": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "git.latest: [{name: 'git@h:r'}, {target: /g}]",
+    ),
+    "names are looked up before a request": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "http.query: [{name: 'http://h/'}, {status: 200}]",
+    ),
+    "names are looked up before pip reaches its index": (
+        "host.present: [{name: pypi.org}, {ip: 10.0.0.1}]",
+        "pip.installed: [{name: x}]",
+    ),
+    "names are looked up before a host is asked for its key": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "ssh_known_hosts.present: [{name: h}, {user: u}]",
+    ),
+    "names are looked up before a database is reached": (
+        "host.present: [{name: db}, {ip: 10.0.0.1}]",
+        "postgres_user.present: [{name: u}, {db_host: db}]",
+    ),
+    "names are looked up before a share is mounted": (
+        "host.present: [{name: nas}, {ip: 10.0.0.1}]",
+        "mount.mounted: [{name: /m}, {device: 'nas:/x'}, {fstype: nfs}]",
+    ),
+    "a share has credentials": (
+        "file.managed: [{name: /etc/smb}]",
+        "mount.mounted: [{name: /m}, {device: //nas/x}, {fstype: cifs}, {opts: 'ro,credentials=/etc/smb'}]",
+    ),
+    "git shows a password": (
+        "file.managed: [{name: /home/u/.netrc}]",
+        "git.latest: [{name: 'https://h/r'}, {target: /g}, {user: u}]",
+    ),
+    "git shows a stored password": (
+        "file.managed: [{name: /root/.git-credentials}]",
+        "git.cloned: [{name: 'https://h/r'}, {target: /g}]",
+    ),
+    "a locale is compiled before a cluster has it": (
+        "locale.present: [{name: de_DE.UTF-8}]",
+        "postgres_cluster.present: [{name: main}, {version: 15}, {locale: de_DE.UTF-8}]",
+    ),
+    "a locale is compiled before a database has it": (
+        "locale.present: [{name: de_DE.UTF-8}]",
+        "postgres_database.present: [{name: d}, {lc_collate: de_DE.UTF-8}]",
+    ),
+    "a cluster has settings": (
+        "postgres_cluster.present: [{name: main}, {version: 15}]",
+        "file.managed: [{name: /etc/postgresql/15/main/pg_hba.conf}]",
+    ),
+    "a package of Python is a file": (
+        "file.managed: [{name: /w/x-1.0-py3-none-any.whl}]",
+        "pip.installed: [{name: /w/x-1.0-py3-none-any.whl}]",
+    ),
+    "one of several packages of Python is a file": (
+        "file.managed: [{name: /w/x.whl}]",
+        "pip.installed: [{name: x}, {pkgs: [y, 'x @ file:///w/x.whl']}]",
+    ),
+    "packages of Python have constraints": (
+        "file.managed: [{name: /w/c.txt}]",
+        "pip.installed: [{name: x}, {extra_args: [{-c: /w/c.txt}]}]",
+    ),
+    "packages of Python have constraints, by variable": (
+        "file.managed: [{name: /w/c.txt}]",
+        "pip.installed: [{name: x}, {env_vars: {PIP_CONSTRAINT: /w/c.txt}}]",
+    ),
+    "pip is configured by its user": (
+        "file.managed: [{name: /home/u/.config/pip/pip.conf}]",
+        "pip.installed: [{name: x}, {user: u}]",
+    ),
+    "pip is configured before it fills an environment": (
+        "file.managed: [{name: /etc/pip.conf}]",
+        "virtualenv.managed: [{name: /v}, {pip_pkgs: [x]}]",
+    ),
+    "a hash is in a file": (
+        "file.managed: [{name: /s/sums}]",
+        "archive.extracted: [{name: /x}, {source: 'https://h/x.tar'}, {source_hash: /s/sums}]",
+    ),
+    "a signature is in a file": (
+        "file.managed: [{name: /s/x.asc}]",
+        "file.managed: [{name: /x}, {source: 'https://h/x'}, {signature: /s/x.asc}]",
+    ),
+    "a signature of hashes is in a file": (
+        "file.managed: [{name: /s/x.asc}]",
+        "file.cached: [{name: 'https://h/x'}, {source_hash: /s/x}, {source_hash_sig: /s/x.asc}]",
+    ),
+    "a keyring is a file": (
+        "file.managed: [{name: /s/ring.gpg}]",
+        "archive.extracted: [{name: /x}, {source: /x.tar}, {signature: /x.asc}, {keyring: /s/ring.gpg}]",
+    ),
+    "keys are in the folder of GnuPG": (
+        "file.managed: [{name: /s/gpg/pubring.kbx}]",
+        "file.managed: [{name: /x}, {source: 'https://h/x'}, {signature: true}, {gnupghome: /s/gpg}]",
+    ),
+    "a file is checked in a folder": (
+        "file.directory: [{name: /s/tmp}]",
+        "file.managed: [{name: /x}, {check_cmd: visudo -cf}, {tmp_dir: /s/tmp}]",
+    ),
+    "a local file is cached": (
+        "file.managed: [{name: /s/x}]",
+        "file.cached: [{name: /s/x}]",
+    ),
+    "a patch leaves what it rejects": (
+        "file.patch: [{name: /x}, {source: 'salt://x'}, {reject_file: /s/x.rej}]",
+        "file.managed: [{name: /s/x.rej}]",
+    ),
+    "a container sees what is in a folder": (
+        "file.managed: [{name: /srv/w/nginx.conf}]",
+        "docker_container.running: [{name: d}, {image: x}, {binds: '/srv/w:/w:ro'}]",
+    ),
+    "a certificate's folder has a mode": (
+        "x509.private_key_managed: [{name: /x/k}, {makedirs: true}, {dir_mode: '700'}]",
+        "file.managed: [{name: /x/b}, {makedirs: true}]",
+    ),
+    "a source brings its key": (
+        "pkgrepo.managed: [{name: 'deb [signed-by=/k/x.gpg] http://x y main'}, {key_url: 'salt://x.gpg'}]",
+        "file.exists: [{name: /k/x.gpg}]",
+    ),
+    "a link replaces a folder": (
+        "file.managed: [{name: /a/b/c}]",
+        "file.symlink: [{name: /a/b}, {target: /t}, {force: true}]",
+    ),
+    "a device brings its folder": (
+        "file.mknod: [{name: /x/y/d}, {ntype: p}]",
+        "file.managed: [{name: /x/y/f}]",
+    ),
     "a request shows a certificate": (
         "file.managed: [{name: /c}]",
         "http.query: [{name: x}, {cert: /c}]",
     ),
 }
 APART = {
+    "a template and a grain that nobody writes": (
+        "grains.exists: [{name: a}]",
+        "file.managed: [{name: /x}, {contents: y}]",
+    ),
+    "a plain file and the environment": (
+        "environ.setenv: [{name: A}, {value: b}]",
+        "file.managed: [{name: /x}, {contents: y}]",
+    ),
+    "no copy is kept": (
+        "file.replace: [{name: /a}, {pattern: x}, {repl: y}, {backup: false}]",
+        "file.managed: [{name: /a.bak}]",
+    ),
+    "two plain makers of one folder": (
+        "file.managed: [{name: /x/a}, {makedirs: true}]",
+        "archive.extracted: [{name: /x/b}, {source: /s}]",
+    ),
+    "one mode, said in two ways": (
+        "file.managed: [{name: /x/a}, {makedirs: true}, {dir_mode: '0755'}]",
+        "file.managed: [{name: /x/b}, {makedirs: true}, {mode: 644}]",
+    ),
+    "one mode and owner": (
+        "file.managed: [{name: /x/a}, {makedirs: true}, {mode: '600'}, {user: u}, {group: g}]",
+        "file.directory: [{name: /x/b}, {makedirs: true}, {mode: '700'}, {user: u}, {group: g}]",
+    ),
+    "keys and hosts bring one folder": (
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+        "ssh_known_hosts.present: [{name: h}, {user: u}]",
+    ),
+    "keys do not make a home": (
+        "ssh_auth.present: [{name: AAAA}, {user: u}]",
+        "file.managed: [{name: /home/u/.bashrc}]",
+    ),
+    "a host whose key is given": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "ssh_known_hosts.present: [{name: h}, {user: u}, {key: AAAA}, {enc: ssh-rsa}]",
+    ),
+    "a database on this machine": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "postgres_user.present: [{name: u}]",
+    ),
+    "a file of the tree": (
+        "host.present: [{name: h}, {ip: 10.0.0.1}]",
+        "file.managed: [{name: /x}, {source: 'salt://x'}, {source_hash: 'sha256=00'}]",
+    ),
+    "two containers of one folder": (
+        "docker_container.running: [{name: a}, {image: x}, {binds: '/srv/w:/w'}]",
+        "docker_container.running: [{name: b}, {image: x}, {binds: '/srv/w:/w'}]",
+    ),
+    "two kernel modules": ("kmod.present: [{name: a}]", "kmod.present: [{name: b}]"),
     "services with units": ("service.running: [{name: a}]", "file.managed: [{name: /etc/systemd/system/b.service}]"),
     "instances of two templates": ("service.running: [{name: a@1}]", "service.running: [{name: b@1}]"),
     "git over HTTPS needs no keys": (
@@ -386,23 +666,23 @@ APART = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def calling(tmp_path):
-    """A context for footprints that ask the pillar."""
-    with PluginHarness(tmp_path).calling():
+    """A context for footprints that ask the options and the pillar."""
+    harness = PluginHarness(tmp_path)
+    harness.opts["cachedir"] = "/CACHE"
+    with harness.calling():
         yield
 
 
 @pytest.mark.feature("F059")
-@pytest.mark.usefixtures("calling")
 @pytest.mark.parametrize("case", SHARED)
 def test_states_that_share_a_thing_keep_their_order(case):
     first, second = SHARED[case]
-    assert edges_between(first, second) == {("one", "two")}
-    assert edges_between(second, first) == {("one", "two")}
+    assert edges_between(first, second) == {("s0", "s1")}
+    assert edges_between(second, first) == {("s0", "s1")}
 
 
-@pytest.mark.usefixtures("calling")
 @pytest.mark.parametrize("case", APART)
 def test_states_that_share_nothing_run_beside_each_other(case):
     assert edges_between(*APART[case]) == set()

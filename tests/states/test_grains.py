@@ -282,4 +282,4 @@ def test_writing(plugins):
 
 
 def test_footprint():
-    assert grains_states.mod_footprint({}) == {"reads": [], "writes": ["grains:static"]}
+    assert grains_states.mod_footprint({}) == {"reads": [], "writes": ["grains"]}

@@ -119,5 +119,6 @@ def test_absent(plugins, accounts):
 
 
 def test_footprint():
-    declared = group.mod_footprint({"name": "app", "members": ["a"], "addusers": "b,c"})
-    assert declared == {"reads": ["user:b", "user:c", "user:a"], "writes": ["accounts:database", "group:app"]}
+    declared = group.mod_footprint({"name": "app", "gid": 70, "members": ["a"], "addusers": "b,c"})
+    assert {"accounts", "group:app", "group:70", "user:a", "user:b", "user:c"} < set(declared["writes"])
+    assert "path:/etc/group" in declared["writes"]

@@ -155,10 +155,12 @@ def test_execution_functions(plugins, tmp_path):
 
 
 def test_footprint():
-    assert kmod.mod_footprint({"name": "a"}) == {"reads": [], "writes": ["kmod:a"]}
+    assert kmod.mod_footprint({"name": "a-b"})["writes"] == ["kmod:a-b", "path:/sys/module/a_b"]
     assert kmod.mod_footprint({"name": "a", "mods": ["b", "c"], "persist": True})["writes"] == [
         "kmod:b",
         "kmod:c",
+        "path:/sys/module/b",
+        "path:/sys/module/c",
         "kmod:list",
         "path:/etc/modules",
         "path:/etc/modules-load.d/salt_managed.conf",

@@ -207,5 +207,6 @@ def test_footprint():
     assert locale.mod_footprint({"fun": "present", "name": "x"})["writes"] == [
         "locale:compiled",
         "path:/etc/locale.gen",
+        "path:/usr/lib/locale/**",
     ]
     assert locale.mod_footprint({"fun": "system", "name": "x"})["reads"] == ["locale:compiled"]

@@ -252,9 +252,15 @@ def test_what_is_mounted(plugins, kernel, place, tmp_path, monkeypatch):
 def test_footprint():
     what = {"fun": "mounted", "name": "/srv/data/", "device": "/dev/sdb1", "user": "a"}
     assert mount.mod_footprint(what) == {
-        "reads": ["path:/srv", "path:/dev/sdb1", "user:a"],
+        "reads": ["user:a", "path:/srv", "path:/dev/sdb1"],
         "writes": ["path:/srv/data", "path:/srv/data/**", "mount:/srv/data", "path:/etc/fstab"],
     }
+    remote = mount.mod_footprint({**what, "device": "nas:/x", "opts": "ro,credentials=/etc/smb", "mkmnt": True})
+    assert {"path:/etc/hosts", "path:/etc/smb"} < set(remote["reads"])
+    assert remote["makes"] == ["path:/srv"]
+    listed = {"fun": "fstab_present", "name": "/dev/x", "fs_file": "/d"}
+    assert "mount:/d" in mount.mod_footprint(listed)["writes"]
+    assert mount.mod_footprint({**listed, "mount": False})["writes"] == ["path:/etc/fstab"]
     assert mount.mod_footprint({"fun": "unmounted", "name": "/a"})["writes"] == ["path:/a", "path:/a/**", "mount:/a"]
     assert mount.mod_footprint({"fun": "swap", "name": "/s", "persist": False})["writes"] == ["swap:/s"]
     assert mount.mod_footprint({"fun": "fstab_absent", "name": "/a", "config": "/x"})["writes"] == ["path:/x"]

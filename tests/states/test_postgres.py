@@ -377,8 +377,17 @@ def test_a_server_that_does_not_answer_is_one_failed_row(plugins, server, module
 def test_footprints(plugins):
     from asyncstate.states import postgres_cluster, postgres_tablespace, postgres_user
 
-    running = "service:postgresql"
-    assert postgres_user.mod_footprint({"name": "ada"}) == {"reads": ["user:postgres", running], "writes": ["postgres"]}
-    assert postgres_user.mod_footprint({"user": "pg"})["reads"] == ["user:pg", running]
-    assert postgres_tablespace.mod_footprint({"directory": "/d/"})["reads"] == ["user:postgres", running, "path:/d"]
-    assert postgres_cluster.mod_footprint({"datadir": "/d"})["writes"] == ["postgres", "path:/d/**"]
+    def common(user):
+        return [f"user:{user}", "service:postgresql", f"path:~{user}/.pgpass"]
+
+    assert postgres_user.mod_footprint({"name": "ada"}) == {"reads": common("postgres"), "writes": ["postgres"]}
+    assert postgres_user.mod_footprint({"user": "pg"})["reads"] == common("pg")
+    assert "path:/etc/hosts" in postgres_user.mod_footprint({"db_host": "db"})["reads"]
+    assert "path:/etc/hosts" not in postgres_user.mod_footprint({"db_host": "/run/postgresql"})["reads"]
+    assert postgres_tablespace.mod_footprint({"directory": "/d/"})["reads"] == [*common("postgres"), "path:/d"]
+    cluster = {"version": 15, "name": "main", "datadir": "/d"}
+    assert postgres_cluster.mod_footprint(cluster)["writes"] == [
+        "postgres",
+        "path:/d/**",
+        "path:/etc/postgresql/15/main/**",
+    ]

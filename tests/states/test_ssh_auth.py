@@ -212,12 +212,14 @@ def test_a_file_of_the_system_may_have_several_names(tmp_path):
 
 
 def test_footprint():
-    assert ssh_auth.mod_footprint({"name": "x", "user": "a"}) == {
-        "reads": ["user:a", "path:/home/a/.ssh"],
-        "writes": ["ssh_auth:a", "path:/home/a/.ssh/authorized_keys"],
+    assert ssh_auth.mod_footprint({"fun": "present", "name": "x", "user": "a"}) == {
+        "reads": ["user:a"],
+        "writes": ["ssh_auth:a", "path:~a/.ssh/authorized_keys"],
+        "makes": ["path:~a//.ssh?0700:a:group of a"],
     }
-    assert ssh_auth.mod_footprint({"user": "root", "config": "%h/%u.keys", "source": "/srv/k"}) == {
-        "reads": ["user:root", "path:/root", "path:/srv/k"],
-        "writes": ["ssh_auth:root", "path:/root/root.keys"],
+    low = {"fun": "absent", "user": "root", "config": "%h/%u.keys", "source": "/srv/k"}
+    assert ssh_auth.mod_footprint(low) == {
+        "reads": ["user:root", "path:/srv/k"],
+        "writes": ["ssh_auth:root", "path:~root/root.keys"],
     }
     assert "path:/etc/keys" in ssh_auth.mod_footprint({"user": "a", "config": "/etc/keys"})["writes"]

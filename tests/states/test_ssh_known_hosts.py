@@ -162,11 +162,14 @@ def test_execution_functions(plugins, known, tmp_path):
 
 
 def test_footprint():
-    assert ssh_known_hosts.mod_footprint({"name": "x", "user": "a"}) == {
-        "reads": ["path:/home/a/.ssh", "user:a"],
-        "writes": ["path:/home/a/.ssh/known_hosts", "ssh_known_hosts:a"],
+    low = {"fun": "present", "name": "x", "user": "a", "key": "AAAA"}
+    known = "path:~a/.ssh/known_hosts"
+    assert ssh_known_hosts.mod_footprint(low) == {
+        "reads": ["user:a"],
+        "writes": [known, f"{known}.old", "ssh_known_hosts:a"],
+        "makes": ["path:~a//.ssh?0700:a:group of a"],
     }
-    assert ssh_known_hosts.mod_footprint({"name": "x"}) == {
-        "reads": ["path:/etc/ssh"],
-        "writes": ["path:/etc/ssh/ssh_known_hosts"],
-    }
+    assert "path:/etc/hosts" in ssh_known_hosts.mod_footprint({**low, "key": None})["reads"]
+    assert "makes" not in ssh_known_hosts.mod_footprint({**low, "fun": "absent"})
+    for_all = ssh_known_hosts.mod_footprint({"fun": "present", "name": "x", "key": "AAAA"})
+    assert (for_all["writes"][0], for_all["makes"]) == ("path:/etc/ssh/ssh_known_hosts", ["path:/etc/ssh"])

@@ -232,8 +232,13 @@ def test_footprint():
     declared = user.mod_footprint(
         {"name": "ada", "groups": ["wheel"], "optional_groups": ["x"], "gid": "staff", "shell": "/bin/zsh"}
     )
-    assert declared["writes"] == ["accounts:database", "user:ada", "group:ada", "path:/home/ada"]
-    assert declared["reads"] == ["group:wheel", "group:x", "group:staff", "path:/bin/zsh"]
+    assert {"accounts", "path:/etc/passwd", "user:ada", "group:ada", "path:~ada"} <= set(declared["writes"])
+    assert {"group:wheel", "group:x", "group:staff", "path:/bin/zsh", "path:/etc/skel/**"} <= set(declared["reads"])
+    numbers = user.mod_footprint({"name": "ada", "uid": 1005, "gid": 1006, "home": "/srv/ada/"})
+    assert {"user:1005", "group:1006", "path:/srv/ada"} <= set(numbers["writes"])
+    gone = {"fun": "absent", "name": "ada"}
+    assert not any(name.startswith("path:~") for name in user.mod_footprint(gone)["writes"])
+    assert "path:~ada/**" in user.mod_footprint({**gone, "purge": True})["writes"]
 
 
 NAME = f"asx-test-{os.getpid()}"

@@ -209,5 +209,6 @@ def test_footprint():
     }
     found = virtualenv.mod_footprint(low)
     assert found["writes"] == ["path:/srv/env", "path:/srv/env/**"]
-    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3", "pip"} == set(found["reads"])
-    assert found["makes"] == ["path:/srv"]
+    assert {"user:www", "path:/srv/list", "path:/usr/bin/python3", "pip", "path:/etc/pip.conf"} < set(found["reads"])
+    assert found["makes"] == ["path:/srv?0755:www:root"]
+    assert "path:/etc/pip.conf" not in virtualenv.mod_footprint({"name": "/srv/env"})["reads"]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
+from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
 from asyncstate.compile.effects.slots import slots_read
 from asyncstate.compile.effects.surroundings import RELOADS, template_reads
 from asyncstate.errors import meant_for_program
@@ -65,7 +66,7 @@ class Footprint(NamedTuple):
 
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
-        return (*self.reads, *self.writes, *self.makes)
+        return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
 
 
 class FootprintSource(Protocol):
@@ -88,6 +89,7 @@ class Footprints:
     """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
     ``links`` are those of this machine. Without ``surroundings`` a state reads only what is said of itself.
+    ``homes`` knows where the homes of users are.
     """
 
     def __init__(
@@ -97,8 +99,11 @@ class Footprints:
         findings: Findings,
         links: Links | None = None,
         surroundings: Surroundings | None = None,
+        *,
+        homes: Homes | None = None,
     ) -> None:
         self._source = source
+        self._homes = homes or Homes()
         self._links = links
         self._surroundings = surroundings
         self._formula = FormulaRule(strict=mode == "strict")
@@ -137,12 +142,12 @@ class Footprints:
         """Return what a chunk touches, each path under the name it has there."""
         if _says_it_itself(chunk.args):
             written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
-            return Footprint.of(written or {})._replace(unknown="")
+            return _below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes)
         tested_paths = conditions_read(chunk.args)
         if chunk.state in _WITHOUT:
             return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths), asks=True)
         module = self._module(chunk)
-        own = self._with_arguments(self._declared(module, chunk), chunk)
+        own = _below_homes(self._with_arguments(self._declared(module, chunk), chunk), self._homes)
         if tested_paths:
             own = own.and_reads(tested_paths)
         if not module.loaded and self._surroundings is not None:
@@ -213,6 +218,12 @@ class Footprints:
 def _says_it_itself(args: dict[str, Any]) -> bool:
     """Whether the tree says what a state touches, or that it may run beside any other."""
     return args.get("parallel") is True or isinstance(args.get("footprint"), dict)
+
+
+def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
+    reads, writes, makes = (homes.resolved(names) for names in (footprint.reads, footprint.writes, footprint.makes))
+    links = tuple((path, target) for name, said in footprint.links for path, target in homes.link(name, said))
+    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links)
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:

@@ -52,7 +52,7 @@ _SOURCES = frozenset({"pkg", "pkgrepo"})
 _OF_PACKAGES = tuple("/bin /boot /etc /lib /lib32 /lib64 /libx32 /opt /run /sbin /usr /var".split())
 """The folders in which packages have files: the Filesystem Hierarchy Standard leaves them no others."""
 
-_STATIC = ("/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/")
+_STATIC = ("/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/root/", "/sys/")
 """The folders in which daemons do not write: they may be mounted read-only, says the same standard."""
 
 _NOT_OF_PACKAGES = ("/usr/local/", "/var/local/", "/var/tmp/")  # noqa: S108 - compared, not used

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
+from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, folder_and_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,9 +152,12 @@ def _name(path: str, rest: str) -> str:
 
 def _split(name: str) -> tuple[str, str]:
     """Split the name of a path into the path and what else it says, such as ``/**``."""
-    path, rest = name.removeprefix(PATH), ""
+    path, rest = folder_and_marks(name.removeprefix(PATH))
     if path.endswith(TREE):
         path, rest = path.removesuffix(TREE) or "/", TREE
+    elif rest and "//" in path:  # what stands before is not made
+        path, slashes, made = path.partition("//")
+        rest = f"{slashes}{made}{rest}"
     return (posixpath.normpath(path) if "/." in path or "//" in path else path), rest
 
 

@@ -5,13 +5,16 @@
     read       write     the later one waits (write-after-read)
     write      read      the later one waits (read-after-write)
     write      write     the later one waits (write-after-write)
-    make       make      neither waits; a folder that may be missing, such as with ``makedirs``
+    make       make      neither waits; a folder that may be missing, such as with ``makedirs``. With other marks, the
+                         later one waits
     make       need      the later one waits
     need       make      the later one waits
 
 A resource is a name such as ``user:www`` or ``pkgdb``. Paths are hierarchical: touching ``path:/a/b`` needs ``/a``, so
 it waits for the last writer of ``/a``, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
 below ``/a``. The cost of an access grows with the depth of its path; nodes that many wait for are joined in one node.
+A made folder may have marks, ``path:/a?0700:www:www``: the mode and the owners that it gets from whoever is first. Of
+``path:/a//b/c``, only ``b`` and ``c`` are made; ``/a`` is needed.
 
 ``path:/etc/hosts#web`` is an entry of a file, and ``grains#roles`` one of a plain name. Two entries do not conflict.
 An entry conflicts with the whole, even where the whole is only read or only written, and with the entries within it:
@@ -24,6 +27,7 @@ Each wait has a reason: the resource that both states touch and at least one of 
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ PATH = "path:"
 TREE = "/**"
 ENTRY = "#"
 """What stands between a file, or a plain name, and the key of an entry."""
+_MARKS = re.compile(r"\?[^/?]*:[^/?]*:[^/?]*")
 
 _ALWAYS_THERE = """
     / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
@@ -48,7 +53,8 @@ class _Place:
     ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
     that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
     whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
-    missing, ``needers`` needed it. A ``lasting`` place is never missing.
+    missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
+    place is never missing.
     """
 
     __slots__ = (
@@ -57,8 +63,10 @@ class _Place:
         "is_entry",
         "lasting",
         "makers",
+        "marks",
         "name",
         "needers",
+        "other_makers",
         "readers",
         "tree_readers",
         "tree_writer",
@@ -79,6 +87,8 @@ class _Place:
         self.tree_writer = -1
         self.tree_readers: list[int] = []
         self.makers: list[int] = []
+        self.marks = ""
+        self.other_makers: list[int] = []
         self.needers: list[int] = []
         self.lasting = lasting
 
@@ -111,23 +121,37 @@ class Scoreboard:
         one that ``node`` names, or the folder above it that the other node wrote or made.
         """
         before: Waits = {}
-        made = [self._places(name.removeprefix(PATH)) for name in makes]
-        makes_here = [place for places in made for place in places if not place.lasting]
+        made = []
+        needs = []
+        marked: dict[_Place, str] = {}
+        for name in makes:
+            folder, marks = folder_and_marks(name)
+            needed, two_slashes, _ = folder.partition("//")
+            places = self._places(folder.removeprefix(PATH))
+            there = len(self._places(needed.removeprefix(PATH))) if two_slashes else 0
+            made.append(places)
+            marked.update((place, marks) for place in places[there:] if not place.lasting)
+            needs += [place for place in places[:there][-1:] if not place.lasting]
         placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
-        needs = _needed(placed, makes_here)
+        needs += _needed(placed, list(marked))
         for where, tree, writes_it in placed:
             self._look(where, tree, writes_it, before)
         for place in needs:
             place.makers = self._joined(place.makers, place.name)
             _wait_for_all(before, place.makers, place.name)
-        for place in makes_here:
+        for place, marks in marked.items():
             place.needers = self._joined(place.needers, place.name)
             _wait_for_all(before, place.needers, place.name)
+            if place.makers and place.marks != marks:
+                place.other_makers = self._joined(place.makers, place.name)
+                place.makers = []
+            _wait_for_all(before, place.other_makers, place.name)
         for where, tree, writes_it in placed:
             self._note(where, node, tree, writes_it)
         for place in needs:
             _append(place.needers, node)
-        for place in makes_here:
+        for place, marks in marked.items():
+            place.marks = marks
             _append(place.makers, node)
         return before
 
@@ -232,6 +256,7 @@ class Scoreboard:
             place.writers_below = []
             place.entry_writers = []
             place.makers = []
+            place.other_makers = []
             place.needers = []
             if tree or place.is_entry:
                 place.tree_writer = node
@@ -246,6 +271,12 @@ class Scoreboard:
 
     def _joined(self, nodes: list[int], resource: str) -> list[int]:
         return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
+
+
+def folder_and_marks(name: str) -> tuple[str, str]:
+    """Split the name of a made folder into the folder and its marks, "" if it has none."""
+    match = _MARKS.search(name) if "?" in name else None
+    return (name[: match.start()], match[0]) if match is not None and match.end() == len(name) else (name, "")
 
 
 def _wait(before: Waits, node: int, resource: str) -> None:

@@ -34,8 +34,8 @@ RELOADS = {
 _CONDITIONS = frozenset({"onlyif", "unless", "creates", "check_cmd"})
 _ASKING = _CONDITIONS | {"template", "contents_grains", "contents_pillar"}
 """Arguments with which a state may look at grains, the pillar and functions while it runs."""
-_STARTS_NO_PROGRAM = frozenset({"alias", "event", "grains", "host", "ini", "stateconf", "test"})
-_FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash"}
+_STARTS_NO_PROGRAM = frozenset({"event", "grains", "host", "ini", "stateconf", "test"})
+_FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash", "attrs", "selinux"}
 """Arguments with which a file state may start a program, or look for a proxy in the environment."""
 
 

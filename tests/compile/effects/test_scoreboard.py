@@ -1,9 +1,10 @@
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from naive_footprints import access_of, affects, is_conflict
 from strategies import accesses, footprints
 
-from asyncstate.compile.effects.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
 
 
 def waits(row):
@@ -221,6 +222,60 @@ def test_a_folder_is_made_after_what_was_done_to_it_and_before_what_is_done_to_i
 
 def test_folders_that_are_always_there_are_made_by_nobody():
     assert waits_of([making("/etc/x/a"), ([], ["path:/etc/b"]), ([], ["path:/etc/x/b"])]) == [set(), set(), {0}]
+
+
+MODES = ("", "?0700:root:root", "?0755:www:www")
+
+
+def marked(folder, marks):
+    return [], [], [f"path:{folder}{marks}"]
+
+
+def made_by(maker):
+    """{folder: marks} of all folders that somebody makes, those above included."""
+    found = {}
+    for name in maker[2]:
+        folder, marks, rest = name.removeprefix("path:").partition("?")
+        parts = folder.split("/")[1:]
+        found |= {"/" + "/".join(parts[:end]): marks + rest for end in range(1, len(parts) + 1)}
+    return found
+
+
+@given(st.lists(st.builds(marked, st.sampled_from(("/a", "/a/b", "/a/b/c", "/e")), st.sampled_from(MODES)), max_size=8))
+def test_only_those_who_make_a_folder_with_other_marks_keep_their_order(row):
+    flat = waits_of(row)
+    closed = []
+    for nodes in flat:
+        closed.append(nodes | {earlier for node in nodes for earlier in closed[node]})
+    for later in range(len(row)):
+        for earlier in range(later):
+            one, other = made_by(row[earlier]), made_by(row[later])
+            differs = any(one[folder] != other[folder] for folder in one.keys() & other.keys())
+            assert (earlier in closed[later]) >= differs
+            assert differs or earlier not in flat[later]
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("path:/a", ("path:/a", "")),
+        ("path:/a?0700:u:g", ("path:/a", "?0700:u:g")),
+        ("path:/a?b", ("path:/a?b", "")),
+        ("path:/a?b?0700:u:g", ("path:/a?b", "?0700:u:g")),
+        ("path:/a?x:y:z/b", ("path:/a?x:y:z/b", "")),
+    ],
+)
+def test_marks_are_no_part_of_a_folder(name, split):
+    assert folder_and_marks(name) == split
+
+
+def test_what_stands_before_two_slashes_is_needed_not_made():
+    home, below, beside = ([], ["path:/h/u"], []), ([], [], ["path:/h/u//.ssh/x"]), ([], ["path:/h/u/a"], [])
+    assert waits_of([home, below, beside]) == [set(), {0}, {0}]
+    makes_home = ([], [], ["path:/h/u"])
+    assert waits_of([makes_home, below]) == [set(), {0}]
+    assert waits_of([below, makes_home]) == [set(), {0}]
+    assert waits_of([below, ([], ["path:/h/u/.ssh/k"])]) == [set(), {0}]
 
 
 def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():

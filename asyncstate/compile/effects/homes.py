@@ -1,0 +1,68 @@
+"""Homes: ``path:~user/x`` in a footprint is a path below the home of that user, ``path:~/x`` below the home of ours."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from asyncstate.compile.effects.scoreboard import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from asyncstate.model.chunk import LowChunk
+
+_BELOW_HOME = re.compile(r"path:~([^/?]*)(.*)", re.DOTALL)
+
+
+class Homes:
+    """Finds the homes of users: what the ``user.present`` of a tree say, and what this machine has.
+
+    A user who is moved has two, and both count. Of a user nobody knows, the usual place counts.
+    ``home_of(user)`` returns the home that a user has on this machine, "" if there is no such user; the user "" is who
+    runs us.
+    """
+
+    def __init__(self, chunks: Iterable[LowChunk] = (), home_of: Callable[[str], str] | None = None) -> None:
+        self._home_of = home_of
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._given: dict[str, list[str]] = {}
+        for chunk in chunks:
+            if chunk.state == "user" and chunk.fun == "present":
+                home = chunk.args.get("home")
+                if isinstance(home, str) and home.startswith("/"):
+                    self._given.setdefault(chunk.name, []).append(home)
+
+    def resolved(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names, those below a home with its path."""
+        if not any(name.startswith("path:~") for name in names):
+            return names
+        found: dict[str, None] = {}
+        for name in names:
+            match = _BELOW_HOME.fullmatch(name)
+            if match is None:
+                found[name] = None
+            else:
+                found.update((f"path:{home.rstrip('/')}{match[2]}", None) for home in self._of(match[1]))
+        return tuple(found)
+
+    def link(self, path: str, target: str) -> Iterator[tuple[str, str]]:
+        """Yield a link and what it says, once for each home that either is in."""
+        if "~" not in {path[:1], target[:1]}:
+            yield path, target
+            return
+        for name in self.resolved((f"{PATH}{path}",)):
+            for said in self.resolved((f"{PATH}{target}",)):
+                yield name.removeprefix(PATH), said.removeprefix(PATH)
+
+    def _of(self, user: str) -> tuple[str, ...]:
+        known = self._known.get(user)
+        if known is None:
+            here = self._home_of(user) if self._home_of is not None else ""
+            homes = [*self._given.get(user, ()), *([here] if here.startswith("/") else [])]
+            known = self._known[user] = tuple(dict.fromkeys(homes)) or (_usual(user),)
+        return known
+
+
+def _usual(user: str) -> str:
+    return "/root" if user in {"", "root"} else f"/home/{user}"

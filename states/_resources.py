@@ -1,0 +1,148 @@
+"""Names of resources for footprints: what many states read and write in the same way."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __opts__, __pillar__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+NETWORK = (
+    "path:/etc/hosts",
+    "path:/etc/resolv.conf",
+    "path:/etc/nsswitch.conf",
+    "path:/etc/ssl/certs/ca-certificates.crt",
+)
+"""What a state reads that connects to a host: how names are looked up, whose certificates are trusted."""
+ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
+"""The files that all accounts are in. Programs rewrite them as a whole."""
+_SIGNATURES = ("signature", "source_hash_sig")
+_USUAL_FOLDER = "0755:root:root"
+
+
+def local(value: Any) -> str:
+    """Return the path that a text names, as a path or a ``file://`` URL; "" if it names none.
+
+    A path below a home, ``~/x`` or ``~user/x``, stays as it is: the compiler finds the home.
+    """
+    text = value.removeprefix("file://") if isinstance(value, str) else ""
+    return os.path.normpath(text.replace("//", "/", 1)) if text.startswith(("/", "~")) else ""
+
+
+def files(*values: Any, below: str = "") -> list[str]:
+    """Return the local files among the given paths and URLs, lists of them and ``{URL: hash}``.
+
+    With ``below="/**"`` each counts with all that is below it.
+    """
+    return [f"path:{path.rstrip('/') if below else path}{below}" for path in map(local, _texts(values)) if path]
+
+
+def fetched(*values: Any) -> list[str]:
+    """Return what is read to get the content of the given paths and URLs."""
+    read = files(*values)
+    return [*read, *NETWORK] if any(is_remote(each) for each in _texts(values)) else read
+
+
+def is_remote(value: Any) -> bool:
+    """Return whether a text is a URL of another host."""
+    scheme, separator, _ = value.partition("://") if isinstance(value, str) else ("", "", "")
+    return bool(separator) and scheme not in {"file", "salt"}
+
+
+def accounts(low: Mapping[str, Any], users: Iterable[str] = ("user",), groups: Iterable[str] = ("group",)) -> list[str]:
+    """Return the users and groups that the given arguments name. Who has a number depends on all accounts."""
+    named = []
+    for kind, keys in (("user", users), ("group", groups)):
+        for key in keys:
+            value = low.get(key)
+            if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
+                named.append(f"{kind}:{value}")
+                if str(value).isdecimal() and str(value) != "0":
+                    named.append("accounts")
+    return named
+
+
+def home(user: Any, path: str) -> str:
+    """Return the name of a path below the home of a user, of the user who runs us if none is given."""
+    return f"path:~{user or ''}/{path}"
+
+
+def in_home(user: str, path: str) -> str:
+    """Return a path of which, if it is in the home of a user, only the folders below that home can be made."""
+    return path.replace(f"~{user}/", f"~{user}//", 1) if path.startswith(f"~{user}/") else path
+
+
+def checks(low: Mapping[str, Any]) -> list[str]:
+    """Return what is read to verify what was fetched: hashes in files, signatures, keyrings."""
+    asked = [key for key in _SIGNATURES if low.get(key)]
+    read = fetched(low.get("source_hash"), low.get("source_hashes"), *(low[key] for key in asked))
+    if asked or low.get("signed_by_any") or low.get("signed_by_all"):
+        read += files(low.get("keyring"))
+        read += files(low.get("gnupghome"), below="/**") or ["path:~/.gnupg/**"]
+    return read
+
+
+def command(value: Any, low: Mapping[str, Any]) -> list[str]:
+    """Return what a ``check_cmd`` reads: the programs and files it names, and the folder of the copy it checks."""
+    if not isinstance(value, str):
+        return []
+    try:
+        words = shlex.split(value)
+    except ValueError:
+        words = value.split()
+    return [
+        *files(low.get("tmp_dir")),
+        *(f"path:{os.path.normpath(word)}" for word in words if word[:1] == "/"),
+    ]
+
+
+def folder(path: str, mode: Any = None, user: Any = None, group: Any = None) -> str:
+    """Return the name, for ``makes``, of the folder of ``path``, with the mode and the owners that it gets.
+
+    Folders above that are missing get the same, those in ``path`` before two slashes are not made. Whoever makes it
+    first decides, so states that disagree keep their order.
+    """
+    marks = f"{str(mode).lstrip('0').rjust(4, '0') if mode else '0755'}:{user or 'root'}:{group or 'root'}"
+    name = f"path:{os.path.dirname(path)}"
+    return name if marks == _USUAL_FOLDER else f"{name}?{marks}"
+
+
+def folder_mode(mode: Any) -> str | None:
+    """Return the mode of folders made for a file of ``mode``: each class with any permission may also enter."""
+    digits = str(mode or "")[-3:]
+    if not digits.isdecimal():
+        return str(mode) if mode else None
+    return "".join(digit if digit == "0" else str(int(digit) | 1) for digit in digits)
+
+
+def backups(path: str, low: Mapping[str, Any]) -> list[str]:
+    """Return the place of the backups that a replaced file gets with ``backup: minion``."""
+    if str(low.get("backup") or _option("backup_mode") or "") not in {"minion", "both"}:
+        return []
+    return [f"path:{os.path.normpath(str(_option('cachedir') or '/'))}/file_backup{path}"]
+
+
+def option(name: str, default: str) -> str:
+    """Return the name of the file that an option of the configuration names."""
+    return f"path:{os.path.normpath(str(_option(name) or default))}"
+
+
+def _option(name: str) -> Any:
+    try:
+        return __opts__.get(name) or __pillar__.get(name)
+    except LookupError:  # outside any call, where somebody only asks for footprints
+        return None
+
+
+def _texts(values: Any) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _texts(value)
+        elif isinstance(value, dict):
+            yield from (key for key in value if isinstance(key, str))
