@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def aggregation(plan: Plan) -> dict[str, Any]:
-    """Return ``{groups: [{module, members, calls: [{function, members}]}], refused: [{tag, sls, place, why}]}``.
+    """Return ``{groups: [{module, transaction, members, calls}], refused: [{tag, sls, place, why}]}``.
+
+    ``transaction`` is true for a group formed by default. ``calls`` are ``{function, members}``.
 
     A member is ``{tag, sls, place}``. The states of a call have one function; only the module knows whether it makes
     several calls because their other arguments differ.
@@ -24,6 +26,7 @@ def aggregation(plan: Plan) -> dict[str, Any]:
     groups = [
         {
             "module": plan.chunks[node.members[0]].state,
+            "transaction": node.transaction,
             "members": [_state(plan.chunks[member]) for member in node.members],
             "calls": [
                 {"function": function, "members": [_state(chunk) for chunk in chunks]}
@@ -42,6 +45,8 @@ def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
     facts = aggregation(plan)
     for group in facts["groups"]:
         calls = f"{count(len(group['calls']), 'call')} for those that may run"
+        if group["transaction"]:
+            calls = "1 transaction by default, each in its own place"
         yield palette.paint(palette.bold, f"{group['module']}: {count(len(group['members']), 'state')}, {calls}")
         for call in group["calls"]:
             yield f"  {call['function']}: {count(len(call['members']), 'state')}"
@@ -57,7 +62,7 @@ def aggregation_lines(plan: Plan, palette: Palette = PLAIN) -> Iterator[str]:
 
 NONE = (
     "No state may be aggregated: state_aggregate of the configuration or aggregate on a state must ask for it, "
-    "and the state module must have mod_aggregate."
+    "and the state module must have mod_aggregate; by default only package states are joined."
 )
 
 

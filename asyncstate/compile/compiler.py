@@ -14,6 +14,7 @@ from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
+from asyncstate.compile.effects.transactions import add_transactions, call_hook
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
@@ -36,7 +37,7 @@ from asyncstate.errors import Issue
 from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
-from asyncstate.model.hooks import MOD_AGGREGATE, MOD_WATCH
+from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION, MOD_WATCH
 from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.model.rules import ANY, Silenced
 from asyncstate.sources.fileclient import OneMoreSls
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
+    from asyncstate.model.chunk import LowChunk
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top
@@ -229,13 +231,15 @@ class Compiler:
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
         unknown = self._order_by_footprints(builder, findings)
+        refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
+        refused |= self._join_transactions(builder, findings)
         self._silence(findings)
         return builder.finish(
             listening=listening,
             rows={**low.disabled, **listening.rows},
             findings=findings,
             saltenv=saltenv,
-            refused=aggregation.refused,
+            refused=refused,
             unknown=unknown,
         )
 
@@ -330,6 +334,26 @@ class Compiler:
         footprints = Footprints(self._states, mode, findings, self._links, surroundings, homes=homes)
         add_footprints(builder, footprints)
         return footprints.unknown
+
+    def _join_transactions(self, builder: PlanBuilder, findings: Findings) -> dict[int, str]:
+        """Form transactions, unless the tree or the options already say what to aggregate."""
+        if self._opts.get("state_aggregate") is not None:
+            return {}
+        explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
+
+        def refuses(chunk: LowChunk, first: bool) -> str | None:
+            if chunk.state in explicit or not self._can(chunk.state, MOD_TRANSACTION):
+                return None
+            function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
+            return None if function is None else call_hook(function.func, chunk, findings, first=first)
+
+        return add_transactions(builder, refuses, self._no_transactions())
+
+    def _no_transactions(self) -> str:
+        """Return which option keeps package states apart, "" if none does."""
+        if self._opts.get("implicit_order") == "none":
+            return "implicit_order is none: what must happen between two states is not known"
+        return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""
 
     def _env(self, saltenv: str | None) -> str:
         return saltenv or self._opts.get("saltenv") or "base"

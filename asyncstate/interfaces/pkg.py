@@ -37,6 +37,11 @@ class PkgInterface(Interface):
         """Install packages and return what changed."""
         return {}
 
+    @Interface.supported(**_APT)
+    def simulate_install(self, pkgs: Any = None, refresh: bool = False, **kwargs: Any) -> dict[str, Any] | None:
+        """Return what ``install`` would change, None if that is not known. "" stands for a package that it removes."""
+        return {}
+
     def remove(self, name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str, Any]:
         """Remove packages and return what changed."""
         return {}

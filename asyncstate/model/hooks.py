@@ -19,6 +19,9 @@ MOD_AGGREGATE: Final = "mod_aggregate"
 MOD_AGGREGATE_SPLIT: Final = "mod_aggregate_split"
 """``mod_aggregate_split(low, chunks, ret)``: which changes of the common call belong to which state."""
 
+MOD_TRANSACTION: Final = "mod_transaction"
+"""``mod_transaction(low, first)``: why a state cannot be in one transaction with later (``first``) or earlier ones."""
+
 MOD_RUN_CHECK: Final = "mod_run_check"
 """A module with this function looks at ``onlyif``, ``unless`` and ``creates`` itself."""
 
@@ -33,6 +36,9 @@ LANE: Final = "__lane__"
 
 AGGREGATED: Final = "__agg__"
 """Key of low data, true where another state's common call does the work."""
+
+TRANSACTION: Final = "__transaction__"
+"""Key of low data: ``{"id": text, "later": [low, …]}``, the later members of its transaction that may run."""
 
 REQUISITE_LOWS: Final = "__reqs__"
 """Key of low data given to ``mod_watch``: by requisite, the low data of the states that are watched."""

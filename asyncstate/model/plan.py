@@ -27,7 +27,7 @@ class NodeKind(IntEnum):
     STAGE = 3
     """A barrier between explicit orders."""
     GROUP = 4
-    """Call ``mod_aggregate`` for its members, before the first of them runs."""
+    """Join its members before the first of them runs: call ``mod_aggregate``, or tell them of one another."""
     LISTENER = 5
     """After all other nodes, call ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
 
@@ -35,13 +35,15 @@ class NodeKind(IntEnum):
 class Node(msgspec.Struct, frozen=True, gc=False):
     """A node of the graph. ``chunk`` is an index for CHUNK, CHECK and LISTENER, else -1; ``members`` are node numbers.
 
-    A LISTENER's ``label`` is the tag of its row. Of several listeners with the same label, only one is called.
+    A LISTENER's ``label`` is the tag of its row. Of several listeners with the same label, only one is called. A GROUP
+    that is a ``transaction`` was formed by default: each member keeps its own low data, place and row.
     """
 
     kind: NodeKind
     chunk: int = -1
     members: tuple[int, ...] = ()
     label: str = ""
+    transaction: bool = False
 
 
 class BrokenListener(msgspec.Struct, frozen=True):

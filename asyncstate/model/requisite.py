@@ -63,7 +63,7 @@ RUNTIME_KEYWORDS = frozenset(
     """fun state check_cmd cmd_opts_exclude failhard onlyif unless creates retry order parallel prereq prereq_in
     reload_modules reload_grains reload_pillar runas runas_password no_log fire_event saltenv umask use use_in
     __env__ __sls__ __id__ __sls_included_from__ __orchestration_jid__ __pub_user __pub_arg __pub_jid __pub_fun
-    __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__ __prerequiring__ __umask__
+    __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__ __prerequiring__ __umask__ __transaction__
     exclusive footprint lane""".split()
 )
 

@@ -251,6 +251,10 @@ class Machine:
                 for chunk in (self.plan.nodes[member].chunk for member in what.members)
                 if self._verdict(chunk).runs
             )
+            if what.transaction:
+                # A failhard that fails stops all later states, so their work is not done before.
+                stops = [chunk for chunk in self._failhard if chunk >= what.members[0]]
+                members = tuple(chunk for chunk in members if not stops or chunk <= min(stops))
             return Work(node, what.kind, -1, members=members)
         if what.kind is NodeKind.LISTENER:
             self._called.add(what.label)

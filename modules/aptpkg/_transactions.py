@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
@@ -10,7 +11,7 @@ from asyncstate.errors import CommandExecutionError
 
 from .._package_transactions import changes, without_holds  # noqa: TID252 - as `modules` for type checkers
 from ._candidates import latest_version, list_repo_pkgs, refresh_db
-from ._installed import forget, get_selections, hold, list_pkgs, unhold
+from ._installed import forget, get_selections, hold, list_pkgs, normalize_name, unhold
 from ._programs import call
 from ._versions import compare, newest_match
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Changes = dict[str, Any]
+
+_FORESEEN = re.compile(r"(?P<what>Inst|Conf|Remv) (?P<name>\S+)(?: \[(?P<old>[^]]*)\])?(?: \((?P<new>\S+))?")
+"""A line of a simulation: ``Inst name [old] (new …)``, ``Conf name (version …)``, ``Remv name [old]``."""
 
 
 class _Order(NamedTuple):
@@ -84,6 +88,52 @@ def install(
     if errors:
         raise CommandExecutionError("Problem encountered installing package(s)", {"errors": errors, "changes": done})
     return done
+
+
+def simulate_install(pkgs: Any = None, refresh: bool = False, **kwargs: Any) -> Changes | None:
+    """Return the changes that `install` with these arguments would make, ``{package: {"old": …, "new": …}}``.
+
+    "" as new version stands for a package that is removed. None if apt cannot tell, or would not do it. The lists of
+    packages are refreshed where `install` would do so.
+    """
+    normalize = bool(kwargs.get("normalize", True) and kwargs.get("split_arch", True))
+    targets, _ = __salt__["pkg_resource.parse_targets"](None, pkgs, None, normalize=normalize)
+    if not targets:
+        return None
+    if refresh and _refresh_needed(targets):
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    old = list_pkgs()
+    wanted, errors = _resolved(targets, ignore_epoch=bool(kwargs.get("ignore_epoch")))
+    orders = [_order(package, version, old, reinstall=False) for package, version in wanted.items()]
+    held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
+    if errors or held or any(order.kind != "install" for order in orders):
+        return None
+    options = _options(
+        skip_verify=bool(kwargs.get("skip_verify")),
+        fromrepo=kwargs.get("fromrepo"),
+        **{key: value for key, value in kwargs.items() if key not in {"skip_verify", "fromrepo"}},
+    )
+    arguments = [order.argument for order in orders]
+    done = call(
+        ["apt-get", "--simulate", "-q", "-y", *options, "install", "--", *arguments],
+        env=kwargs.get("env"),
+        ignore_retcode=True,
+    )
+    return None if done["retcode"] else _foreseen(str(done["stdout"]))
+
+
+def _foreseen(text: str) -> Changes | None:
+    """Return the changes that a simulation lists; None if it would also finish what an earlier call left half done."""
+    found: Changes = {}
+    for line in text.splitlines():
+        match = _FORESEEN.match(line)
+        if match and match["what"] == "Conf":
+            if normalize_name(match["name"]) not in found:
+                return None
+        elif match:
+            new = match["new"] if match["what"] == "Inst" else ""
+            found[normalize_name(match["name"])] = {"old": match["old"] or "", "new": new or ""}
+    return found
 
 
 def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:

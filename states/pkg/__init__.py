@@ -17,6 +17,7 @@ from ._install import downloaded, installed
 from ._newest import latest, uptodate
 from ._refresh import plan_refresh as _plan_refresh
 from ._removal import purged, removed
+from ._transaction import mod_transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ __all__ = [
     "mod_aggregate_split",
     "mod_footprint",
     "mod_init",
+    "mod_transaction",
     "mod_watch",
     "purged",
     "removed",

@@ -9,7 +9,9 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._comments import failure, listed, with_version
 from ._refresh import refresh_wanted
+from ._shares import list_pkgs
 from ._targets import Targets, find_targets, predicted, preflight, resolve_capabilities
+from ._transaction import install
 from ._versions import Versions, fulfils, verify_install
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def installed(
     changes: dict[str, Any] = {}
     if chosen:
         try:
-            changes = __salt__["pkg.install"](
+            changes = install(
                 name=None,
                 refresh=found.refresh,
                 version=None,
@@ -199,7 +201,7 @@ def _outcome(
     if sources:
         fitting = [package for package in found.desired if package in changes or package not in found.install]
     else:
-        now = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
+        now = list_pkgs(**kwargs)
         fitting, _ = verify_install(found.desired, now, ignore_epoch=ignore_epoch)
     missing = [package for package in found.install if package not in fitting]
     modified = [package for package in fitting if package in found.install]

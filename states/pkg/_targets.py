@@ -9,6 +9,7 @@ from asyncstate.dunders import Row, __salt__, failed, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._comments import listed
+from ._shares import list_pkgs
 from ._versions import Versions, current_versions, fulfils
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ def find_targets(
     ignore_epoch: bool | None,
     reinstall: bool,
     refresh: bool,
+    current: Mapping[str, list[str]] | None = None,
     **kwargs: Any,
 ) -> Targets | Row:
-    """Compare what is wanted with what is installed; a row if that already decides the state."""
+    """Compare what is wanted with ``current`` (default: what is installed); a row if that decides the state."""
     if pkgs and sources:
         return failed(name, 'Only one of "pkgs" and "sources" is permitted.')
     try:
-        current = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
+        current = list_pkgs(**kwargs) if current is None else current
         desired = _desired(pkgs, sources, normalize=normalize)
         if not desired:
             what = "pkgs" if pkgs else "sources"

@@ -53,3 +53,10 @@ def test_a_module_that_cannot_be_aggregated_is_named_where_somebody_asked_for_it
     refused = aggregation(compiled)["refused"]
     assert {state["why"] for state in refused} == {"test states cannot be aggregated: the module has no mod_aggregate"}
     assert "x" in ids(refused)
+
+
+def test_a_transaction_says_that_it_was_formed_by_default():
+    hooks = {"pkg.mod_transaction": lambda low, first: ""}
+    compiled = plan("a: pkg.installed\nb: pkg.installed\n", states=FakeStates(hooks=hooks), implicit_order="footprint")
+    assert [group["transaction"] for group in aggregation(compiled)["groups"]] == [True]
+    assert next(aggregation_lines(compiled)) == "pkg: 2 states, 1 transaction by default, each in its own place"

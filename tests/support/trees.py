@@ -21,10 +21,11 @@ from asyncstate.sources.matchers import Matcher
 
 
 class FakeStates:
-    """State modules that have the functions named; ``footprints`` are the mod_footprint of some."""
+    """State modules that have the functions named; ``footprints`` are the mod_footprint of some, ``hooks`` others."""
 
-    def __init__(self, *functions, footprints=None, bundled=True):
-        self.functions = set(functions)
+    def __init__(self, *functions, footprints=None, hooks=None, bundled=True):
+        self.hooks = hooks or {}
+        self.functions = {*functions, *self.hooks}
         self.footprints = footprints or {}
         self.bundled = bundled
         self.asked = []
@@ -41,6 +42,8 @@ class FakeStates:
 
     def find(self, name):
         self.asked.append(name)
+        if name in self.hooks:
+            return self._loaded(self.hooks[name])
         module, _, function = name.partition(".")
         if function == "mod_footprint":
             declare = self.footprints.get(module)

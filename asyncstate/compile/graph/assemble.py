@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.order import SerialOrder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 
-_SOURCES = (*(kind.value for kind in KINDS), "set", "group")
+GROUP = "group"
+"""The source of an edge to a GROUP node, and from it to its members."""
 
-_TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
+_SOURCES = (*(kind.value for kind in KINDS), "set", GROUP)
+
+TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
+"""The kinds of nodes that end as soon as what they wait for has ended."""
 
 
 class PlanBuilder:
@@ -97,7 +101,7 @@ class PlanBuilder:
 
     def in_serial_order(self) -> list[int]:
         """Return the nodes that take time, chunks, checks and groups, in serial order."""
-        timed = [number for number, node in enumerate(self.nodes) if node.kind not in _TIMELESS]
+        timed = [number for number, node in enumerate(self.nodes) if node.kind not in TIMELESS]
         return sorted(timed, key=self.rank.__getitem__)
 
     def requisites(self) -> tuple[tuple[Requisite, ...], ...]:
@@ -141,7 +145,7 @@ class PlanBuilder:
         unknown: dict[int, str] | None = None,
         refused: Mapping[int, str] | None = None,
     ) -> Plan:
-        """Freeze the plan."""
+        """Freeze the plan. ``refused`` says by chunk why it is in no group."""
         self._add_listeners(listening)
         nodes = tuple(self.nodes)
         return Plan(
@@ -152,7 +156,7 @@ class PlanBuilder:
             dag=self.dag,
             broken_listeners=self.broken_listeners(listening),
             unknown=unknown or {},
-            not_aggregated={self.number[node]: why for node, why in (refused or {}).items() if self.number[node] >= 0},
+            not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
             rows=rows,
             warnings=tuple(findings.warnings),
             saltenv=saltenv,

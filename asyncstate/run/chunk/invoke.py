@@ -16,12 +16,13 @@ from collections import defaultdict
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import anyio
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
-from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS
+from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACTION
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation
@@ -70,9 +71,11 @@ class Invoker:
         self._group_of = {
             plan.nodes[member].chunk: number
             for number, node in enumerate(plan.nodes)
-            if node.kind is NodeKind.GROUP
+            if node.kind is NodeKind.GROUP and not node.transaction
             for member in node.members
         }
+        self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
+        self._transactions: dict[int, dict[str, Any]] = {}
 
     @property
     def overdue(self) -> list[tuple[LowChunk, asyncio.Future[None]]]:
@@ -82,7 +85,11 @@ class Invoker:
     def low(self, chunk: LowChunk) -> dict[str, Any]:
         """Return a fresh copy of a chunk's low data for one call, as an aggregation left it if there was one."""
         aggregated = self.aggregation.lows.get(chunk.index)
-        return chunk.as_low() if aggregated is None else fresh(aggregated)
+        if aggregated is not None:
+            own: dict[str, Any] = fresh(aggregated)
+            return own
+        transaction = self._transactions.get(chunk.index)
+        return chunk.as_low() if transaction is None else {**chunk.as_low(), TRANSACTION: fresh(transaction)}
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Do what the verdict says for a chunk, its prereq check or a listener, and return the row."""
@@ -101,8 +108,15 @@ class Invoker:
         return row
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Let the module of a group fold its members into common calls, without those that their conditions skip."""
+        """Let the module of a group fold its members into common calls, without those that their conditions skip.
+
+        The members of a transaction are only told of one another, but not in a dry run, which changes nothing.
+        """
         chunks = [self.plan.chunks[index] for index in members]
+        if not self._joined.isdisjoint(members):
+            if not self.test:
+                self._tell(chunks)
+            return
         try:
             free = [chunk for chunk in chunks if await self._caller.conditions_hold(chunk)]
             await self.aggregation.fold(free, self._caller.running)
@@ -110,6 +124,13 @@ class Invoker:
             self._caller.raised(error)
             self.aggregation.abandon(chunks)
             self.aggregation.notices.append(f"Aggregating {chunks[0].state} states failed: {type(error).__name__}")
+
+    def _tell(self, chunks: list[LowChunk]) -> None:
+        """Put the later members of a transaction into the low data of each member."""
+        name = uuid4().hex
+        for place, chunk in enumerate(chunks, 1):
+            later = [other.as_low() for other in chunks[place:]]
+            self._transactions[chunk.index] = {"id": name, "later": later}
 
     def _skipped(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)

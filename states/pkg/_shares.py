@@ -1,0 +1,84 @@
+"""The shares of package states in the call of a transaction that did the work of several of them.
+
+The first state of a transaction that has to install something installs the packages of all. Each later state sees the
+system as if nothing of its own and of the states after it were installed yet, and finds its share when it installs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from asyncstate.dunders import __context__, __low__, __salt__
+
+Low = dict[str, Any]
+Changes = dict[str, dict[str, str]]
+Installed = dict[str, list[str]]
+
+_TOLD = "__transaction__"
+"""The key of low data under which the engine tells a state of the later states of its transaction."""
+_KEPT = "pkg.transaction"
+
+
+class Shares:
+    """What one transaction has done so far. ``changes`` has, by state tag, what its call changed for each state.
+
+    ``broken``: the call failed. Then only the ``whole`` states have what they wanted; the others install it themselves.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.changes: dict[str, Changes] = {}
+        self.wanted: dict[str, dict[str, str | None]] = {}
+        self.broken = False
+        self.whole: set[str] = set()
+
+
+class Member:
+    """The state under way as a member of its transaction; ``later`` is the low data of those that come after it."""
+
+    def __init__(self, shares: Shares, later: list[Low]) -> None:
+        self.tag = tag(__low__)
+        self.shares = shares
+        self.later = later
+
+    def undone(self, installed: Mapping[str, list[str]], *, own: bool = True) -> Installed:
+        """Return ``installed`` without the shares of later states and, with ``own``, that of this state."""
+        tags = [tag(low) for low in reversed(self.later)] + ([self.tag] if own else [])
+        found = dict(installed)
+        for each in tags:
+            for name, change in self.shares.changes.get(each, {}).items():
+                found.pop(name, None)
+                if change["old"]:
+                    found[name] = change["old"].split(",")
+        return found
+
+    def take(self, wanted: Mapping[str, str | None]) -> Changes | None:
+        """Return the changes that were made for this state already; None if it must install ``wanted`` itself."""
+        shares = self.shares
+        if self.tag not in shares.changes or shares.wanted[self.tag] != wanted:
+            return None
+        return None if shares.broken and self.tag not in shares.whole else shares.changes.pop(self.tag)
+
+
+def member() -> Member | None:
+    """Return the state under way as a member of its transaction, None if it is in none."""
+    told = __low__.get(_TOLD) if __low__ else None
+    if not isinstance(told, Mapping) or not isinstance(told.get("later"), list):
+        return None
+    shares = __context__.get(_KEPT)
+    if not isinstance(shares, Shares) or shares.name != told.get("id"):
+        shares = __context__[_KEPT] = Shares(str(told.get("id")))
+    return Member(shares, told["later"])
+
+
+def list_pkgs(**kwargs: Any) -> Installed:
+    """Return the installed packages and their versions, as the state under way may see them."""
+    installed: Installed = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
+    own = member()
+    return installed if own is None else own.undone(installed)
+
+
+def tag(low: Mapping[str, Any]) -> str:
+    """Return the tag of a state."""
+    return f"{low['state']}_|-{low['__id__']}_|-{low['name']}_|-{low['fun']}"

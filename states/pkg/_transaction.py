@@ -1,0 +1,224 @@
+"""Package states that install together, each with the row it would have if it had installed alone.
+
+first state that installs ──▶ simulate it alone, then with each later state in turn ──▶ one call for all
+                              a later state adds only packages                     ──▶ they are its share
+                              it changes what others bring, or cannot be simulated ──▶ it and those after it stay out
+each later state          ──▶ its share is done: its row is made from that
+the call fails            ──▶ states that have all they wanted keep it; each other state installs on its own
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.dunders import __env__, __salt__
+from asyncstate.errors import CommandExecutionError
+
+from ._refresh import refresh_wanted
+from ._shares import Changes, Installed, Low, Member, list_pkgs, member, tag
+from ._targets import Targets, find_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_OF_THE_ENGINE = frozenset(
+    """state name fun order require require_any watch watch_any onchanges onchanges_any onfail onfail_any onfail_all
+    listen use onfail_stop onlyif unless creates reload_modules reload_grains reload_pillar fire_event saltenv
+    require_in watch_in onchanges_in onfail_in prereq_in listen_in use_in""".split()
+)
+_ARGUMENTS = frozenset({"pkgs", "version", "refresh", "skip_suggestions"})
+
+
+def mod_transaction(low: Low, first: bool) -> str:
+    """Return why a state cannot install together with later states (``first``) or with earlier ones, "" if it can."""
+    if low["fun"] != "installed":
+        return f"what pkg.{low['fun']} changes cannot be told apart from the changes of other states"
+    if "pkg.simulate_install" not in __salt__:
+        return "the package manager of this system cannot say beforehand which state needs which package"
+    for key in low:
+        if key not in _OF_THE_ENGINE and key not in _ARGUMENTS and not key.startswith("__"):
+            return f"it has {key}, which is for a call of its own"
+    if not _is_plain(low):
+        return "its packages or versions are not plain names and numbers"
+    if not first and low.get("refresh"):
+        return "its refresh comes after the states before it"
+    return "its refresh is false: later states need fresh lists" if first and low.get("refresh") is False else ""
+
+
+def _is_plain(low: Low) -> bool:
+    pkgs = low.get("pkgs")
+    if pkgs is not None and not isinstance(pkgs, list):
+        return False
+    texts = [low["name"], low.get("version") or "", low.get("refresh") or ""]
+    for each in pkgs or ():
+        texts += [*each.keys(), *(value or "" for value in each.values())] if isinstance(each, dict) else [each]
+    return all(
+        isinstance(text, (str, int, float)) and text != "latest" and not str(text).startswith("__slot__")
+        for text in texts
+    )
+
+
+def install(**call: Any) -> Changes:
+    """Call ``pkg.install`` with these arguments, together with the later states of the transaction if there is one.
+
+    Returns the changes of the state under way. Raises what ``pkg.install`` raises; the changes in a
+    CommandExecutionError are those of this state.
+    """
+    own = member()
+    if own is None or call.get("sources"):
+        return _call(call)
+    done = own.take(_versions(call["pkgs"]))
+    if done is not None:
+        return done
+    if own.shares.broken or own.tag in own.shares.changes:
+        return _alone(own, call)
+    own.shares.changes.clear()
+    orders = _orders(own, call)
+    return _together(own, call, orders) if len(orders) > 1 else _call(call)
+
+
+def _call(call: Mapping[str, Any]) -> Changes:
+    changes: Changes = __salt__["pkg.install"](**call)
+    return changes
+
+
+def _versions(pkgs: Iterable[Mapping[str, str | None]]) -> dict[str, str | None]:
+    return {name: version for each in pkgs for name, version in each.items()}
+
+
+class _Order:
+    """One state of a common call: the packages it asks for, and what they will change."""
+
+    def __init__(self, name: str, wanted: dict[str, str | None], changes: Changes) -> None:
+        self.tag = name
+        self.wanted = wanted
+        self.changes = changes
+
+
+def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
+    """Return this state and the later ones that can install with it; ``call`` refreshes no more if it was done here."""
+    installed = list_pkgs()
+    if not any(isinstance(_targets(low, installed), Targets) for low in own.later):
+        return []
+    wanted = _versions(call["pkgs"])
+    expected = _simulated(wanted, call)
+    refreshed, call["refresh"] = call["refresh"], False
+    if expected is None or _removes(expected):
+        return []
+    orders = [_Order(own.tag, dict(wanted), expected)]
+    for low in own.later:
+        found = _targets(low, _with(installed, expected))
+        if not isinstance(found, Targets):
+            continue
+        more = found.install
+        if (
+            found.unpurge
+            or not wanted.keys().isdisjoint(more)
+            or (refresh_wanted(low.get("refresh")) and not refreshed)
+        ):
+            break
+        both = _simulated({**wanted, **more}, call)
+        if both is None or any(both.get(name) != change for name, change in expected.items()):
+            break
+        added = {name: change for name, change in both.items() if name not in expected}
+        if _removes(added) or not more.keys() <= added.keys():
+            break
+        orders.append(_Order(tag(low), dict(more), added))
+        wanted.update(more)
+        expected = both
+    return orders
+
+
+def _simulated(wanted: Mapping[str, str | None], call: Mapping[str, Any]) -> Changes | None:
+    pkgs = [{name: version} for name, version in wanted.items()]
+    expected: Changes | None = __salt__["pkg.simulate_install"](**{**call, "pkgs": pkgs})
+    return expected
+
+
+def _removes(changes: Changes) -> bool:
+    return any(not change["new"] for change in changes.values())
+
+
+def _with(installed: Installed, changes: Changes) -> Installed:
+    return {**installed, **{name: [change["new"]] for name, change in changes.items()}}
+
+
+def _targets(low: Low, installed: Installed) -> Any:
+    """Return what a later state will have to install if ``installed`` is there."""
+    pkgs = low.get("pkgs")
+    if isinstance(pkgs, list) and not pkgs:
+        return None
+    pkgs = pkgs or ([{low["name"]: low["version"]}] if low.get("version") else [low["name"]])
+    return find_targets(
+        low["name"],
+        pkgs,
+        None,
+        fromrepo=None,
+        skip_suggestions=bool(low.get("skip_suggestions")),
+        normalize=True,
+        ignore_epoch=None,
+        reinstall=False,
+        refresh=False,
+        current=installed,
+        saltenv=str(__env__),
+        allow_updates=False,
+    )
+
+
+def _together(own: Member, call: dict[str, Any], orders: list[_Order]) -> Changes:
+    pkgs = [{name: version} for order in orders for name, version in order.wanted.items()]
+    shares = own.shares
+    try:
+        done = _call({**call, "pkgs": pkgs})
+    except CommandExecutionError:
+        shares.broken = True
+        shares.changes = {order.tag: order.changes for order in orders}
+        shares.wanted = {order.tag: order.wanted for order in orders}
+        shares.whole = _whole(orders)
+        mine = own.take(orders[0].wanted)
+        return _alone(own, call) if mine is None else mine
+    shares.wanted = {order.tag: order.wanted for order in orders}
+    shares.changes = {
+        order.tag: {name: change for name, change in done.items() if name in order.changes} for order in orders
+    }
+    named = {name for order in orders for name in order.changes}
+    unforeseen = {name: change for name, change in done.items() if name not in named}
+    return {**shares.changes.pop(own.tag), **unforeseen}
+
+
+def _whole(orders: list[_Order]) -> set[str]:
+    """Return the states that have all they wanted, up to the first that has not: that one may have failed."""
+    installed = _installed()
+    found = set()
+    for order in orders:
+        if any(change["new"] not in installed.get(name, ()) for name, change in order.changes.items()):
+            break
+        found.add(order.tag)
+    return found
+
+
+def _alone(own: Member, call: Mapping[str, Any]) -> Changes:
+    """Install for this state only, after a common call that failed and may have done a part of its work."""
+    before = own.undone(_installed())
+    try:
+        _call(call)
+    except CommandExecutionError as error:
+        if isinstance(error.info, dict):
+            error.info["changes"] = _differences(before, own.undone(_installed(), own=False))
+        raise
+    finally:
+        own.shares.changes.pop(own.tag, None)
+    return _differences(before, own.undone(_installed(), own=False))
+
+
+def _installed() -> Installed:
+    found: Installed = __salt__["pkg.list_pkgs"](versions_as_list=True)
+    return found
+
+
+def _differences(old: Installed, new: Installed) -> Changes:
+    return {
+        name: {"old": ",".join(old.get(name, ())), "new": ",".join(new.get(name, ()))}
+        for name in sorted({*old, *new})
+        if old.get(name, []) != new.get(name, [])
+    }

@@ -1,0 +1,295 @@
+"""Package states that install together have the rows, and leave the system, of a run one by one."""
+
+import copy
+import json
+
+import asyncstate.states.pkg as states
+import pytest
+from apt_root import AptRoot, needs_apt
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from plugin_harness import PluginHarness
+
+from asyncstate.errors import CommandExecutionError
+
+
+def low(name, **arguments):
+    return {"state": "pkg", "fun": "installed", "name": name, "__id__": name, "__env__": "base", **arguments}
+
+
+class Shop:
+    """A package manager: ``offers`` has version, dependencies (alternatives), conflicts and scripts that fail."""
+
+    def __init__(self, offers, installed):
+        self.offers = offers
+        self.installed = {name: offers[name]["version"] for name in installed if name in offers}
+        self.asked = set(installed)
+        self.half = set()
+        self.calls = []
+
+    def list_pkgs(self, versions_as_list=False, purge_desired=False, **_):
+        found = {} if purge_desired else {name: v for name, v in self.installed.items() if name not in self.half}
+        return {name: [version] for name, version in found.items()} if versions_as_list else found
+
+    def resolved(self, names):
+        """What is installed afterwards, as apt decides: what is asked for first, then what each of those needs."""
+        if any(name not in self.offers for name in names):
+            return None
+        after = dict(self.installed) | {name: self.offers[name]["version"] for name in names}
+        waiting = list(names)
+        while waiting:
+            offer = self.offers[waiting.pop(0)]
+            for alternatives in offer["depends"]:
+                if not any(other in after for other in alternatives):
+                    choice = next((other for other in alternatives if other in self.offers), None)
+                    if choice is None:
+                        return None
+                    after[choice] = self.offers[choice]["version"]
+                    waiting.insert(0, choice)
+        for name in [name for name in after if name not in self.installed]:
+            for enemy in self.offers[name]["conflicts"]:
+                if enemy in after and (enemy in names or enemy not in self.installed):
+                    return None
+                after.pop(enemy, None)
+        needs_gone = any(
+            not any(other in after for other in alternatives)
+            for name in after
+            for alternatives in self.offers[name]["depends"]
+        )
+        return None if needs_gone else after
+
+    def simulate_install(self, pkgs=None, **_):
+        after = self.resolved([next(iter(each)) for each in pkgs])
+        return None if after is None or self.half else self.changes(dict(self.installed), after)
+
+    def changes(self, old, new):
+        names = sorted({*old, *new})
+        return {n: {"old": old.get(n, ""), "new": new.get(n, "")} for n in names if old.get(n) != new.get(n)}
+
+    def install(self, pkgs=None, **_):
+        names = [next(iter(each)) for each in pkgs]
+        self.calls.append(names)
+        old = self.list_pkgs()
+        after = self.resolved(names)
+        errors = ["E: Unable to correct problems"] if after is None else []
+        if after is not None:
+            self.half |= {name for name in after if name not in self.installed and self.offers[name]["moody"]}
+            self.installed = after
+            self.asked.update(names)
+            self.half &= set(after)
+            self.half |= {
+                name
+                for name in after
+                if name not in old and any(not set(needs) - self.half for needs in self.offers[name]["depends"])
+            }
+            errors = [f"dpkg: {name}" for name in sorted(self.half)]
+        done = self.changes(old, self.list_pkgs())
+        if errors:
+            raise CommandExecutionError(
+                "Problem encountered installing package(s)", {"errors": errors, "changes": done}
+            )
+        return done
+
+
+def run(tmp_path, shop, lows, *, joined):
+    harness = PluginHarness(tmp_path)
+    harness.load("modules", "pkg_resource")
+    for name in ("list_pkgs", "install", "simulate_install"):
+        harness.salt[f"pkg.{name}"] = getattr(shop, name)
+    harness.salt["pkg.version_cmp"] = lambda one, two, **_: (one > two) - (one < two)
+    rows = []
+    for place, each in enumerate(lows, 1):
+        told = {"__transaction__": {"id": "x", "later": lows[place:]}} if joined else {}
+        arguments = {key: value for key, value in each.items() if not key.startswith("__")}
+        del arguments["state"], arguments["fun"]
+        rows.append(harness.state(states.installed, low={**each, **told}, **copy.deepcopy(arguments)))
+    return rows
+
+
+NAMES = ["a", "b", "c", "d", "e", "f"]
+OFFER = st.fixed_dictionaries(
+    {
+        "version": st.sampled_from(["1", "2"]),
+        "depends": st.lists(st.lists(st.sampled_from([*NAMES, "lost"]), min_size=1, max_size=2), max_size=2),
+        "conflicts": st.lists(st.sampled_from(NAMES), max_size=1),
+        "moody": st.sampled_from([False, False, False, True]),
+    }
+)
+WANTED = st.one_of(
+    st.fixed_dictionaries({"name": st.sampled_from([*NAMES, "unknown"])}),
+    st.fixed_dictionaries({"name": st.sampled_from(NAMES), "version": st.sampled_from(["1", "2"])}),
+    st.fixed_dictionaries({"name": st.just("x"), "pkgs": st.lists(st.sampled_from(NAMES), unique=True, max_size=3)}),
+)
+
+
+def offer(*depends, conflicts=(), moody=False):
+    return {"version": "1", "depends": [list(each) for each in depends], "conflicts": list(conflicts), "moody": moody}
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), OFFER, min_size=2),
+    st.lists(WANTED, min_size=2, max_size=5, unique_by=lambda each: each["name"]),
+)
+@example({"a": offer("cb"), "b": offer(), "c": offer()}, [{"name": "a"}, {"name": "b"}])
+@example({"a": offer("b"), "b": offer(moody=True), "c": offer()}, [{"name": "c"}, {"name": "a"}, {"name": "b"}])
+@example({"a": offer(), "b": offer(moody=True), "c": offer()}, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
+@example({"a": offer(), "b": offer(conflicts="a"), "c": offer()}, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
+@settings(max_examples=150)
+def test_rows_and_system_are_those_of_a_run_one_by_one(tmp_path_factory, offers, wanted):
+    tmp_path = tmp_path_factory.getbasetemp()
+    for entry in offers.values():  # only what is on offer can be in the system
+        entry["conflicts"] = [name for name in entry["conflicts"] if offers.get(name) is not entry]
+    lows = [low(**each) for each in wanted]
+    alone, together = Shop(offers, ()), Shop(offers, ())
+    assert run(tmp_path, together, lows, joined=True) == run(tmp_path, alone, lows, joined=False)
+    assert (together.installed, together.half, together.asked) == (alone.installed, alone.half, alone.asked)
+
+
+def test_one_call_and_each_dependency_with_the_first_that_needed_it(tmp_path):
+    shop = Shop({"a": offer("d"), "b": offer("d", "e"), "c": offer(), "d": offer(), "e": offer()}, ["c"])
+    rows = run(tmp_path, shop, [low("a"), low("c"), low("b")], joined=True)
+    assert shop.calls == [["a", "b"]]
+    assert [sorted(row["changes"]) for row in rows] == [["a", "d"], [], ["b", "e"]]
+    assert rows[2]["comment"] == "The following packages were installed/updated: b"
+
+
+def test_one_that_fails_is_settled_alone(tmp_path):
+    shop = Shop({"a": offer(), "b": offer(moody=True), "c": offer()}, ())
+    rows = run(tmp_path, shop, [low("a"), low("b"), low("c")], joined=True)
+    assert shop.calls == [["a", "b", "c"], ["b"], ["c"]]
+    assert [(row["result"], sorted(row["changes"])) for row in rows] == [(True, ["a"]), (False, []), (False, ["c"])]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, ""),
+        ({"pkgs": ["a", {"b": 1.5}], "require": [{"sls": "x"}]}, ""),
+        ({"hold": True}, "it has hold, which is for a call of its own"),
+        ({"fromrepo": "backports"}, "it has fromrepo, which is for a call of its own"),
+        ({"version": "latest"}, "its packages or versions are not plain names and numbers"),
+        ({"pkgs": "a,b"}, "its packages or versions are not plain names and numbers"),
+        ({"pkgs": [["a"]]}, "its packages or versions are not plain names and numbers"),
+        ({"version": "__slot__:salt:x.y()"}, "its packages or versions are not plain names and numbers"),
+        ({"fun": "latest"}, "what pkg.latest changes cannot be told apart from the changes of other states"),
+    ],
+)
+def test_which_states_install_with_others(tmp_path, arguments, said):
+    harness = PluginHarness(tmp_path)
+    harness.salt["pkg.simulate_install"] = None
+    with harness.calling():
+        assert states.mod_transaction({**low("a"), **arguments}, True) == said
+        assert states.mod_transaction({**low("a"), **arguments}, False) == said
+
+
+def test_what_a_state_says_of_refreshing(tmp_path):
+    harness = PluginHarness(tmp_path)
+    harness.salt["pkg.simulate_install"] = None
+    with harness.calling():
+        assert states.mod_transaction(low("a", refresh=True), True) == ""
+        assert states.mod_transaction(low("a", refresh=True), False) == "its refresh comes after the states before it"
+        assert states.mod_transaction(low("a", refresh=False), False) == ""
+        assert states.mod_transaction(low("a", refresh=False), True).startswith("its refresh is false")
+
+
+def test_a_package_manager_that_cannot_foresee(tmp_path):
+    with PluginHarness(tmp_path).calling():
+        assert "cannot say beforehand" in states.mod_transaction(low("a"), True)
+
+
+@needs_apt
+def test_apt_installs_them_in_one_call(tmp_path):
+    seen, counts = [], []
+    for joined in (True, False):
+        (tmp_path / str(joined)).mkdir()
+        apt = AptRoot(tmp_path / str(joined))
+        apt.package("sun", Depends="star | moon")
+        apt.package("star")
+        apt.package("earth", Depends="sun, water (>= 1.0)", Recommends="tree")
+        apt.package("water")
+        apt.package("tree")
+        apt.package("mars", Conflicts="tree")
+        apt.package("moody", postinst="exit 3")
+        lows = [low("sun"), low("earth"), low("star"), low("tree"), low("mars"), low("moody"), low("water")]
+        rows = []
+        with apt.harness.calling():
+            states.mod_init(lows[0])
+        for place, each in enumerate(lows, 1):
+            told = {"__transaction__": {"id": "x", "later": lows[place:]}} if joined else {}
+            rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"]))
+        real = [command for command in apt.commands("install") if "--simulate" not in command]
+        auto = apt.run_all(["apt-mark", "showauto"])["stdout"]
+        seen.append((rows, apt.installed(), auto))
+        counts.append(len(real))
+    assert seen[0] == seen[1]
+    assert counts == [3, 4]
+    assert [sorted(row["changes"]) for row in seen[0][0]] == [
+        ["star", "sun"],
+        ["earth", "tree", "water"],
+        [],
+        [],
+        ["mars", "tree"],
+        [],
+        [],
+    ]
+
+
+FAKE = """
+def __virtual__():
+    return "pkg"
+
+def _path():
+    return __opts__["cachedir"] + "/installed"
+
+def list_pkgs(versions_as_list=False, purge_desired=False, **kwargs):
+    try:
+        names = open(_path()).read().split()
+    except FileNotFoundError:
+        names = []
+    return {} if purge_desired else {name: ["1"] if versions_as_list else "1" for name in names}
+
+def _new(pkgs):
+    return {name: {"old": "", "new": "1"} for each in pkgs for name in each if name not in list_pkgs()}
+
+def simulate_install(pkgs=None, **kwargs):
+    return _new(pkgs)
+
+def install(name=None, pkgs=None, **kwargs):
+    changes = _new(pkgs)
+    with open(_path(), "a") as file:
+        file.write(" ".join(changes) + "\\n")
+    return changes
+"""
+
+TREE = """
+a: pkg.installed
+between: {test.nop: [{onchanges: [{pkg: a}]}]}
+b: pkg.installed
+skipped: {pkg.installed: [{onchanges: [{test: quiet}]}]}
+quiet: {test.nop: [{order: 0}]}
+c: {pkg.installed: [{pkgs: [c, a]}]}
+of-c: {test.nop: [{onchanges: [{pkg: c}]}]}
+"""
+
+
+@pytest.mark.feature("F104", "F106")
+def test_a_run_joins_them_unless_told_otherwise(run_cli, tmp_path):
+    (tmp_path / "_modules").mkdir()
+    (tmp_path / "_modules" / "fakepkg.py").write_text(FAKE)
+    (tmp_path / "tree.sls").write_text(TREE)
+    (tmp_path / "cache").mkdir()
+    seen = []
+    for aggregated, calls in (("null", ["a b c"]), ("false", ["a", "b", "c"])):
+        installed = tmp_path / "cache" / "installed"
+        installed.write_text("")
+        (tmp_path / "config.yaml").write_text(f"state_aggregate: {aggregated}\n")
+        options = ("--config", tmp_path / "config.yaml", "--file-root", tmp_path, "--out", "json")
+        done = run_cli("apply", "tree", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = json.loads(done.stdout)
+        for row in rows.values():
+            del row["start_time"], row["duration"]
+        seen.append(rows)
+        assert installed.read_text().split("\n")[:-1] == calls
+    assert seen[0] == seen[1]
+    assert seen[0]["pkg_|-c_|-c_|-installed"]["changes"] == {"c": {"old": "", "new": "1"}}
