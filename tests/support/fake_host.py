@@ -57,7 +57,7 @@ class FakeHost:
         return func
 
     def context(self, **overrides):
-        return CallContext(
+        base = CallContext(
             opts=self.opts,
             grains={},
             pillar={},
@@ -65,8 +65,8 @@ class FakeHost:
             salt=self.salt,
             states={},
             utils={},
-            **overrides,
         )
+        return base.derive(**overrides)
 
     def reload(self):
         self.reloads += 1
