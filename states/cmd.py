@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.commands import effects_of
+from asyncstate.data.commands.environment import pairs_of
 from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
-
-_ABSOLUTE_PATH = re.compile(r"""(?<![\w./:~$}\]*+-])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
-_PROGRAM_FOLDERS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/")
-_NOT_SHARED = ("/dev/", "/proc/")
 
 _PASSED_ON = (
     "bg",
@@ -204,35 +201,41 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a command reads and writes, as far as its text shows it; ``unknown`` if it shows nothing.
+    """Return what a command reads, writes and makes, as far as its text says it; ``unknown`` says what stays open.
 
-    It reads the environment, its program or script, the whole working directory and the paths that its conditions
-    name; every other absolute path counts as written, and so does ``creates``.
+    The text is read as a shell reads it, and a table says what common programs do with their operands. Every path that
+    another program names counts as written, and so does all in ``cwd`` and ``creates``.
     """
-    command = str(low.get("name", ""))
-    first = command.split(maxsplit=1)[0] if command.strip() else ""
-    arguments = low.get("args") or []
-    command = " ".join([command, *map(str, arguments if isinstance(arguments, list) else [arguments])])
-    reads = _paths(" ".join(_condition_commands(low)))
-    folder = str(low.get("cwd") or "").rstrip("/")
-    if folder:
-        reads.append(f"{folder}/")
-    source = str(low.get("source") or "").removeprefix("file://")
-    if source.startswith("/"):
-        reads.append(source)
-    writes: list[str] = []
-    for path in _paths(command):
-        (reads if path == first or path.startswith(_PROGRAM_FOLDERS) else writes).append(path)
+    if low.get("fun") in {"call", "wait_call"}:
+        return {"unknown": "it calls a Python function"}
+    folder, user = low.get("cwd"), low.get("runas")
+    folder = folder if isinstance(folder, str) else ""
+    user = user if isinstance(user, str) else ""
+    environment = pairs_of(low.get("env"))
+    reads = ["environ:process", *([f"user:{user}"] if user else [])]
+    reads += [f"path:{path}" for path in (low.get("shell"),) if isinstance(path, str) and path.startswith("/")]
+    reads += [f"path:{folder}"] if folder.startswith("/") and folder.strip("/") else []
     creates = low.get("creates") or []
-    writes.extend(str(path) for path in ([creates] if isinstance(creates, str) else creates))
-    footprint: dict[str, Any] = {
-        "reads": ["environ:process", *_path_names(reads)],
-        "writes": _path_names(writes),
-        "unknown": not reads and not writes,
+    made = [f"path:{path}" for path in ([creates] if isinstance(creates, str) else creates)]
+    if low.get("root"):
+        return {"reads": reads, "writes": [f"path:{str(low['root']).rstrip('/')}/**", *made]}
+    commands = [_script_command(low) if "script" in str(low.get("fun")) else str(low.get("name", ""))]
+    test_name = _test_command(low.get("stateful"))
+    commands += [str(test_name)] if test_name else []
+    found = [effects_of(command, folder, user, environment) for command in commands]
+    unknown = [effects.unknown for effects in found if effects.unknown and not (effects.bare and made)]
+    if "script" in str(low.get("fun")):
+        source = str(low.get("source") or _script_name(low))
+        reads += [f"path:{path}" for path in (source.removeprefix("file://"),) if path.startswith("/")]
+        unknown = [f"it runs the script {source}, and what that does is not known"]
+    elif low.get("template"):
+        unknown.append("a template makes its text in the run")
+    return {
+        "reads": [*reads, *(name for effects in found for name in effects.reads)],
+        "writes": [*(name for effects in found for name in effects.writes), *made],
+        "makes": [name for effects in found for name in effects.makes],
+        "unknown": "; ".join(unknown),
     }
-    if isinstance(low.get("runas"), str):
-        footprint["reads"].append(f"user:{low['runas']}")
-    return footprint
 
 
 def _shell(shell: str | None) -> str | None:
@@ -306,20 +309,11 @@ def _fail(row: Row, comment: str) -> Row:
     return row
 
 
-def _condition_commands(low: Mapping[str, Any]) -> list[str]:
-    found: list[str] = []
-    for condition in ("unless", "onlyif"):
-        value = low.get(condition)
-        found.extend(item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
-    return found
+def _script_name(low: Mapping[str, Any]) -> str:
+    return (str(low.get("name", "")).split(maxsplit=1) or [""])[0]
 
 
-def _paths(text: str) -> list[str]:
-    return [path for path in _ABSOLUTE_PATH.findall(text) if not path.startswith(_NOT_SHARED)]
-
-
-def _path_names(paths: list[str]) -> list[str]:
-    """Return resource names, each once; a path written with a slash at its end is a tree."""
-    return list(
-        dict.fromkeys(f"path:{path.rstrip('/')}/**" if path.endswith("/") else f"path:{path}" for path in paths)
-    )
+def _script_command(low: Mapping[str, Any]) -> str:
+    """Return a command line with the arguments of a script; the script itself stands on the standard input."""
+    arguments = low.get("args") or str(low.get("name", ""))[len(_script_name(low)) :]
+    return f"/dev/stdin {' '.join(map(str, arguments)) if isinstance(arguments, (list, tuple)) else arguments}"

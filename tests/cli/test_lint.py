@@ -13,7 +13,7 @@ TREE = {
     "salt/top.sls": "base:\n  '*': [web]\n",
     "salt/web.sls": (
         "dir:\n  file.directory:\n    - name: {root}/out\nconf:\n  file.managed:\n    - name: {root}/out/conf\n"
-        "    - contents: {{{{ pillar.port }}}} {{{{ salt['pillar.get']('deep:er') }}}}\nfree:\n  cmd.run:\n    - name: 'true'\n"
+        "    - contents: {{{{ pillar.port }}}} {{{{ salt['pillar.get']('deep:er') }}}}\nfree:\n  cmd.run:\n    - name: warm-up\n"
     ),
     "salt/tidy.sls": "only:\n  test.nop: []\n",
     "salt/odd.sls": (

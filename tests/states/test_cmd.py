@@ -323,27 +323,53 @@ def test_error_of_the_execution_module_is_the_comment(plugins):
     [
         ({"name": "touch /srv/a"}, [], ["path:/srv/a"]),
         ({"name": "/opt/tool --out=/srv/b 2>/dev/null"}, ["path:/opt/tool"], ["path:/srv/b"]),
-        ({"name": "/usr/bin/make", "cwd": "/src"}, ["path:/src/**", "path:/usr/bin/make"], []),
         ({"name": "touch /srv/a", "cwd": "/"}, [], ["path:/srv/a"]),
-        ({"name": "x", "source": "file:///src/x.sh", "args": "-o /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
-        ({"name": "x", "source": "salt://x.sh", "args": ["/srv/a", 5]}, [], ["path:/srv/a"]),
-        ({"name": "x", "creates": "/var/done"}, [], ["path:/var/done"]),
-        ({"name": "x", "creates": ["/a", "/b"]}, [], ["path:/a", "path:/b"]),
-        (
-            {"name": "x", "unless": "test -f /etc/x", "onlyif": ["grep a /etc/y", {"fun": "z"}]},
-            ["path:/etc/x", "path:/etc/y"],
-            [],
-        ),
-        ({"name": "cp '/a b' \"/c\" /d; rm /d"}, [], ["path:/a", "path:/c", "path:/d"]),
-        ({"name": "curl https://host/path -o /tmp/f"}, [], ["path:/tmp/f"]),
-        ({"name": "rsync src/ /srv/www/"}, [], ["path:/srv/www/**"]),
+        ({"name": "touch a", "cwd": "/src"}, ["path:/src"], ["path:/src/a"]),
+        ({"name": "/opt/x -v /a", "cwd": "/src"}, ["path:/src", "path:/opt/x"], ["path:/a", "path:/src/**"]),
+        ({"name": "/opt/x", "creates": "/var/done"}, ["path:/opt/x"], ["path:/var/done"]),
+        ({"name": "/opt/x", "creates": ["/a", "/b"]}, ["path:/opt/x"], ["path:/a", "path:/b"]),
+        ({"name": "touch /x", "unless": "test -f /etc/x"}, [], ["path:/x"]),
+        ({"name": "touch $X/a", "env": {"X": "/srv"}}, ["path:/srv/**"], ["path:/srv/a"]),
+        ({"name": "touch $X/a", "env": [{"X": "/srv"}, "Y=1"]}, ["path:/srv/**"], ["path:/srv/a"]),
         ({"name": "touch /a", "runas": "app"}, ["user:app"], ["path:/a"]),
+        ({"name": "touch a ~/b", "runas": "app"}, ["user:app"], ["path:~app/a", "path:~app/b"]),
+        ({"name": "touch /a", "shell": "/opt/sh"}, ["path:/opt/sh"], ["path:/a"]),
+        ({"name": "touch /a", "stateful": [{"test_name": "cat /b"}]}, ["path:/b/**"], ["path:/a"]),
+        ({"name": "touch /a", "root": "/srv/jail/"}, [], ["path:/srv/jail/**"]),
     ],
 )
 def test_footprint(low, reads, writes):
-    assert cmd.mod_footprint(low) == {"reads": ["environ:process", *reads], "writes": writes, "unknown": False}
+    footprint = cmd.mod_footprint({"fun": "run", **low})
+    assert footprint["reads"] == ["environ:process", *reads]
+    assert footprint["writes"] == writes
+    assert not footprint.get("unknown")
 
 
-@pytest.mark.parametrize("command", ["true", "apt-get update", "a/b/c", "find . -name '*' / ", "echo x >/dev/null"])
-def test_footprint_of_a_command_that_names_nothing_is_unknown(command):
-    assert cmd.mod_footprint({"name": command}) == {"reads": ["environ:process"], "writes": [], "unknown": True}
+@pytest.mark.parametrize(
+    ("low", "reads", "writes"),
+    [
+        ({"name": "x", "source": "file:///src/x.sh", "args": "-o /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
+        ({"name": "x", "source": "salt://x.sh", "args": ["/srv/a", 5]}, [], ["path:/srv/a"]),
+        ({"name": "/src/x.sh /srv/a"}, ["path:/src/x.sh"], ["path:/srv/a"]),
+        ({"name": "x", "source": "salt://x.sh", "cwd": "/src"}, ["path:/src"], ["path:/src/**"]),
+    ],
+)
+def test_footprint_of_a_script(low, reads, writes):
+    footprint = cmd.mod_footprint({"fun": "script", **low})
+    assert footprint["reads"] == [*footprint["reads"][:1], *reads] == ["environ:process", *reads]
+    assert footprint["writes"] == writes
+    assert footprint["unknown"].startswith("it runs the script ")
+
+
+@pytest.mark.parametrize(
+    ("low", "reason"),
+    [
+        ({"name": "a/b/c"}, "it names nothing that a/b/c touches"),
+        ({"name": "x", "cwd": "/srv"}, "nothing but the folder is known of what x touches"),
+        ({"name": "rm -r $X"}, "it uses $X, which only a run knows"),
+        ({"name": "touch {{ x }}", "template": "jinja"}, "a template makes its text in the run"),
+        ({"name": "x", "fun": "call"}, "it calls a Python function"),
+    ],
+)
+def test_footprint_says_why_it_is_unknown(low, reason):
+    assert cmd.mod_footprint({"fun": "run", **low})["unknown"] == reason

@@ -1,32 +1,129 @@
-"""What the conditions of a state read."""
+"""What the conditions of a state read: ``onlyif``, ``unless``, ``creates``, ``check_cmd``."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.data.commands import effects_of
+from asyncstate.data.commands.environment import pairs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
-_ABSOLUTE_PATH = re.compile(r"""(?<![^\s'"`;|&<>()=,])/[^\s'"`;|&<>()$*?{}\[\],\\:]+""")
-_NOT_FILES = ("/dev/", "/proc/", "/sys/")
+_ENVIRONMENT = "environ:process"
+_PATH, _TREE = "path:", "/**"
+_ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
+"""Conditions whose commands run in the state's folder, as its user and with its variables."""
+
+_READ_BY_MODULES = {
+    "cmd": "",
+    "config": "",
+    "cron": "cron:",
+    "environ": _ENVIRONMENT,
+    "file": "",
+    "grains": "",
+    "group": "group:",
+    "hosts": "path:/etc/hosts",
+    "kmod": "kmod:",
+    "match": "",
+    "pillar": "",
+    "pkg": "pkgdb",
+    "lowpkg": "pkgdb",
+    "service": "service:",
+    "sysctl": "sysctl:",
+    "test": "",
+    "user": "user:",
+}
+"""What functions of these execution modules read, besides grains and the paths they are given."""
 
 
-def conditions_read(args: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the files that the conditions of a state name; None if it has no conditions.
+class Tested(NamedTuple):
+    """What conditions read. ``unknown``: why they may read more; empty if they do not."""
 
-    Each name covers the tree below it: a condition may test what is in a folder, or whether the folder exists, which
-    may depend on a state that made it for a file.
+    reads: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+def conditions_read(args: dict[str, Any]) -> Tested | None:
+    """Return what the conditions of a state read; None if it has no conditions.
+
+    A path covers the tree below it: a condition may test what is in a folder, or whether the folder exists, which may
+    depend on a state that made it for a file. What a command would write counts as read: it tests.
     """
     if args.keys().isdisjoint(_CONDITIONS):
         return None
-    found: dict[str, None] = {}
-    stack = [args[key] for key in _CONDITIONS if key in args]
+    reads: dict[str, None] = {}
+    reasons: dict[str, None] = {}
+    for condition in _CONDITIONS:
+        value = args.get(condition)
+        for entry in value if isinstance(value, (list, tuple)) else (value,):
+            if condition == "creates":
+                reads.update(dict.fromkeys(_paths(entry)))
+            elif isinstance(entry, str):
+                tested = _command(entry, args if condition in _ARGUMENTS_OF_STATES else {})
+                reads.update(dict.fromkeys(tested.reads))
+                if tested.unknown:
+                    reasons[f"of its {condition}: {tested.unknown}"] = None
+            elif isinstance(entry, dict):
+                tested = _function(entry, args)
+                reads.update(dict.fromkeys(tested.reads))
+                if tested.unknown:
+                    reasons[f"of its {condition}: {tested.unknown}"] = None
+    return Tested(tuple(reads), "; ".join(reasons))
+
+
+def _command(text: str, args: dict[str, Any]) -> Tested:
+    folder, user = args.get("cwd"), args.get("runas")
+    effects = effects_of(
+        text,
+        folder if isinstance(folder, str) else "",
+        user if isinstance(user, str) else "",
+        pairs_of(args.get("env")) if args else (),
+    )
+    runs_as = (f"user:{user}",) if isinstance(user, str) and user else ()
+    touched = (*effects.reads, *effects.writes, *effects.makes)
+    return Tested((_ENVIRONMENT, *runs_as, *map(_with_all_below, touched)), effects.unknown)
+
+
+def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
+    """Return what an entry ``fun: MODULE.FUNCTION`` reads."""
+    function = entry.get("fun")
+    module = function.partition(".")[0] if isinstance(function, str) else ""
+    given = [text for key, value in entry.items() if key != "fun" for text in _texts(value)]
+    reads = ["grains", *(path for text in given for path in _paths(text))]
+    unknown = "" if module in _READ_BY_MODULES else f"what {function} reads is not known"
+    if module == "cmd":
+        commands = [_command(text, args) for text in given]
+        reads += [name for tested in commands for name in tested.reads]
+        unknown = next((tested.unknown for tested in commands if tested.unknown), "")
+    read = _READ_BY_MODULES.get(module, "")
+    if read.endswith(":"):
+        reads += ["accounts"] if module in {"user", "group"} else []
+        reads += [f"{read}{text}" for text in given]
+    elif read:
+        reads.append(read)
+    return Tested(tuple(reads), unknown)
+
+
+def _paths(value: Any) -> Iterator[str]:
+    for text in _texts(value):
+        path = text.removeprefix("file://")
+        if path.startswith(("/", "~")):
+            yield f"{_PATH}{path.rstrip('/')}{_TREE}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    stack = [value]
     while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            paths = _ABSOLUTE_PATH.findall(value)
-            found.update((f"path:{path}/**", None) for path in paths if not path.startswith(_NOT_FILES))
-        elif isinstance(value, (list, tuple)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-    return tuple(found)
+        each = stack.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, (list, tuple)):
+            stack.extend(each)
+        elif isinstance(each, dict):
+            stack.extend(each.values())
+
+
+def _with_all_below(name: str) -> str:
+    return f"{name}{_TREE}" if name.startswith(_PATH) and not name.endswith(_TREE) and "#" not in name else name

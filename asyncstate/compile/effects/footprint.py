@@ -143,21 +143,24 @@ class Footprints:
         if _says_it_itself(chunk.args):
             written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
             return _below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes)
-        tested_paths = conditions_read(chunk.args)
-        if chunk.state in _WITHOUT:
-            return Footprint() if tested_paths is None else self._in_formula(chunk, Footprint(tested_paths), asks=True)
+        tested = conditions_read(chunk.args)
+        without = chunk.state in _WITHOUT
+        if without and tested is None:
+            return Footprint()
         module = self._module(chunk)
-        own = _below_homes(self._with_arguments(self._declared(module, chunk), chunk), self._homes)
-        if tested_paths:
-            own = own.and_reads(tested_paths)
-        if not module.loaded and self._surroundings is not None:
+        own = Footprint() if without else self._with_arguments(self._declared(module, chunk), chunk)
+        if tested is not None:
+            unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
+            own = own.and_reads(tested.reads)._replace(unknown=unknown)
+        own = _below_homes(own, self._homes)
+        if not (without or module.loaded) and self._surroundings is not None:
             own = own.and_reads(self._surroundings.bringers)
         holds = self._formula.holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
-        if holds or module.bundled or chunk.state in HOLDERS or tested_paths is not None:
+        if holds or module.bundled or chunk.state in HOLDERS or tested is not None:
             # A package may install what a condition tests.
-            return self._in_formula(chunk, own, asks=tested_paths is not None)
+            return self._in_formula(chunk, own, asks=tested is not None)
         return own
 
     def _with_arguments(self, own: Footprint, chunk: LowChunk) -> Footprint:

@@ -1,0 +1,10 @@
+"""What the text of a command says it touches, before it runs.
+
+``syntax`` reads a command as a POSIX shell does, ``programs`` is the table of what common programs do with their
+operands, ``paths`` turns words into names of resources, ``shell`` follows the script from command to command, and
+``effects`` puts them together. Nothing here looks at the disk.
+"""
+
+from asyncstate.data.commands.effects import Effects, effects_of
+
+__all__ = ["Effects", "effects_of"]

@@ -1,0 +1,74 @@
+"""Puts the parts together: from the text of a command, with its folder, user and environment, to its effects."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from asyncstate.data.commands.operands import Found, shown
+from asyncstate.data.commands.paths import Folders, named, normal
+from asyncstate.data.commands.shell import Shell
+from asyncstate.data.commands.syntax import ANY_MARK, TILDE
+
+_CACHED = 4096
+_MOST_CHARACTERS = 100_000
+
+
+class Effects(NamedTuple):
+    """What a command touches, as names of resources. ``unknown``: why it may touch more; empty if it does not.
+
+    ``bare``: the reason is only that a program names nothing, so that whoever knows what it makes may settle it.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
+    unknown: str = ""
+    bare: bool = False
+
+
+@lru_cache(maxsize=_CACHED)
+def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[tuple[str, str], ...] = ()) -> Effects:
+    """Return what the text of a shell command touches. Never raises.
+
+    It runs in ``folder``, which is the home of ``user`` where it is empty; without a user that is ``~``, the home of
+    who runs us. ``environment`` are the variables that it is given.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        return Effects(unknown=f"its text has more than {_MOST_CHARACTERS:,} characters")
+    login = f"~{user}"
+    home = login if not folder else normal(folder) if folder.startswith(("/", "~")) else f"{login}/{folder}"
+    found = Found()
+    folders = Folders((home,), login)
+    shell = Shell(found, folders, {name: (value,) for name, value in environment})
+    shell.run(ANY_MARK.sub("\ufffd", text))
+    _given(found, environment)
+    if found.reads_script:
+        found.open("it runs a script that another command prints")
+    reads = {name: None for name in found.reads if name not in found.writes}
+    reasons, bare = list(found.reasons), False
+    if not reasons and found.bare:
+        reasons, bare = [_bare(list(found.bare), folder)], True
+    return Effects(tuple(reads), tuple(found.writes), tuple(found.makes), "; ".join(reasons[:3]), bare)
+
+
+def _given(found: Found, environment: tuple[tuple[str, str], ...]) -> None:
+    """Note the paths in the variables that a command gets: read, or written if nobody knows what it does with them."""
+    for name, value in environment:
+        for piece in value.split(":"):
+            if piece.startswith(("/", "~/")):
+                written = not found.all_known and not name.endswith("PATH")
+                resource = named(normal(piece), tree=not written)
+                if resource:
+                    (found.writes if written else found.reads)[resource] = None
+
+
+def _bare(programs: list[str], folder: str) -> str:
+    programs = [shown(program) for program in programs]
+    listed = ", ".join(programs[:3])
+    if folder:
+        return f"nothing but the folder is known of what {listed} touches"
+    return f"it names nothing that {listed} touches"
+
+
+__all__ = ["TILDE", "Effects", "effects_of"]

@@ -1,0 +1,230 @@
+"""Programs whose operands follow no common rule: what each of them touches."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from asyncstate.data.commands.syntax import OPEN, WILD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.data.commands.paths import Folders
+
+
+class Command(Protocol):
+    """What these functions need of a command: to say what it touches."""
+
+    folders: Folders
+    inside: Callable[[str, Folders, Mapping[str, tuple[str, ...]]], None]
+
+    def call(self, argv: list[str], /) -> None:
+        """Note another command."""
+
+    def read(self, word: str, /) -> None:
+        """Note a path that is read."""
+
+    def read_folder(self, word: str, /) -> None:
+        """Note a folder that must be there."""
+
+    def write(self, word: str, /) -> None:
+        """Note a path that is written."""
+
+    def write_below(self, word: str, /) -> None:
+        """Note a folder anything in which may be written."""
+
+    def script(self, word: str, /) -> None:
+        """Note a file with commands, whose content is not known."""
+
+    def resource(self, kind: str, word: str, /) -> None:
+        """Note another resource; ``kind!`` for one that is written."""
+
+
+_FILE_TESTS = frozenset("-e -f -d -r -w -x -s -L -h -O -G -S -p -b -c -k -u -g -N".split())
+_FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
+
+
+def _test(command: Command, words: list[str]) -> None:
+    for place, word in enumerate(words):
+        if word in _FILE_TESTS and place + 1 < len(words) and words[place + 1] not in {"]", "]]", "="}:
+            command.read(words[place + 1])
+        elif word in _FILE_COMPARISONS and 0 < place < len(words) - 1:
+            command.read(words[place - 1])
+            command.read(words[place + 1])
+
+
+def _dd(command: Command, words: list[str]) -> None:
+    for word in words:
+        key, _, value = word.partition("=")
+        if key == "if":
+            command.read(value)
+        elif key == "of":
+            command.write(value)
+
+
+def _find(command: Command, words: list[str]) -> None:
+    place = 0
+    while place < len(words) and words[place] in {"-H", "-L", "-P"}:
+        place += 1
+    start = place
+    while place < len(words) and words[place][:1] not in {"-", "(", "!"}:
+        place += 1
+    folders = words[start:place] or ["."]
+    for folder in folders:
+        command.read(folder)
+    while place < len(words):
+        word = words[place]
+        place += 1
+        if word == "-delete":
+            for folder in folders:
+                command.write_below(folder)
+        elif word in {"-newer", "-anewer", "-cnewer", "-samefile"}:
+            command.read(words[place] if place < len(words) else "")
+        elif word in {"-fprint", "-fls", "-fprintf", "-fprint0"}:
+            command.write(words[place] if place < len(words) else "")
+        elif word in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = place
+            while end < len(words) and words[end] not in {";", "+"}:
+                end += 1
+            for folder in folders:
+                found = f"{folder}/{WILD}"
+                command.call([found if part == "{}" else part.replace("{}", found) for part in words[place:end]])
+            place = end + 1
+
+
+_WITH_VALUE = "fCXTbgNKLVHF"
+
+
+def _tar(command: Command, words: list[str]) -> None:
+    letters, values, operands = _tar_words(words)
+    folder = values.get("C", "")
+    around = command.folders
+    archive = values.get("f", "-")
+    extracts = bool(letters & {"x"})
+    (command.write if letters & set("cru") else command.read)(archive)
+    for listing in (values.get("X", ""), values.get("T", "")):
+        command.read(listing)
+    if folder:
+        command.read_folder(folder)
+        command.folders = around.changed(folder, perhaps=False)
+    if extracts and "O" not in letters:
+        command.write_below(".")
+    elif letters & set("cru"):
+        for operand in operands or ["."]:
+            command.read(operand)
+    command.folders = around
+
+
+def _tar_words(words: list[str]) -> tuple[set[str], dict[str, str], list[str]]:
+    """Return tar's letters, the values of those that have one, and the operands."""
+    long = {"--file": "f", "--directory": "C", "--exclude-from": "X", "--files-from": "T"}
+    flags = {"--extract": "x", "--get": "x", "--create": "c", "--list": "t", "--append": "r", "--update": "u"}
+    letters: set[str] = set()
+    values: dict[str, str] = {}
+    operands: list[str] = []
+    place = 0
+    old_style = bool(words) and words[0][:1] != "-"
+    while place < len(words):
+        word = words[place]
+        place += 1
+        if word.startswith("--"):
+            option, equals, value = word.partition("=")
+            letters.add(flags.get(option, ""))
+            if option in long:
+                if not equals and place < len(words):
+                    value = words[place]
+                    place += 1
+                values[long[option]] = value
+        elif word.startswith("-") and len(word) > 1:
+            for at, letter in enumerate(word[1:], 2):
+                letters.add(letter)
+                if letter in _WITH_VALUE:
+                    value = word[at:]
+                    if not value and place < len(words):
+                        value = words[place]
+                        place += 1
+                    values[letter] = value
+                    break
+        elif place == 1 and old_style:
+            letters.update(word)
+            for letter in word:
+                if letter in _WITH_VALUE and place < len(words):
+                    values[letter] = words[place]
+                    place += 1
+        else:
+            operands.append(word)
+    return letters, values, operands
+
+
+def _sysctl(command: Command, words: list[str]) -> None:
+    loads = False
+    for word in words:
+        if word in {"-p", "--system", "--load"} or word.startswith(("-p", "--load=")):
+            loads = True
+        elif word[:1] == "-":
+            continue
+        elif loads:
+            command.read(word)
+        else:
+            name, equals, _ = word.partition("=")
+            command.resource("sysctl!" if equals else "sysctl", name.strip().replace("/", "."))
+    if loads:
+        for path in ("/etc/sysctl.conf", "/etc/sysctl.d"):
+            command.read(path)
+        command.resource("sysctl!", "all")
+
+
+def _crontab(command: Command, words: list[str]) -> None:
+    user = command.folders.login[1:] or "root"
+    if "-u" in words[:-1]:
+        place = words.index("-u")
+        user = words[place + 1]
+        words = [*words[:place], *words[place + 2 :]]
+    command.resource("user", user)
+    command.resource("cron" if "-l" in words else "cron!", user)
+    for word in words:
+        if word[:1] != "-":
+            command.read(word)
+
+
+def _hostname(command: Command, words: list[str]) -> None:
+    sets = [word for word in words if word[:1] != "-"]
+    command.resource("hostname!" if sets else "hostname", "name")
+    command.read("/etc/hosts")
+    if "-F" in words:
+        command.read(words[-1])
+
+
+def _source(command: Command, words: list[str]) -> None:
+    """A file that a shell reads into itself: nothing but settings where its name says so."""
+    for word in words[:1]:
+        command.read(word)
+        if not _SETTINGS.search(word):
+            command.script(word)
+
+
+_SETTINGS = re.compile(r"(?:^|/)(?:os-release|lsb-release|activate|environment|profile)$|^/etc/(?:default|sysconfig)/")
+
+
+def _trap(command: Command, words: list[str]) -> None:
+    if words and words[0] not in {"-", ""} and OPEN not in words[0]:
+        command.inside(words[0], command.folders, {})
+
+
+IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
+    "test": _test,
+    "[": _test,
+    "[[": _test,
+    "dd": _dd,
+    "find": _find,
+    "tar": _tar,
+    "bsdtar": _tar,
+    "gtar": _tar,
+    "sysctl": _sysctl,
+    "crontab": _crontab,
+    "hostname": _hostname,
+    ".": _source,
+    "source": _source,
+    "trap": _trap,
+}

@@ -1,0 +1,311 @@
+"""What the texts of commands touch: programs by the table, others by their looks, and what stays open."""
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.data.commands import Effects, effects_of
+from asyncstate.data.commands.programs import NETWORK
+
+NOT_THEIRS = {*NETWORK, *(f"path:~/{name}" for name in (".curlrc", ".netrc", ".wgetrc"))}
+
+
+def touched(text, folder="/w", user="", env=()):
+    """What is read, written and made, without what every program of its kind reads."""
+    effects = effects_of(text, folder, user, env)
+    reads = {
+        name
+        for name in effects.reads
+        if not name.startswith(("path:/usr/", "path:/etc/apt")) and name not in NOT_THEIRS
+    }
+    return reads, set(effects.writes), set(effects.makes)
+
+
+def names(text):
+    """Resources of a line: ``path:`` is left out."""
+    return {name if ":" in name.split("/")[0] or name[0] not in "/~" else f"path:{name}" for name in text.split()}
+
+
+KNOWN = """
+echo x > out                           =>                        => /w/out
+cp out inst                            => /w/out/**              => /w/inst
+cp -r /a /b/                           => /a/**                  => /b/a
+cp /a /b /c                            => /a/** /b/**            => /c/a /c/b
+cp /s/*.conf /d/                       => /s/**                  => /d/**
+cp -t /d a                             => /w/a/**                => /d/a
+cp --target-directory=/d a             => /w/a/**                => /d/a
+cp a /etc                              => /w/a/**                => /etc/a
+mv /a /b                               =>                        => /a /b
+ln -sf ../v1 /srv/current              => /v1/**                 => /srv/current
+ln -s /srv/x                           => /srv/x/**              => /w/x
+install -m 644 -o root a /b            => /w/a/** user:root      => /b
+rm -rf /a b                            =>                        => /a /w/b
+touch -r /a b                          => /a/**                  => /w/b
+mkdir a                                =>                        => /w/a
+mkdir -p /a/b/c                        =>                        =>  => /a/b/c
+install -d /a/b                        =>                        =>  => /a/b
+install -D a /x/y/z                    => /w/a/**                => /x/y/z => /x/y
+chmod -R 755 /a                        =>                        => /a
+chown www:web /a                       => user:www group:web accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow => /a
+tar xzf /a.tgz -C /srv                 => /a.tgz/** /srv         => /srv/**
+tar -C /srv -xf a.tgz                  => /w/a.tgz/** /srv       => /srv/**
+tar --extract --file=/a.tar            => /a.tar/**              => /w/**
+tar -czf /b.tgz -C /srv app            => /srv /srv/app/**       => /b.tgz
+tar tf /a                              => /a/**                  =>
+unzip -o /x.zip -d /y                  => /x.zip/**              => /y/** => /y
+gzip -c /a > /b                        => /a/**                  => /b
+gzip /a                                =>                        => /a
+curl -fsSLo /b https://h/x             =>                        => /b
+curl -o/b https://h/x                  =>                        => /b
+curl --output=/b https://h/x           =>                        => /b
+curl -O https://h/x.tgz                =>                        => /w/x.tgz
+curl -d @/a http://h                   => /a/**                  =>
+curl --create-dirs -o /d/e/f http://h  =>                        => /d/e/f => /d/e
+curl -XPOST http://h                   =>                        =>
+curl file:///a                         => /a/**                  =>
+wget http://h/x.tgz                    =>                        => /w/x.tgz
+wget -qO- http://h                     =>                        =>
+wget -O /x http://h                    =>                        => /x
+wget -P /d http://h/x                  =>                        => /d/x => /d
+sed 's/a/b/' /a                        => /a/**                  =>
+sed -n -e p -f /s /a                   => /s/** /a/**            =>
+sed -i 's/a/b/' /a b                   =>                        => /a /w/b
+sed -i.bak s/a/b/ /a                   =>                        => /a
+sed -ri s/a/b/ /a                      =>                        => /a
+cat /a | tee -a /b                     => /a/**                  => /b
+grep -q x /a                           => /a/**                  =>
+grep -rn x                             => /w/**                  =>
+grep -f /p /a                          => /p/** /a/**            =>
+awk '{print $1}' /a                    => /a/**                  =>
+diff /a /b                             => /a/** /b/**            =>
+sort -o /b /a                          => /a/**                  => /b
+dd if=/dev/zero of=/swap bs=1M         =>                        => /swap
+find /a -name '*.pyc' -delete          =>                        => /a/**
+find /a -type f -exec chmod 644 {} \\; =>                        => /a/**
+find . -name x                         => /w/**                  =>
+test -f /a -a ! -d b                   => /a/** /w/b/**          =>
+[ /a -nt /b ]                          => /a/** /b/**            =>
+[[ -e /a && $X =~ (a|b) ]]             => /a/**                  =>
+dpkg -s nginx                          => pkgdb                  =>
+dpkg -i /x.deb                         => /x.deb/**              => pkgdb
+dpkg -l | grep x                       => pkgdb                  =>
+rpm -qi x                              => pkgdb                  =>
+rpm -ivh /x.rpm                        => /x.rpm/**              => pkgdb
+apt-get install -y nginx               =>                        => pkgdb
+systemctl restart nginx.service        => systemd:units /etc/systemd/system/** => service:nginx
+systemctl is-active nginx              => systemd:units service:nginx =>
+service nginx reload                   =>                        => service:nginx
+userdel -r u                           =>                        => user:u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
+id u                                   => accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow =>
+sysctl -w net.ipv4.ip_forward=1        =>                        => sysctl:net.ipv4.ip_forward
+sysctl net/ipv4/ip_forward             => sysctl:net.ipv4.ip_forward =>
+echo 1 > /proc/sys/net/ipv4/ip_forward =>                        => sysctl:net.ipv4.ip_forward
+modprobe br_netfilter                  => /lib/modules/** /etc/modprobe.d/** => kmod:br_netfilter
+crontab -u bob /t                      => user:bob /t/**         => cron:bob
+crontab -l                             => user:root cron:root    =>
+git -C /r pull                         => /r ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials => /r/**
+git clone http://h/r /r                => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /r => /
+git config --global a.b c              =>                        => ~/.gitconfig git-config:
+git -C /r rev-parse HEAD               => /r /r/** ~/.gitconfig git-config: =>
+/v/bin/pip install -r /r.txt           => /v/bin/pip /etc/pip.conf ~/.config/pip/** ~/.pip/** /r.txt/** => /v/**
+openssl req -x509 -keyout /k -out /c -subj /CN=x =>                        => /k /c
+echo a > /dev/null 2>&1                =>                        =>
+echo a > /dev/shm/x                    =>                        => /dev/shm/x
+cat /proc/cpuinfo                      =>                        =>
+cd /srv && touch x                     => /srv                   => /srv/x
+cd /srv; (cd a; touch y); touch x      => /srv /srv/a            => /srv/a/y /srv/x
+cd a/.. && touch x                     => /w                     => /w/x
+if a=1; then cd /b; fi; touch x        => /b                     => /w/x /b/x
+test -d /b || cd /c; touch x           => /b/** /c               => /w/x /c/x
+X=/a; touch $X/b ${X}c "$X"            =>                        => /a/b /ac /a
+for i in a b; do rm /x/$i; done        =>                        => /x/a /x/b
+for i in /x/*; do rm $i; done          =>                        => /x/**
+case $X in a) rm /a ;; *) rm /b;; esac =>                        => /a /b
+bash -ec "touch /a"                    =>                        => /a
+sudo -u bob touch ~/a                  => user:bob               => ~/a
+sudo -u bob sh -c 'touch ~/a'          => user:bob               => ~bob/a
+su - bob -c 'touch a'                  => user:bob               => ~bob/a
+env -i A=b touch /a                    =>                        => /a
+nohup nice -n 5 timeout -k 5 60 rm /a  =>                        => /a
+eval 'touch /a'                        =>                        => /a
+echo $(cat /a) `cat /b`                => /a/** /b/**            =>
+cat <(cat /a)                          => /a/**                  =>
+cat < /a >> /b                         => /a/**                  => /b
+cat /a &> /b                           => /a/**                  => /b
+cat 3< /a 2> /b                        => /a/**                  => /b
+touch {a,b/{c,d}}                      =>                        => /w/a /w/b/c /w/b/d
+touch /r/x{1..9}                       =>                        => /r/**
+cat /r/part* /r/x?y/z                  => /r/**                  =>
+cat a[1] a:b                           => /w/** /w/a:b/**        =>
+cat part$N /r/$N/x                     => /w/** /r/**            =>
+cat ~/x $HOME/y ~bob/z                 => ~/x/** ~/y/** ~bob/z/** =>
+cat file:///a                          => /a/**                  =>
+touch /a # /b                          =>                        => /a
+exit 0                                 =>                        =>
+((i++)); touch /a                      =>                        => /a
+a=(/x /y); touch /a                    =>                        => /a
+. /etc/os-release; touch /a            => /etc/os-release/**     => /a
+crontab -r                             => user:root              => cron:root
+"""
+
+
+@pytest.mark.parametrize("line", KNOWN.strip().splitlines())
+def test_known_effects(line):
+    text, *cells = (cell.strip() for cell in line.split(" =>"))
+    reads, writes, makes = (names(cell) for cell in (*cells, "")[:3])
+    assert touched(text) == (reads, writes, makes)
+    assert effects_of(text, "/w").unknown == ""
+
+
+def test_words_with_blanks():
+    assert touched("touch 'a b' \"c d\" e\\ f $'g h'")[1] == {
+        f"path:/w/{name}" for name in ("a b", "c d", "e f", "g h")
+    }
+
+
+def test_here_documents_are_text_unless_a_shell_reads_them():
+    assert touched("cat > /a <<EOF\nrm /b\n$(cat /c)\nEOF\ntouch /d\n") == (
+        {"path:/c/**"},
+        {"path:/a", "path:/d"},
+        set(),
+    )
+    assert touched("cat > /a <<'EOF'\n$(cat /c)\nEOF\n")[0] == set()
+    assert touched("sh <<-EOF\n\trm /b\n\tEOF\n")[1] == {"path:/b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "writes"),
+    [
+        ("tool /a", {"/a"}),
+        ("tool --out=/a -o/b c:/d", {"/a", "/b", "/d", "/w/c:/d"}),
+        ("tool -v /a:/b", {"/a", "/b", "/a:/b"}),
+        ("tool ../a ./b", {"/a", "/w/b"}),
+        ("tool http://h/x /a", {"/a"}),
+        ("A=/b tool /a", {"/a", "/b"}),
+        ("make DESTDIR=/x", {"/w/DESTDIR=/x", "/x"}),
+        ("docker run -v /a:/b x", {"/a", "/b", "/a:/b"}),
+    ],
+)
+def test_an_unknown_program_writes_what_it_names_and_where_it_is(text, writes):
+    assert touched(text)[1] == {"path:/w/**", *(f"path:{name}" for name in writes)}
+    assert effects_of(text, "/w").unknown == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "reason"),
+    [
+        ("tool", "", "it names nothing that tool touches"),
+        ("tool x", "/w", "nothing but the folder is known of what tool touches"),
+        ("make", "/w", "nothing but the folder is known of what make touches"),
+        ("rm $X", "/w", "it uses $X, which only a run knows"),
+        ("rm /$X", "/w", "it uses $X, which only a run knows"),
+        ("rm ${X%/}", "/w", "it uses $X, which only a run knows"),
+        ("rm `which x`", "/w", "it uses the output of a command, which only a run knows"),
+        ("$X /a", "/w", "it uses $X, which only a run knows"),
+        ("ls | xargs rm", "/w", "it uses names from its input, which only a run knows"),
+        (
+            "cd $X && touch a",
+            "/w",
+            "it uses $X, which only a run knows; it names files in a folder that only a run knows",
+        ),
+        ("sh /x.sh /a", "/w", "it runs the script /x.sh, and what that does is not known"),
+        ("python3 /x.py", "/w", "it runs the script /x.py, and what that does is not known"),
+        (". /x.sh", "/w", "it runs the script /x.sh, and what that does is not known"),
+        ("curl http://h | sh", "/w", "it runs a script that another command prints"),
+        ("echo 'x", "/w", "its text is no shell script that can be read: a quote (') does not end"),
+        ("read X; rm $X", "/w", "it uses $X, which only a run knows"),
+    ],
+)
+def test_what_stays_open_has_a_reason(text, folder, reason):
+    assert effects_of(text, folder).unknown == reason
+
+
+def test_variables_of_the_state():
+    assert touched("touch $X", env=(("X", "/a"),)) == (
+        {"path:/a/**"} - {"path:/a/**"} | {"path:/a/**"},
+        {"path:/a"},
+        set(),
+    )
+    assert touched("tool", env=(("X", "/a"),))[1] == {"path:/a", "path:/w/**"}
+    assert effects_of("rm $X", "/w", "", (("X", "/a"),)).unknown == ""
+
+
+def test_the_login_folder_is_where_commands_start():
+    assert touched("touch a", "") == (set(), {"path:~/a"}, set())
+    assert touched("touch a", "", "bob") == (set(), {"path:~bob/a"}, set())
+
+
+PATHS = st.text(st.characters(codec="utf-8", exclude_characters="\0/#"), min_size=1, max_size=12).filter(
+    lambda name: name not in {".", ".."} and not any("\ufdd0" <= each <= "\ufdef" for each in name)
+)
+
+
+def in_single(path):
+    return "'" + path.replace("'", "'\\''") + "'"
+
+
+def in_double(path):
+    return '"' + "".join(f"\\{each}" if each in '"\\$`' else each for each in path) + '"'
+
+
+def escaped(path):
+    return "".join(
+        f"\\{each}" if not each.isalnum() and each not in "/\n" else f'"{each}"' if each == "\n" else each
+        for each in path
+    )
+
+
+@given(PATHS, PATHS)
+def test_any_legal_quoting_gives_the_same_effects(folder, name):
+    path = f"/{folder}/{name}"
+    expected = Effects((), (f"path:{path}",))
+    for quoted in (
+        in_single(path),
+        in_double(path),
+        escaped(path),
+        shlex.quote(path),
+        f"/{in_double(folder)}/{in_single(name)}",
+    ):
+        assert effects_of(f"rm -f {quoted}", "/w") == expected
+
+
+WORDS = st.sampled_from(
+    """cp mv rm tar cd sh -c 'rm /a' "x y" $X ${Y:-/b} $(cat /z) `ls` /a /b/c d > >> < 2>&1 &> <<EOF EOF | || && ; & ( )
+    { } if then fi for in do done case esac ;; * ? [a] {a,b} ~ ~x \\ ' " # = A=/b export eval . find -exec {} \\; xargs sudo
+    [[ ]] (( )) $(( )) <( -o -C --x=/y function f() ! \n""".split(" ")
+)
+
+
+@given(st.lists(WORDS, max_size=14).map(" ".join) | st.text(max_size=40))
+def test_no_text_raises_and_every_name_is_a_resource(text):
+    effects = effects_of(text, "/w")
+    for name in (*effects.reads, *effects.writes, *effects.makes):
+        kind, _, rest = name.partition(":")
+        assert kind in {"pkgdb", "accounts", "pip", "npm", "gem"} or rest or name == "git-config:"
+        assert not any("\ufdd0" <= each <= "\ufdef" for each in name)
+    assert not any("\ufdd0" <= each <= "\ufdef" for each in effects.unknown)
+
+
+SIMPLE = st.sampled_from(["/a", "/b/c", "d", "e/f"])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["rm", "touch", "cat", "tool"]), SIMPLE), min_size=1, max_size=5),
+    st.sampled_from([" ; ", " && ", " || ", "\n", " | "]),
+)
+def test_a_script_touches_all_that_its_commands_touch(commands, operator):
+    whole = effects_of(operator.join(" ".join(each) for each in commands), "/w")
+    for each in commands:
+        part = effects_of(" ".join(each), "/w")
+        assert set(part.writes) <= set(whole.writes)
+        assert set(part.reads) <= {*whole.reads, *whole.writes}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 5000, "$(" * 3000, "{" * 5000, "{a,b}" * 200, "sh -c " * 500, "`" * 4001, "x" * 200_000, "sh -c '" * 50],
+)
+def test_long_texts_are_read_in_time(text):
+    assert isinstance(effects_of(text, "/w"), Effects)
