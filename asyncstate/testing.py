@@ -18,6 +18,7 @@ import functools
 import hashlib
 import json
 import os
+import shutil
 import stat
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -34,9 +35,15 @@ from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.hooks import MOD_FOOTPRINT
 from asyncstate.model.result import Row
 from asyncstate.runtime import StateRuntime
+from asyncstate.shake.here import shake_here
+from asyncstate.shake.report import result_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
+    from asyncstate.shake.search import Result
 
     _Footprint = dict[str, Any] | None
 
@@ -145,6 +152,40 @@ class States:
             rows = json_bytes(proof, indent=2).decode()
             raise BrokenContract(f"{function}:\n" + "".join(f"  - {what}\n" for what in broken) + rows)
         return proof
+
+    def shake(self, data: Mapping[str, Any], *, before: Callable[[], None] = lambda: None) -> None:
+        """Run a tree, the data of an SLS file, with each state delayed as long as the plan allows.
+
+        Its states may touch nothing outside of the root, which is emptied before each run; ``before`` then fills it.
+        Raises BrokenContract, with the two states of each missing edge, unless rows and files are always those of the
+        serial run; CompileError.
+        """
+
+        def prepare() -> None:
+            shutil.rmtree(self.root, ignore_errors=True)
+            self.root.mkdir()
+            before()
+
+        prepare()
+        with ThreadPoolExecutor(1) as apart:
+            plan, result = apart.submit(asyncio.run, self._shake(data, prepare)).result()
+        if result.found or result.broken_off:
+            lines = [result.broken_off] if result.broken_off else result_lines(plan, result)
+            raise BrokenContract("\n".join(lines))
+
+    async def _shake(self, data: Mapping[str, Any], prepare: Callable[[], None]) -> tuple[Plan, Result]:
+        settings = msgspec.structs.replace(self.settings)
+        async with StateRuntime(settings) as runtime:
+            plan = await runtime.compile_data(data)
+
+        async def run(priority: tuple[int, ...]) -> RunReport:
+            # A runtime of its own: states may change what the next run would see, such as grains.
+            async with StateRuntime(settings) as own:
+                async with own.run(plan, concurrency=1, priority=priority, events=False, lock=False) as one:
+                    pass
+                return one.report
+
+        return plan, await shake_here(plan, str(self.root), prepare, run)
 
     def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
         with ThreadPoolExecutor(1) as apart:  # an async test already runs a loop in this thread

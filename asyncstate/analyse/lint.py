@@ -207,6 +207,11 @@ class _Writable:
         return _at(chunk, rule, what, missing=missing, hint=hint)
 
 
+def requisite_hint(plan: Plan, chunk: LowChunk, missing: LowChunk) -> str:
+    """Return how to write that a state requires another one; "" if no requisite can say it."""
+    return _Writable(plan).finding("", "", chunk, missing).hint
+
+
 def _matters(chunk: LowChunk, other: LowChunk) -> bool:
     """Return whether an author would write the order of two states that touch the same resource.
 

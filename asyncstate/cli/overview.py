@@ -10,6 +10,7 @@ COMMANDS = {
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
+    "shake": ("Look", "Find orders that a tree needs and nowhere says, by running it."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),

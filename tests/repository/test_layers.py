@@ -234,6 +234,7 @@ PAST_THE_DOOR = {
     "asyncstate/services.py": "a template that was fetched into the cache directory",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/function.py": "plugins that were loaded",
+    "asyncstate/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
     "asyncstate/sources/real_paths.py": "what links say, to know names; nothing is opened",

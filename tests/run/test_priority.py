@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
@@ -27,6 +27,7 @@ def is_legal(plan, order):
     return all(place[other] < place[node] for node in order for other in before[node])
 
 
+@settings(max_examples=25)
 @given(plan=plans(), data=st.data())
 def test_one_slot_runs_a_delayed_node_after_all_that_does_not_depend_on_it(plan, data):
     serial = handed_out(plan)
@@ -41,6 +42,7 @@ def test_one_slot_runs_a_delayed_node_after_all_that_does_not_depend_on_it(plan,
     ], "the others keep the serial order"
 
 
+@settings(max_examples=25)
 @given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
 def test_a_delay_changes_no_verdict(plan, data, width, seed):
     results = {chunk.id: data.draw(outcomes) for chunk in plan.chunks}
@@ -51,6 +53,7 @@ def test_a_delay_changes_no_verdict(plan, data, width, seed):
     assert machine.not_started() == []
 
 
+@settings(max_examples=25)
 @given(plan=plans(), seed=st.integers(0, 2**32))
 def test_every_legal_order_can_be_followed(plan, seed):
     order = handed_out(plan, shuffled(plan, seed))
@@ -64,6 +67,7 @@ def test_an_order_that_the_graph_forbids_is_followed_as_far_as_it_does():
     assert handed_out(plan, following(plan, [])) == [0, 1, 2]
 
 
+@settings(max_examples=25)
 @given(plan=plans(), seed=st.integers(0, 2**32))
 def test_a_seed_gives_the_same_order_again(plan, seed):
     assert shuffled(plan, seed) == shuffled(plan, seed)

@@ -1,0 +1,6 @@
+"""Finding missing edges: a tree runs in every order that its plan allows and one state suffers from most.
+
+One slot runs the tree in serial order, then again with each state delayed as long as the plan allows. These orders are
+legal, so the rows and the files of each run must be those of the serial one. Where they are not, two states touch the
+same thing and nothing orders them; a binary search finds the two.
+"""
