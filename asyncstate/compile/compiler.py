@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
+from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
@@ -329,9 +330,18 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return {}
+        templates = Templates(SaltSources(self._file_client).text_of)
         surroundings = Surroundings(self._file_client, self._opts, self._python)
         homes = Homes(builder.chunks, self._home_of)
-        footprints = Footprints(self._states, mode, findings, self._links, surroundings, homes=homes)
+        footprints = Footprints(
+            self._states,
+            mode,
+            findings,
+            self._links,
+            surroundings=surroundings,
+            templates=templates,
+            homes=homes,
+        )
         add_footprints(builder, footprints)
         return footprints.unknown
 

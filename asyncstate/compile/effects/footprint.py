@@ -13,13 +13,13 @@ from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
-from asyncstate.compile.effects.slots import slots_read
-from asyncstate.compile.effects.surroundings import RELOADS, template_reads
+from asyncstate.compile.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
@@ -29,6 +29,7 @@ from asyncstate.model.plan import Node, NodeKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from asyncstate.compile.effects.calls import CallsRead, Templates
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.findings import Findings
@@ -64,6 +65,10 @@ class Footprint(NamedTuple):
         """Return this footprint with more that is read."""
         return self._replace(reads=(*self.reads, *names))
 
+    def and_calls(self, calls: CallsRead) -> Footprint:
+        """Return this footprint with what calls of execution functions read."""
+        return self._replace(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
+
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
@@ -88,8 +93,8 @@ class _Module(NamedTuple):
 class Footprints:
     """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
 
-    ``links`` are those of this machine. Without ``surroundings`` a state reads only what is said of itself.
-    ``homes`` knows where the homes of users are.
+    ``links`` are those of this machine, ``homes`` knows where the homes of users are. Without ``surroundings`` and
+    ``templates`` a state reads only what is said of itself.
     """
 
     def __init__(
@@ -98,14 +103,16 @@ class Footprints:
         mode: str,
         findings: Findings,
         links: Links | None = None,
-        surroundings: Surroundings | None = None,
         *,
+        surroundings: Surroundings | None = None,
+        templates: Templates | None = None,
         homes: Homes | None = None,
     ) -> None:
         self._source = source
         self._homes = homes or Homes()
         self._links = links
         self._surroundings = surroundings
+        self._templates = templates
         self._formula = FormulaRule(strict=mode == "strict")
         self._findings = findings
         self._modules: dict[str, _Module] = {}
@@ -167,10 +174,9 @@ class Footprints:
         """Return what a state touches because of arguments that any state may have."""
         slots = slots_read(chunk.args)
         if slots is not None:
-            own = own.and_reads(slots.reads)
-            own = own if own.unknown else own._replace(unknown=slots.unknown)
-        if "template" in chunk.args:
-            own = own.and_reads(template_reads(chunk.args))
+            own = own.and_calls(slots)
+        if "template" in chunk.args and self._templates is not None:
+            own = own.and_calls(self._templates.read(chunk))
         if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
             reads, writes = self._surroundings.reloads(chunk.args)
             own = own.and_reads(reads)._replace(writes=(*own.writes, *writes))
@@ -230,7 +236,7 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
-    own = [path for path, _ in footprint.links]
+    own = [path for path, _ in footprint.links] if footprint.links else ()
     reads, writes, makes = (
         paths.all_names(names, own) for names in (footprint.reads, footprint.writes, footprint.makes)
     )

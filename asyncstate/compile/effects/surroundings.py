@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.compile.effects.calls import texts
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
@@ -23,6 +24,7 @@ ENVIRONMENT = "environ:process"
 GRAINS = "grains"
 PILLAR = "pillar"
 PLUGINS = "plugins"
+_SHARED = (ENVIRONMENT, GRAINS, PILLAR, PLUGINS)
 
 RELOADS = {
     "reload_grains": GRAINS,
@@ -60,6 +62,9 @@ class Surroundings:
             dict.fromkeys(folder.path for kind in FOLDER_OPTIONS for folder in plugin_folders(kind, opts, client))
         )
         self._roots = [root for env in client.envs() for root in client.roots(env)]
+        folders = [*self._roots, *self._plugins]
+        self._above = _above(folders).union(_SHARED)
+        self._inside = (*_inside(folders), *(f"{name}{ENTRY}" for name in _SHARED))
         self.bringers: tuple[str, ...] = (
             "pkgdb",
             "pip",
@@ -71,9 +76,9 @@ class Surroundings:
 
     def changed_by(self, written: set[str]) -> _Changed | None:
         """Return what changes if these resources are written; None if nothing does."""
-        names = frozenset(
-            name for name in (ENVIRONMENT, GRAINS, PILLAR, PLUGINS) if name in written or _has_entry(name, written)
-        )
+        if self._above.isdisjoint(written) and not any(name.startswith(self._inside) for name in written):
+            return None
+        names = frozenset(name for name in _SHARED if name in written or _has_entry(name, written))
         roots = _touched(self._roots, written)
         plugins = PLUGINS in names or _touched(self._plugins, written)
         return _Changed(names, roots, plugins) if names or roots or plugins else None
@@ -105,19 +110,11 @@ class Surroundings:
         env = given if isinstance(given, str) and given else chunk.env
         if chunk.args.get("template"):
             yield from (f"{PATH}{root}{TREE}" for root in self._client.roots(env))
-        for text in _texts([chunk.name, chunk.args]):
+        for text in texts([chunk.name, chunk.args]):
             if SALT_SCHEME in text:
                 path, other = parse_salt_url(text[text.index(SALT_SCHEME) :].split()[0])
                 below = posixpath.normpath(f"/{path}").rstrip("/")
                 yield from (f"{PATH}{root}{below}{TREE}" for root in self._client.roots(other or env))
-
-
-def template_reads(args: Mapping[str, Any]) -> list[str]:
-    """Return the files that the variables of a template name, each with everything below it."""
-    if not args.get("template"):
-        return []
-    given = _texts([args.get("context"), args.get("defaults")])
-    return [f"{PATH}{posixpath.normpath(text)}{TREE}" for text in given if text.startswith("/") and text.strip("/")]
 
 
 def _starts_program(chunk: LowChunk) -> bool:
@@ -133,11 +130,18 @@ def _has_entry(name: str, written: Iterable[str]) -> bool:
 
 def _touched(folders: Sequence[str], written: set[str]) -> bool:
     """Whether one of the folders is written, something in it, or a tree that it is in."""
-    above = {f"{PATH}{path}{rest}" for folder in folders for path in _with_parents(folder) for rest in ("", TREE)}
-    if not above.isdisjoint(written):
-        return True
-    inside = tuple(f"{PATH}{folder}/" for folder in folders)
-    return any(name.startswith(inside) for name in written)
+    inside = _inside(folders)
+    return not _above(folders).isdisjoint(written) or any(name.startswith(inside) for name in written)
+
+
+def _above(folders: Iterable[str]) -> frozenset[str]:
+    return frozenset(
+        f"{PATH}{path}{rest}" for folder in folders for path in _with_parents(folder) for rest in ("", TREE)
+    )
+
+
+def _inside(folders: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{PATH}{folder}/" for folder in folders)
 
 
 def _with_parents(path: str) -> Iterator[str]:
@@ -145,17 +149,3 @@ def _with_parents(path: str) -> Iterator[str]:
         yield path
         path = posixpath.dirname(path)
     yield ""
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in nested lists and mappings."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(value)
-            waiting.extend(value.values())

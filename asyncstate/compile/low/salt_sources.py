@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.draft import Draft
+    from asyncstate.model.chunk import LowChunk
     from asyncstate.sources.fileclient import FileClient
 
 MISSING_SOURCE = "missing-source"
@@ -55,7 +56,7 @@ class SaltSources:
                     MISSING_SOURCE, self._message(urls, draft), draft.file, line, self._hint(urls, draft), mistake=True
                 )
 
-    def text_of(self, draft: Draft) -> str:
+    def text_of(self, draft: Draft | LowChunk) -> str:
         """Return the text of the templates that a state renders: its ``contents`` and its sources, also local ones."""
         texts = [str(draft.args.get("contents", ""))]
         for url in _texts(draft.args.get("source")):
@@ -140,7 +141,7 @@ def _local(path: str) -> str:
     return path if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_TEMPLATE else ""
 
 
-def _environment(draft: Draft) -> str:
+def _environment(draft: Draft | LowChunk) -> str:
     given = draft.args.get("saltenv")
     return given if isinstance(given, str) and given else draft.env
 

@@ -1,0 +1,109 @@
+"""What calls of execution functions read that a state makes while it runs: in its slots and in its templates.
+
+A slot, ``__slot__:salt:file.read(/a)``, is an argument. A template calls ``salt['file.read']('/a')``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from asyncstate.model.chunk import LowChunk
+
+_SLOT = "__slot__:"
+_IN_SLOT = re.compile(r"__slot__:salt:([\w.]+)\s*\(?(.*)", re.DOTALL)
+_IN_TEMPLATE = re.compile(r"""(?<![A-Za-z0-9])salt(?:__)?(?:\[\s*['"]([\w.]+)['"]\s*\]|\.(\w+\.\w+))\s*\(([^()]*)""")
+_PATH = re.compile(r"""(?<![^\s'"=,(])/[^\s'",()]+""")
+_LOOK_AT_DATA = frozenset(
+    "config data defaults dnsutil environ grains hashutil jinja match mine network pillar random sdb slsutil"
+    " test".split()
+)
+"""Modules that read no files that a tree writes: slots and templates read grains, pillar and environment anyway."""
+
+
+class CallsRead(NamedTuple):
+    """The resources that calls read; ``unknown`` says why they may read more, "" if they do not."""
+
+    reads: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+def slots_read(args: dict[str, Any]) -> CallsRead | None:
+    """Return what the slots of a state read; None if it has none. A path counts with everything below it."""
+    slots = list(_slots(args))
+    if not slots:
+        return None
+    calls = [match.groups() for match in map(_IN_SLOT.match, slots) if match is not None]
+    read = _calls_read(calls, "a slot")
+    return CallsRead(("environ:process", "grains", *read.reads), read.unknown)
+
+
+class Templates:
+    """Reads the templates that states render. ``text_of`` returns the text of those of a chunk, "" if it has none."""
+
+    def __init__(self, text_of: Callable[[LowChunk], str]) -> None:
+        self._text_of = text_of
+        self._known: dict[tuple[str, ...], CallsRead] = {}
+
+    def read(self, chunk: LowChunk) -> CallsRead:
+        """Return what a template of a state reads: the paths in its variables, and what it calls functions for."""
+        args = chunk.args
+        if not args.get("template"):
+            return CallsRead()
+        key = (chunk.env, *(str(args.get(each)) for each in ("saltenv", "source", "contents")))
+        called = self._known.get(key)
+        if called is None:
+            calls = [(match[1] or match[2], match[3]) for match in _IN_TEMPLATE.finditer(self._text_of(chunk))]
+            called = self._known[key] = _calls_read(calls, "its template")
+        return CallsRead((*_variables_name(args), *called.reads), called.unknown)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield every text in nested lists and mappings."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value)
+            waiting.extend(value.values())
+
+
+def _variables_name(args: Mapping[str, Any]) -> list[str]:
+    """Return the files that the variables of a template name."""
+    given = texts([args.get("context"), args.get("defaults")])
+    return [f"path:{posixpath.normpath(text)}/**" for text in given if text.startswith("/") and text.strip("/")]
+
+
+def _calls_read(calls: Iterable[tuple[str | Any, ...]], where: str) -> CallsRead:
+    found: dict[str, None] = {}
+    unknown = ""
+    for function, arguments in calls:
+        if function.partition(".")[0] in _LOOK_AT_DATA:
+            continue
+        paths = [path.rstrip("/") for path in _PATH.findall(arguments)]
+        found.update((f"path:{path}/**", None) for path in paths if path)
+        if not paths and not unknown:
+            unknown = f"{where} calls {function}, and nobody can tell what that reads"
+    return CallsRead(tuple(found), unknown)
+
+
+def _slots(args: dict[str, Any]) -> Iterator[str]:
+    """Yield the slots: arguments, and what is one level deep in lists and mappings, as in a run."""
+    for value in args.values():
+        kind = type(value)
+        if kind is str:
+            if value.startswith(_SLOT):
+                yield value
+        elif kind is list or kind is dict:
+            for item in value if kind is list else value.values():
+                for part in item.values() if type(item) is dict else (item,):
+                    if type(part) is str and part.startswith(_SLOT):
+                        yield part

@@ -1,0 +1,86 @@
+import pytest
+from trees import FakeStates, edges, plan
+
+from asyncstate.compile.effects.calls import Templates, slots_read
+from asyncstate.model.chunk import LowChunk
+
+ASKED = {"environ:process", "grains"}
+SLOTS = {
+    "no slot": ({"name": "/x", "contents": ["a", {"b": 1}], "n": 5}, None, ""),
+    "a file": ({"contents": "__slot__:salt:file.read(/a/b)"}, {"path:/a/b/**"}, ""),
+    "a file in quotes": ({"contents": "__slot__:salt:file.read('/a/b', binary=False)"}, {"path:/a/b/**"}, ""),
+    "a keyword": ({"contents": "__slot__:salt:file.read(path=/a/)"}, {"path:/a/**"}, ""),
+    "a command": ({"contents": '__slot__:salt:cmd.run("cat /a /b")'}, {"path:/a/**", "path:/b/**"}, ""),
+    "in a list": ({"text": ["a", "__slot__:salt:file.read(/a)"]}, {"path:/a/**"}, ""),
+    "in a mapping": ({"context": {"a": "__slot__:salt:file.read(/a)"}}, {"path:/a/**"}, ""),
+    "in a list of mappings": ({"env": [{"A": "__slot__:salt:file.read(/a)"}]}, {"path:/a/**"}, ""),
+    "a grain": ({"contents": "__slot__:salt:grains.get(a)"}, set(), ""),
+    "nobody knows": (
+        {"contents": "__slot__:salt:own.act(a)"},
+        set(),
+        "a slot calls own.act, and nobody can tell what that reads",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SLOTS)
+def test_what_slots_read(case):
+    args, paths, unknown = SLOTS[case]
+    read = slots_read(args)
+    if paths is None:
+        assert read is None
+    else:
+        assert (set(read.reads), read.unknown) == (paths | ASKED, unknown)
+
+
+def test_a_state_with_a_slot_that_nobody_knows_has_unknown_effects():
+    states = FakeStates(footprints={"file": lambda low: {"writes": ["path:/x"]}})
+    tree = "a: {file.managed: [{contents: '__slot__:salt:own.act(a)'}]}\nb: {file.managed: [{contents: a}]}\n"
+    compiled = plan(tree, states=states, implicit_order="footprint")
+    assert compiled.unknown == {0: "a slot calls own.act, and nobody can tell what that reads"}
+
+
+TEMPLATES = {
+    "nothing": ("plain {{ pillar['a'] }}", set(), ""),
+    "a file": ("{{ salt['file.read']('/a/b') }}", {"path:/a/b/**"}, ""),
+    "a command": ("{% set x = salt.cmd.run('cat /a /b') %}", {"path:/a/**", "path:/b/**"}, ""),
+    "in double quotes": ('{{ salt["file.read"]("/a") }}', {"path:/a/**"}, ""),
+    "Python": ("def run():\n    return __salt__['file.read']('/a')\n", {"path:/a/**"}, ""),
+    "a value by default": ("{{ salt['pillar.get']('a', '/etc/x') }}", set(), ""),
+    "nobody knows": (
+        "{{ salt['cmd.run']('hostname') }}",
+        set(),
+        "its template calls cmd.run, and nobody can tell what that reads",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TEMPLATES)
+@pytest.mark.parametrize("where", ["contents", "source"])
+def test_what_templates_call_functions_for(case, where):
+    text, paths, unknown = TEMPLATES[case]
+    chunk = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, {"template": "jinja", where: text})
+    templates = Templates(lambda chunk: chunk.args[where])
+    for _ in range(2):
+        read = templates.read(chunk)
+        assert (set(read.reads), read.unknown) == (paths, unknown)
+
+
+def test_a_template_is_read_once():
+    asked = []
+    templates = Templates(lambda chunk: asked.append(chunk) or "")
+    for name in ("/x", "/y"):
+        for args in ({"template": "jinja", "source": "salt://a"}, {"source": "salt://a"}):
+            templates.read(LowChunk(0, "file", "managed", "i", name, "s", "base", 0, args))
+    assert len(asked) == 1
+
+
+def test_the_template_of_a_tree():
+    tree = {
+        "s": "a: {file.managed: [{name: /k}]}\nb: {file.managed: [{name: /x}, {source: 'salt://t.sls'}, {template: jinja}]}\n",
+        "t": "{{ salt['file.read']('/k') }}",
+    }
+    states = FakeStates(footprints={"file": lambda low: {"writes": [f"path:{low['name']}"]}})
+    compiled = plan(tree, states=states, implicit_order="footprint")
+    assert edges(compiled) == {("a", "b")}
+    assert compiled.unknown == {}
