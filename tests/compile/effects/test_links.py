@@ -76,6 +76,7 @@ NAMES = {
     "to itself": ({}, {"/a": "/a"}, "path:/a/x", set()),
     "a tree with a link in it": ({}, {"/srv/current": "/opt/v1"}, "path:/srv/**", {"path:/opt/v1/**"}),
     "a tree with a link within it": ({}, {"/srv/current": "v1"}, "path:/srv/**", set()),
+    "a made folder with marks": ({}, {"/srv/a": "b"}, "path:/srv/a?0700:u:u", {"path:/srv/b?0700:u:u"}),
     "an entry": ({"etc_hosts": "/srv/hosts"}, {}, "path:/etc/hosts#web", {"path:/srv/hosts#web"}),
     "a folder with a hash": ({}, {"/srv/#1": "v1"}, "path:/srv/#1/a", {"path:/srv/v1/a"}),
     "the root": ({}, {"/srv/current": "/opt"}, "path:/**", set()),
