@@ -224,11 +224,8 @@ PAIRS = IN_ONE_FOLDER | COMMANDS | ASKED_FOR | SOURCES | FILES | ACCOUNTS | SYST
 
 
 NOT_YET = {
-    "a command of a user",
-    "a condition about a user",
     "a module of the kernel, its settings",
     "who may have tables",
-    "a package by its file",
 }
 """Kinds of which some are still guessed."""
 
