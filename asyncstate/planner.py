@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.config import Settings
     from asyncstate.redact.secrets import Secrets
@@ -131,7 +132,17 @@ class Planner:
             links=RealPaths(),
             python=sys.prefix,
             home_of=home_of,
+            learned=self._learned(),
         )
+
+    def _learned(self) -> Learned | None:
+        """Return what states were seen to touch, if the settings ask for it. Raises ConfigError for a bad table."""
+        if self._settings.implicit_order != "learned":
+            return None
+        from asyncstate.trace import store  # noqa: PLC0415 - few settings ask for it
+        from asyncstate.trace.learned import LearnedEffects  # noqa: PLC0415
+
+        return LearnedEffects(store.load(self._settings.state_dir), store.Digests()).of
 
     def _require_tree(self) -> None:
         """Raise CompileError where there is no folder to look for SLS files in."""

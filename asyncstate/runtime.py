@@ -312,9 +312,12 @@ class StateRuntime:
         run_lock = self._run_lock(lock, wait, test=options.test or mock)
         dispatch: Dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
         if trace_effects:
-            from asyncstate.run.chunk.traced import traced  # noqa: PLC0415 - few runs are traced
+            from asyncstate.run.chunk.learning import Learning  # noqa: PLC0415 - few runs are traced
+            from asyncstate.run.chunk.traced import traced  # noqa: PLC0415
 
-            dispatch = traced(plan, dispatch, own=(settings.cachedir, settings.state_dir))
+            keep = Learning(plan, self.host, self.secrets, settings.state_dir).keep
+            own = (settings.cachedir, settings.state_dir, *self.host.plugin_paths())
+            dispatch = traced(plan, dispatch, own=own, keep=keep)
         return Run(
             Engine(plan, dispatch, options, watching, in_thread=self.host.workers.run, secrets=self.secrets),
             feed,

@@ -174,10 +174,11 @@ tree_options: Callable[[Any], Any] = _all(
         option(
             "--implicit-order",
             section="Tree",
-            type=click.Choice(["none", "footprint", "strict"]),
+            type=click.Choice(["none", "footprint", "learned", "strict"]),
             help="Order of states without a requisite between them. footprint (default): states that touch the same "
-            "file, user, service … keep their order. strict: states with unknown effects keep theirs as well. none: "
-            "requisites only.",
+            "file, user, service … keep their order. learned: what commands and custom states were seen to "
+            "touch (apply --trace-effects) counts in place of guesses. strict: states with unknown effects keep theirs "
+            "as well. none: requisites only.",
         ),
     ]
 )

@@ -11,6 +11,7 @@ COMMANDS = {
     "explain": ("Look", "Explain when a state runs, and what it depends on."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
     "shake": ("Look", "Find orders that a tree needs and nowhere says, by running it."),
+    "footprints": ("Look", "Show what states were seen to touch: apply --trace-effects records it."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),

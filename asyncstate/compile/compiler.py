@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.effects.aggregate import Aggregation
     from asyncstate.compile.effects.links import Links
+    from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
@@ -77,6 +78,7 @@ class Compiler:
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
     does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the Python that runs us,
     ``home_of`` finds the home of a user.
+    ``learned`` says what states were seen to touch, for the option ``implicit_order: learned``.
     """
 
     def __init__(
@@ -93,12 +95,14 @@ class Compiler:
         links: Links | None = None,
         python: str = "",
         home_of: Callable[[str], str] | None = None,
+        learned: Learned | None = None,
     ) -> None:
         self._opts = opts
         self._functions = functions
         self._links = links
         self._python = python
         self._home_of = home_of
+        self._learned = learned
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -341,6 +345,7 @@ class Compiler:
             surroundings=surroundings,
             templates=templates,
             homes=homes,
+            learned=self._learned if mode == "learned" else None,
         )
         add_footprints(builder, footprints)
         return footprints.unknown

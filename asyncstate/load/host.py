@@ -12,7 +12,7 @@ from asyncstate.dunders.proxies import resolved
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
-from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
+from asyncstate.load.search_path import FOLDER_OPTIONS, bundled_folder, plugin_folders
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.salt_compat.serializers import Serializers
 
@@ -132,6 +132,15 @@ class PluginHost:
     def bridged(self, func: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a function that no plugin offers, callable by the rules of ``__salt__``; `Services.bridged`."""
         return wrap(func, self._bridge, name)
+
+    def plugin_paths(self) -> list[str]:
+        """Return the folders that plugins may be in, bundled ones included."""
+        folders = [
+            folder
+            for kind in FOLDER_OPTIONS
+            for folder in (*plugin_folders(kind, self.opts, self.file_client), *bundled_folder(kind))
+        ]
+        return list(dict.fromkeys(folder.path for folder in folders))
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use ``loop`` to run the async functions that plain functions call from their threads."""

@@ -5,7 +5,7 @@
   caches of the dynamic linker, the zone and the locales of this machine.
 - Byte code of Python: ``__pycache__`` and ``*.pyc``.
 - Logs that programs only add to: those of package managers and of logins.
-- The folders of asyncstate itself, and the Python that runs it, which the caller names.
+- What the caller names: the folders of asyncstate itself, those of plugins, and the Python that runs it.
 """
 
 from __future__ import annotations

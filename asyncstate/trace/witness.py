@@ -131,9 +131,7 @@ class Trace:
 
     def __init__(self, strace: Strace, own: Iterable[str] = ()) -> None:
         self._strace = strace
-        paths = sysconfig.get_paths()
-        python = (paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], sys.prefix, _OWN_FOLDER)
-        self._is_shared = shared_paths((*own, *python))
+        self._is_shared = shared_paths((*own, *_python_folders()))
         self._witnesses: dict[int, Witness] = {}
         install()
 
@@ -151,6 +149,13 @@ class Trace:
     def unseen(self) -> dict[int, list[str]]:
         """Return the programs that could not be followed, by node."""
         return {node: [*witness.touched.unseen] for node, witness in self._witnesses.items() if witness.touched.unseen}
+
+
+def _python_folders() -> list[str]:
+    """Return the folders of the Python that runs this process. The prefix is one only in a virtual environment."""
+    paths = sysconfig.get_paths()
+    folders = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], _OWN_FOLDER]
+    return folders if sys.prefix == sys.base_prefix else [*folders, sys.prefix]
 
 
 def install() -> None:

@@ -66,7 +66,7 @@ def configure() -> Settings:
         raise SystemExit(str(error)) from error
     assert_type(settings, Settings)
     assert_type(settings.file_roots, dict[str, list[str]])
-    assert_type(settings.implicit_order, Literal["none", "footprint", "strict"])
+    assert_type(settings.implicit_order, Literal["none", "footprint", "learned", "strict"])
     return Settings(file_roots={"base": ["srv/salt"]}, pillar={"a": 1}, concurrency=4)
 
 

@@ -19,6 +19,7 @@ from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
+from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.effects.calls import CallsRead, Templates
     from asyncstate.compile.effects.links import Links
+    from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
@@ -95,6 +97,7 @@ class Footprints:
 
     ``links`` are those of this machine, ``homes`` knows where the homes of users are. Without ``surroundings`` and
     ``templates`` a state reads only what is said of itself.
+    ``learned`` says what a state was seen to touch: that replaces guesses.
     """
 
     def __init__(
@@ -107,9 +110,11 @@ class Footprints:
         surroundings: Surroundings | None = None,
         templates: Templates | None = None,
         homes: Homes | None = None,
+        learned: Learned | None = None,
     ) -> None:
         self._source = source
         self._homes = homes or Homes()
+        self._learned = learned
         self._links = links
         self._surroundings = surroundings
         self._templates = templates
@@ -126,11 +131,22 @@ class Footprints:
         named = [Footprint()] * len(chunks)
         for number in serial:
             named[number] = self.of(chunks[number])
+        if self._learned is not None:
+            self._replace_guesses(self._learned, chunks, named)
         paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
         known = [_under_all_names(footprint, paths) for footprint in named]
         if self._surroundings is not None:
             self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
+
+    def _replace_guesses(self, learned: Learned, chunks: Sequence[LowChunk], named: list[Footprint]) -> None:
+        written = [footprint.writes for footprint in named]
+        known = seen_at_work(chunks, written, learned, lambda chunk: self._module(chunk).bundled)
+        for number, record in known.items():
+            own, chunk = named[number], chunks[number]
+            reads, writes, makes = in_place_of((own.reads, own.writes, own.makes), record, chunk)
+            named[number] = own._replace(reads=reads, writes=writes, makes=makes, unknown="")
+            self.unknown.pop(chunk.index, None)
 
     def _add_surroundings(
         self, surroundings: Surroundings, chunks: Sequence[LowChunk], known: list[Footprint], paths: LinkedPaths

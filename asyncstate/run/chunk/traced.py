@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from asyncstate.dunders.observer import observer
+from asyncstate.model.plan import NodeKind
 from asyncstate.trace.following import Strace
 from asyncstate.trace.report import find_races, race_issues
 from asyncstate.trace.witness import Trace
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from asyncstate.errors import Issue
@@ -23,21 +25,27 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 
-def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str]) -> TracedDispatch:
+Keep = Callable[["Trace", set[int]], Sequence["Issue"]]
+"""Keeps what was seen, of a trace and of the chunks that succeeded with changes; returns what went wrong."""
+
+
+def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str], keep: Keep) -> TracedDispatch:
     """Return ``inner`` under observation. Raises ConfigError if strace is missing or may not follow programs.
 
     ``own`` are folders of this program, which no states share.
     """
-    return TracedDispatch(plan, inner, Trace(Strace(), own))
+    return TracedDispatch(plan, inner, Trace(Strace(), own), keep)
 
 
 class TracedDispatch:
     """Another dispatch under observation; a `Dispatch`. Its warnings name the races that were seen."""
 
-    def __init__(self, plan: Plan, inner: Dispatch, trace: Trace) -> None:
+    def __init__(self, plan: Plan, inner: Dispatch, trace: Trace, keep: Keep) -> None:
         self._plan = plan
         self._inner = inner
         self._trace = trace
+        self._keep = keep
+        self._worked: set[int] = set()
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
         """Return what the state modules of the plan declare."""
@@ -50,7 +58,10 @@ class TracedDispatch:
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Run a chunk under observation."""
         with self._watching(work.node):
-            return await self._inner.run_chunk(work, chunk)
+            row = await self._inner.run_chunk(work, chunk)
+        if work.kind is NodeKind.CHUNK and row["result"] is True and row["changes"]:
+            self._worked.add(work.chunk)
+        return row
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Fold the members of a group: what their module does for it is done by the first of them."""
@@ -77,6 +88,7 @@ class TracedDispatch:
 
     @property
     def warnings(self) -> Sequence[Issue]:
-        """Warnings of the run, and the races that were seen in it."""
+        """Warnings of the run, and the races that were seen in it. What was seen is kept, too."""
         races = find_races(self._plan, self._trace.touched())
-        return [*self._inner.warnings, *race_issues(self._plan, races)]
+        lost = self._keep(self._trace, self._worked)
+        return [*self._inner.warnings, *race_issues(self._plan, races), *lost]

@@ -7,6 +7,7 @@ from traced_calls import strace_or_skip
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import ConfigError
+from asyncstate.trace import store
 
 
 def applied(tmp_path, text, *, concurrency=1, implicit_order="footprint", **options):
@@ -25,6 +26,10 @@ def applied(tmp_path, text, *, concurrency=1, implicit_order="footprint", **opti
             return await runtime.apply(["a"], concurrency=concurrency, trace_effects=True, **options)
 
     return asyncio.run(apply())
+
+
+def known(tmp_path):
+    return {record.id: record for record in store.load(str(tmp_path / "state")).records.values()}
 
 
 def races(report):
@@ -90,3 +95,79 @@ def test_without_strace_nothing_runs(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="needs strace"):
         applied(tmp_path, "a: {file.managed: [{name: DIR/made}, {contents: x}]}\n")
     assert not (tmp_path / "made").exists()
+
+
+def test_what_was_seen_is_kept_and_orders_the_next_run(tmp_path):
+    text = """
+one:
+  cmd.run: [{name: 'X=a; cd DIR && echo > $X'}]
+two:
+  cmd.run: [{name: 'X=a; cd DIR && cat $X > b'}]
+three:
+  cmd.run: [{name: 'X=c; cd DIR && echo > $X'}]
+idle:
+  cmd.run: [{name: 'true', unless: 'true'}]
+"""
+    assert applied(tmp_path, text).ok
+    records = known(tmp_path)
+    assert {id_: record.whole for id_, record in records.items()} == {
+        "one": True,
+        "two": True,
+        "three": True,
+        "idle": False,
+    }
+    assert records["two"].effects.writes == (f"path:{tmp_path}/b",)
+    assert f"path:{tmp_path}/a" in records["two"].effects.reads
+    report = applied(tmp_path, text, concurrency=4, implicit_order="learned")
+    assert report.ok
+    assert races(report) == []
+    assert known(tmp_path)["two"].runs == 2
+
+
+def test_a_script_that_has_changed_is_not_known(tmp_path):
+    script = tmp_path / "build"
+    script.write_text("#!/bin/sh\necho > $OUT\n")
+    script.chmod(0o755)
+    text = "one: {cmd.run: [{name: 'OUT=DIR/x DIR/build'}]}\n"
+    applied(tmp_path, text)
+    assert set(known(tmp_path)["one"].inputs) == {str(script)}
+    assert known(tmp_path)["one"].programs == (str(script),)
+    script.write_text("#!/bin/sh\necho > $OUT.other\n")
+    applied(tmp_path, text)
+    assert known(tmp_path)["one"].runs == 1
+    assert known(tmp_path)["one"].effects.writes == (f"path:{tmp_path}/x.other",)
+
+
+def test_a_custom_state_is_known_by_its_module(tmp_path):
+    modules = tmp_path / "salt" / "_states"
+    modules.mkdir(parents=True)
+    (modules / "own.py").write_text(
+        "def put(name):\n"
+        "    with open(name, 'w') as file:\n"
+        "        file.write('x')\n"
+        "    return {'name': name, 'result': True, 'changes': {'x': 1}, 'comment': ''}\n"
+    )
+    applied(tmp_path, "one: {own.put: [{name: DIR/x}]}\n")
+    record = known(tmp_path)["one"]
+    assert record.whole
+    assert record.effects.writes == (f"path:{tmp_path}/x",)
+    assert set(record.inputs) == {str(modules / "own.py")}
+
+
+def test_what_cannot_be_kept_is_a_warning(tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "footprints.json").write_text("no JSON")
+    report = applied(tmp_path, "one: {cmd.run: [{name: 'true'}]}\n")
+    assert report.ok
+    assert "could not be kept" in report.warnings[-1].message
+
+
+def test_no_secret_is_kept(tmp_path):
+    text = """
+one:
+  cmd.run:
+    - name: 'curl -u me:hunter2 https://me:hunter2@127.0.0.1:1/ || echo > DIR/x'
+    - no_log: True
+"""
+    applied(tmp_path, text)
+    assert "hunter2" not in (tmp_path / "state" / "footprints.json").read_text()
