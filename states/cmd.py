@@ -223,6 +223,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     test_name = _test_command(low.get("stateful"))
     commands += [str(test_name)] if test_name else []
     found = [effects_of(command, folder, user, environment) for command in commands]
+    links = [link for effects in found for link in effects.links]
     unknown = [effects.unknown for effects in found if effects.unknown and not (effects.bare and made)]
     if "script" in str(low.get("fun")):
         source = str(low.get("source") or _script_name(low))
@@ -234,6 +235,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
         "reads": [*reads, *(name for effects in found for name in effects.reads)],
         "writes": [*(name for effects in found for name in effects.writes), *made],
         "makes": [name for effects in found for name in effects.makes],
+        "links": {path: [said for one, said in links if one == path] for path, _ in links},
         "unknown": "; ".join(unknown),
     }
 

@@ -373,3 +373,8 @@ def test_footprint_of_a_script(low, reads, writes):
 )
 def test_footprint_says_why_it_is_unknown(low, reason):
     assert cmd.mod_footprint({"fun": "run", **low})["unknown"] == reason
+
+
+def test_footprint_names_the_links_that_a_command_makes():
+    footprint = cmd.mod_footprint({"fun": "run", "name": "ln -s v1 now; ln -sfn v2 now", "cwd": "/srv"})
+    assert footprint["links"] == {"/srv/now": ["v1", "v2"]}

@@ -322,7 +322,8 @@ def _reason(declared: Any) -> str:
 def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(links, dict):
         return ()
-    return tuple((str(path), str(target)) for path, target in links.items())
+    said = {path: targets if isinstance(targets, (list, tuple)) else (targets,) for path, targets in links.items()}
+    return tuple((str(path), str(target)) for path, targets in said.items() for target in islice(targets, _MOST_NAMES))
 
 
 def _error_text(error: BaseException) -> str:

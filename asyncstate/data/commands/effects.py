@@ -17,7 +17,8 @@ _MOST_CHARACTERS = 100_000
 class Effects(NamedTuple):
     """What a command touches, as names of resources. ``unknown``: why it may touch more; empty if it does not.
 
-    ``bare``: the reason is only that a program names nothing, so that whoever knows what it makes may settle it.
+    ``links`` are the links that it makes, each with what it says. ``bare``: the reason is only that a program names
+    nothing, so that whoever knows what it makes may settle it.
     """
 
     reads: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class Effects(NamedTuple):
     makes: tuple[str, ...] = ()
     unknown: str = ""
     bare: bool = False
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @lru_cache(maxsize=_CACHED)
@@ -49,7 +51,9 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
     reasons, bare = list(found.reasons), False
     if not reasons and found.bare:
         reasons, bare = [_bare(list(found.bare), folder)], True
-    return Effects(tuple(reads), tuple(found.writes), tuple(found.makes), "; ".join(reasons[:3]), bare)
+    return Effects(
+        tuple(reads), tuple(found.writes), tuple(found.makes), "; ".join(reasons[:3]), bare, tuple(found.links)
+    )
 
 
 def _given(found: Found, environment: tuple[tuple[str, str], ...]) -> None:

@@ -44,6 +44,7 @@ class Found:
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.makes: dict[str, None] = {}
+        self.links: dict[tuple[str, str], None] = {}
         self.reasons: dict[str, None] = {}
         self.bare: dict[str, None] = {}
         self.forgotten: set[str] = set()
@@ -327,6 +328,8 @@ class Caller:
                     self.read_folder(value)
                 self.folders = self.folders.changed(value, perhaps=False)
         named = self._operands(program, operands, values, made=made)
+        if "link" in program.marks:
+            self._links(operands, [value for kind, value in values if kind == "D"], words)
         for kind, value in values:
             if kind not in {"d", "D", "f"}:
                 self._by_kind(kind, value, made=made)
@@ -407,6 +410,23 @@ class Caller:
                 self.write_below(target)
             else:
                 self.write(f"{target}/{name}")
+
+    def _links(self, operands: list[str], targets: list[str], words: list[str]) -> None:
+        """Note the links that are made, with what each says: one called like the target, or those in it."""
+        as_is = _has_flag("s", "--symbolic", words) and not _has_flag("r", "--relative", words)
+        *sources, target = [*operands, *targets[:1]] if targets or len(operands) > 1 else [*operands, "."]
+        into = bool(targets) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
+        for source in sources:
+            name = source.rstrip("/").rpartition("/")[2]
+            said = [source]
+            if not as_is or source.startswith(TILDE):
+                said = [path for path, tree in paths.resolve(source, self.folders) if not tree]
+            if ANY_MARK.search(source.removeprefix(TILDE)) or not name:
+                continue
+            place = f"{target.rstrip('/')}/{name}" if into else target
+            for path, tree in paths.resolve(place, self.folders):
+                if not tree:
+                    self.found.links.update(((path, each), None) for each in said)
 
     def _fetched(self, operands: list[str]) -> None:
         for url in operands:
@@ -505,6 +525,10 @@ def _paired(kinds: list[str], operands: list[str]) -> list[tuple[str, str]]:
         *((kinds[star][:-1], word) for word in operands[star:middle]),
         *zip(kinds[star + 1 :], operands[middle:], strict=False),
     ]
+
+
+def _has_flag(letter: str, long: str, words: list[str]) -> bool:
+    return long in words or any(letter in word for word in words if word[:1] == "-" != word[1:2])
 
 
 def _is_remote(word: str) -> bool:

@@ -17,6 +17,7 @@ A line is the names of programs, a colon, and words:
     lists          without operands it reads all in its folder
     fetch          what its URLs name is written to its folder
     made           folders above what is written are made, too
+    link           what it writes is a link to what it reads
     open           it may do more than its words show
     tool           it is no part of the base system: a state may install it (as all that touch fixed resources)
 
@@ -41,7 +42,7 @@ ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group
 """The files that all accounts are in."""
 
 _SETS = {"net": NETWORK, "accounts": ACCOUNTS}
-_MARKS = frozenset({"here", "cwd", "fetch", "lists", "made", "open", "tool"})
+_MARKS = frozenset({"here", "cwd", "fetch", "link", "lists", "made", "open", "tool"})
 
 _TABLE = r"""
 : true false echo printf exit return break continue shift set unset wait sleep date uname arch nproc uptime tty =>
@@ -79,7 +80,7 @@ tee => w*
 touch => w* -r=r -d=x -t=x
 cp => r* t -t=D --target-directory=D -S=x --suffix=x
 mv => w* t -t=D --target-directory=D -S=x --suffix=x
-ln link => r* t -t=D --target-directory=D -S=x
+ln link => r* t link -t=D --target-directory=D -S=x
 install => r* t -t=D --target-directory=D -m=x -o=user -g=group -S=x --mode=x --owner=user --group=group
 install / -D => r* t made
 install / -d --directory => m*

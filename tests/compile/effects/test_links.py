@@ -163,6 +163,16 @@ ORDERED = {
         "cmd.run: [{name: ls}, {cwd: /srv/current}]",
     ),
     "a folder above": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "file.exists: [{name: /srv}]"),
+    "a link by a command": (
+        "cmd.run: [{name: ln -sfn v1 current}, {cwd: /srv}, {footprint: {links: {/srv/current: [v0, v1]}}}]",
+        "file.managed: [{name: /srv/v1/a}]",
+        "file.append: [{name: /srv/current/a}]",
+    ),
+    "a link by a command that tells of it": (
+        "cmd.run: [{name: ln -sfn v1 /srv/current}]",
+        "file.managed: [{name: /srv/v1/a}]",
+        "file.append: [{name: /srv/current/a}]",
+    ),
     "a hard link": (
         "file.hardlink: [{name: /srv/b}, {target: /srv/a}]",
         "file.append: [{name: /srv/a}]",

@@ -309,3 +309,28 @@ def test_a_script_touches_all_that_its_commands_touch(commands, operator):
 )
 def test_long_texts_are_read_in_time(text):
     assert isinstance(effects_of(text, "/w"), Effects)
+
+
+LINKS = {
+    "ln -s v1 current": {("/d/current", "v1")},
+    "ln -sfn /opt/v1 /srv/current": {("/srv/current", "/opt/v1")},
+    "ln --symbolic --force v1 ./current": {("/d/current", "v1")},
+    "ln -s ../a /srv/b/": {("/srv/b/a", "../a")},
+    "ln -st /srv/b /x/a c": {("/srv/b/a", "/x/a"), ("/srv/b/c", "c")},
+    "ln -s /x/a": {("/d/a", "/x/a")},
+    "ln a b": {("/d/b", "/d/a")},
+    "ln -sr a /srv/b": {("/srv/b", "/d/a")},
+    "link a b": {("/d/b", "/d/a")},
+    "ln -s ~/a b": {("/d/b", "~/a")},
+    "cd /e && ln -s v1 current; ln -sfn v2 current": {("/e/current", "v1"), ("/e/current", "v2")},
+    "ln -s $X current": set(),
+    "ln -s v1 $X": set(),
+    "ln -s 'a b' c": {("/d/c", "a b")},
+    "ln": set(),
+    "cp a b": set(),
+}
+
+
+@pytest.mark.parametrize("text", LINKS)
+def test_links_that_a_command_makes(text):
+    assert set(effects_of(text, "/d").links) == LINKS[text]
