@@ -48,6 +48,7 @@ from .change import (
     set_times,
     symlink,
 )
+from .editing import edit_content
 from .journal import changes_so_far
 from .place import Place, absolute, open_folder, parent, pinned, require_changeable, resolved
 from .programs import require_own_place, require_unshared
@@ -81,6 +82,7 @@ __all__ = [
     "copy_attributes",
     "copy_file",
     "copy_tree",
+    "edit_content",
     "exists",
     "give",
     "give_descriptor",

@@ -39,21 +39,23 @@ class Replacement:
     """A file being written beside its destination; it is removed unless `commit` is called.
 
     ``with Replacement(path, 0o600) as new: new.write(data); new.commit(sync=True)``. ``mode`` is that of ``open(2)``:
-    0o666 lets the kernel apply the umask, which belongs to the whole process, so no thread may change it.
+    0o666 lets the kernel apply the umask, which belongs to the whole process, so no thread may change it. What is not
+    ``is_temporary`` stays if the process is killed: the next run does not remove it.
     """
 
     __slots__ = ("_committed", "_place", "_temporary", "fd", "path")
 
-    def __init__(self, path: str, mode: int = 0o600) -> None:
+    def __init__(self, path: str, mode: int = 0o600, *, is_temporary: bool = True) -> None:
         self.path: str = path
         self._committed = False
         self._place = place.parent(path)
         self._temporary = name_beside(self._place.name)
-        note_temporary_in(self._place.fd, self._temporary)
+        if is_temporary:
+            note_temporary_in(self._place.fd, self._temporary)
         try:
             self.fd: int = os.open(
                 self._temporary,
-                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+                os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
                 mode,
                 dir_fd=self._place.fd,
             )
@@ -90,6 +92,11 @@ class Replacement:
             os.fchown(self.fd, access.uid, access.gid)
         if access.mode != -1:
             os.fchmod(self.fd, access.mode)
+
+    def keep(self) -> str:
+        """Leave the file where it is, under its own name, and return its path."""
+        self._committed = True
+        return os.path.join(os.path.dirname(self.path), self._temporary)
 
     def commit(self, *, sync: bool) -> None:
         """Give the file its name, replacing anything but a directory there. With ``sync`` its content is synced first.

@@ -1,4 +1,4 @@
-"""Edits that replace a file atomically: owner and mode stay, and a backup is kept beside it if wanted."""
+"""Edits of a file: owner, mode and hard links stay, and a backup is kept beside it if wanted."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def replace(
     """Replace what matches a regular expression. Returns the diff, or with ``show_changes: False`` whether it changed.
 
     ``append_if_not_found`` / ``prepend_if_not_found`` add a line (``not_found_content``, else ``repl``) if the file has
-    neither a match nor that line. The file is always replaced atomically, so ``preserve_inode`` and ``bufsize`` have no
-    effect. ``search_only`` only returns whether anything matches.
+    neither a match nor that line. With ``preserve_inode`` a file that has several names keeps them all; any other file
+    is replaced atomically. ``bufsize`` has no effect. ``search_only`` only returns whether anything matches.
     """
     given = expand(path)
     path = filesystem.resolved(os.path.abspath(given))
@@ -69,7 +69,7 @@ def replace(
         if backup:
             copy_beside(path, backup)
             _link_backup(given, path, backup)
-        filesystem.replace_content(path, new.encode(codec))
+        _put(path, new.encode(codec), in_place=preserve_inode)
     if show_changes:
         return unified(_lines(old), _lines(new))
     return new != old
@@ -171,7 +171,7 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
         return False
     if backup:
         copy_beside(path, backup)
-    filesystem.replace_content(path, "".join(result).encode(codec))
+    filesystem.edit_content(path, "".join(result).encode(codec))
     return unified(before, after)
 
 
@@ -208,13 +208,20 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     return list(args)
 
 
-def store_text(path: str, text: str, codec: str) -> None:
-    """Write a file in the encoding it was read in, or in UTF-8 if that cannot encode the new text."""
+def store_text(path: str, text: str, codec: str, *, in_place: bool = True) -> None:
+    """Write a file in the encoding it was read in, or in UTF-8 if that cannot encode the new text.
+
+    With ``in_place`` a file that has several names keeps them all.
+    """
     try:
         data = text.encode(codec)
     except UnicodeEncodeError:
         data = text.encode()
-    filesystem.replace_content(path, data)
+    _put(path, data, in_place=in_place)
+
+
+def _put(path: str, data: bytes, *, in_place: bool) -> None:
+    (filesystem.edit_content if in_place else filesystem.replace_content)(path, data)
 
 
 def read(path: str, binary: bool = False) -> Any:

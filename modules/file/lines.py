@@ -69,7 +69,7 @@ def line(
     if not is_dry_run():
         if backup:
             copy_beside(path, time.strftime(".%Y-%m-%d-%H-%M-%S"))
-        store_text(path, "".join(body), codec)
+        store_text(path, "".join(body), codec, in_place=False)
     return changes
 
 

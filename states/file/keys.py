@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
-from asyncstate.errors import CommandExecutionError
+from asyncstate import filesystem
+from asyncstate.dunders import Row, changed, failed, is_dry_run, make_row, unchanged, would_change
 
 from . import texts
 from .arguments import expand
@@ -150,11 +150,7 @@ def _finish(name: str, edit: _Edit, *, show_changes: bool) -> Row:
         predicted = "\nPredicted diff:\n\r\t\t" + "\r\t\t".join(diff) if show_changes else ""
         return would_change(name, would + predicted, changes)
     try:
-        row = __salt__["file.manage_file"](
-            name, "", None, None, {}, None, None, None, None, "base", "", contents="".join(edit.content)
-        )
-    except (CommandExecutionError, OSError):
-        row = {"result": False}
-    if row["result"] is False:
+        filesystem.edit_content(filesystem.resolved(name), "".join(edit.content).encode())
+    except OSError:
         return failed(name, f"{name} not writable", changes)
     return changed(name, f"Changed {modified}, deleted {deleted} lines", changes)

@@ -485,3 +485,27 @@ def test_white_space_between_words_counts_for_nothing(plugins, tmp_path, old, ch
     path = tmp_path / "f"
     path.write_text(old)
     assert bool(plugins.state("file.append", name=str(path), text=chunk)["changes"]) is not there
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "keeps"),
+    [
+        ("append", {"text": "c=3"}, True),
+        ("prepend", {"text": "c=3"}, True),
+        ("replace", {"pattern": "a=1", "repl": "a=2", "backup": ".old"}, True),
+        ("comment", {"regex": "^a", "backup": False}, True),
+        ("uncomment", {"regex": "b", "backup": False}, True),
+        ("keyvalue", {"key": "a", "value": "2"}, True),
+        ("line", {"content": "a=2", "match": "a=1", "mode": "replace"}, False),
+        ("blockreplace", {"content": "x", "append_if_not_found": True}, False),
+    ],
+)
+def test_the_edits_that_salt_makes_in_place_keep_hard_links(plugins, tmp_path, function, arguments, keeps):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("a=1\n#b=2\n")
+    os.link(one, other)
+    row = plugins.state(f"file.{function}", name=str(one), **arguments)
+    assert (row["result"], bool(row["changes"])) == (True, True)
+    assert one.samefile(other) is keeps
+    assert (other.read_text() != "a=1\n#b=2\n") is keeps
+    assert not (tmp_path / "one.old").exists() or (tmp_path / "one.old").read_text() == "a=1\n#b=2\n"

@@ -1,0 +1,108 @@
+import errno
+import os
+import stat
+
+import pytest
+
+from asyncstate import remains
+from asyncstate.errors import PathRefused
+from asyncstate.filesystem import editing
+from asyncstate.filesystem.editing import edit_content
+
+OLD = b"old " * 5000
+
+
+@pytest.fixture
+def names(tmp_path):
+    """Two names of one file."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(OLD)
+    one.chmod(0o640)
+    os.link(one, other)
+    return str(one), str(other)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """A disk that is full after one write in place."""
+    written = []
+
+    def pwrite(descriptor, data, offset):
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(1)
+        return os.write(descriptor, bytes(data[:10]))
+
+    monkeypatch.setattr(editing.os, "pwrite", pwrite)
+
+
+def content(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize("new", [b"", b"short\n", OLD * 300])
+def test_all_names_of_a_file_show_the_new_content(names, tmp_path, new):
+    before = os.stat(names[0])
+    edit_content(names[0], new)
+    assert [content(name) for name in names] == [new, new]
+    after = os.stat(names[1])
+    assert (after.st_ino, after.st_nlink, stat.S_IMODE(after.st_mode)) == (before.st_ino, 2, 0o640)
+    assert sorted(os.listdir(tmp_path)) == ["one", "other"]
+
+
+def test_a_file_with_one_name_is_replaced_in_one_step(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    with open(path, "rb") as reader:
+        edit_content(str(path), b"new")
+        assert (reader.read(), path.read_bytes()) == (b"old", b"new")
+    edit_content(str(tmp_path / "made"), b"x")
+    assert (tmp_path / "made").read_bytes() == b"x"
+
+
+@pytest.mark.usefixtures("full")
+def test_after_a_failed_write_the_old_content_is_back(names, tmp_path):
+    with pytest.raises(OSError, match="No space left"):
+        edit_content(names[0], b"new" * 100)
+    assert [content(name) for name in names] == [OLD, OLD]
+    assert sorted(os.listdir(tmp_path)) == ["one", "other"]
+
+
+@pytest.mark.usefixtures("full")
+def test_what_cannot_be_written_back_is_named(names, tmp_path, monkeypatch):
+    def ftruncate(descriptor, size):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(editing.os, "ftruncate", ftruncate)
+    with pytest.raises(OSError, match="Input/output error; the old content is in ") as raised:
+        edit_content(names[0], b"new" * 100)
+    copy = str(raised.value).rpartition("the old content is in ")[2].partition(": ")[0]
+    assert os.path.dirname(copy) == str(tmp_path)
+    assert content(copy) == OLD
+
+
+def test_the_copy_outlives_a_kill_and_the_run_after_it(names, tmp_path):
+    notes = tmp_path / "cache"
+    child = os.fork()
+    if child == 0:
+        editing.os.pwrite = lambda *_: os._exit(9)
+        with remains.Notes(str(notes), "run"):
+            edit_content(names[0], b"new")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    copies = [each for each in os.listdir(tmp_path) if each.startswith(".one.")]
+    assert [content(tmp_path / each) for each in copies] == [OLD]
+    (found,) = remains.all_notes(str(notes))
+    with remains.dead_run(found) as dead:
+        assert dead.temporaries == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is led astray; run the tests as root")
+def test_a_name_that_a_user_could_have_given_is_refused(names, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    os.link(names[0], home / "h")
+    os.chown(home, 65534, 65534)
+    with pytest.raises(PathRefused, match="could have put it there"):
+        edit_content(str(home / "h"), b"new")
+    assert content(names[0]) == OLD
