@@ -156,6 +156,12 @@ def _group_of(lineage: Lineage) -> Process | None:
     return Process(lineage.leader, 0, lineage.leader, 0, 0)
 
 
+def started_here(everything: list[Process]) -> list[Process]:
+    """Return those of ``everything`` that this process has started, or that descend from one."""
+    own = os.getsid(0)
+    return [process for process in everything if _marks.has(process.mark) and process.session != own]
+
+
 class ThreadChildren:
     """The children of one thread of this process (its native ID), started at ``since`` (see `ticks`) or later.
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import remains
 from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.filesystem import open_read
 from asyncstate.process.child import run_child
+from asyncstate.process.lineage import processes, started_here
 from asyncstate.trace import strace
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from asyncstate.trace.touched import Touched
 
-LIMIT = 1 << 28
-"""How many bytes of one program's trace are read: about two million calls."""
+LIMIT = 1 << 21
+"""How many calls of one program are read."""
 
 _OPTIONS = ("-D", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-a", "1", "-e", "signal=none")
 _HEADER = 256
@@ -99,12 +101,24 @@ class FollowedProgram:
         """Read what strace has written. A program that runs on in the background is followed, but not read."""
         with suppress(FileNotFoundError):
             os.unlink(self._path)
-        with os.fdopen(self._file, encoding="utf-8", errors="surrogateescape") as file:
-            strace.read(_lines(file.read(LIMIT)), self._folder, self._touched.note)
+        with os.fdopen(self._file, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            strace.read(islice(file, LIMIT), self._folder, self._touched.note)
+            if next(file, ""):
+                self._touched.unseen[f"more than {LIMIT:,} calls"] = None
 
 
-def _lines(text: str) -> list[str]:
-    return text.split("\n")
+def left_running() -> int:
+    """Return how many programs that a traced call of this process has left running, such as daemons."""
+    return sum(_is_strace(process.pid) for process in started_here(processes()))
+
+
+def _is_strace(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            command = file.read(_HEADER).split(b"\0")
+    except OSError:
+        return False
+    return [os.fsencode(option) for option in _OPTIONS] == command[1 : len(_OPTIONS) + 1]
 
 
 def find_program(name: str, cwd: str, env: Mapping[str, str] | None) -> str:

@@ -25,6 +25,9 @@ ENSURED: Final = 64
 REMOVED: Final = 128
 """It was removed, or renamed to something else."""
 
+MOST_PATHS = 200_000
+"""How many paths of one state are kept in memory. A state that touches more is not wholly seen."""
+
 CHANGES: Final = WRITTEN | MADE | REMOVED
 """The flags of a path that is not as it was before."""
 
@@ -53,7 +56,10 @@ class Touched:
         known = self.flags.get(path)
         if known is None:
             if path[:1] == "/" and self._is_shared(path):
-                self.flags[path] = what
+                if len(self.flags) < MOST_PATHS:
+                    self.flags[path] = what
+                else:
+                    self.unseen[f"more than {MOST_PATHS:,} paths"] = None
         elif what & REMOVED and known & MADE:
             del self.flags[path]
             self._gone.add(path)

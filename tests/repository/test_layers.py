@@ -239,7 +239,7 @@ PAST_THE_DOOR = {
     "asyncstate/sources/grains_hardware.py": "/sys",
     "asyncstate/sources/real_paths.py": "what links say, to know names; nothing is opened",
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
-    "asyncstate/trace/following.py": "temporary files of ours",
+    "asyncstate/trace/following.py": "temporary files of ours, and /proc",
     "asyncstate/trace/witness.py": "/proc",
     "modules/_account_files.py": "the lock of the account files in /etc",
     "modules/_init_system.py": "/etc",

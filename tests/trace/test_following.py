@@ -12,7 +12,7 @@ from traced_calls import observed, strace_or_skip
 from asyncstate.errors import ConfigError
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import processes
-from asyncstate.trace.following import Strace, find_program
+from asyncstate.trace.following import Strace, find_program, left_running
 from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, REMOVED, WRITTEN
 
 
@@ -125,7 +125,10 @@ def test_a_program_in_the_background_does_not_hold_up_the_call(strace):
         began = time.monotonic()
         done = run_child(["sh", "-c", "sleep 30 >/dev/null 2>&1 & echo $!"])
         assert time.monotonic() - began < 15
+    assert left_running() == 1
     os.kill(int(done.stdout), signal.SIGKILL)
+    while left_running():
+        time.sleep(0.01)
 
 
 def test_another_account_can_be_followed(strace):

@@ -2,15 +2,16 @@
 
 import pytest
 
+from asyncstate.trace import touched
 from asyncstate.trace.noise import shared_paths
 from asyncstate.trace.touched import ABSENT, LOOKED, MADE, NAMED, REMOVED, WRITTEN, Touched, above
 
 
 def noted(*accesses, is_shared=lambda path: True):
-    touched = Touched(is_shared)
+    state = Touched(is_shared)
     for path, what in accesses:
-        touched.note(path, what)
-    return touched.seen()
+        state.note(path, what)
+    return state.seen()
 
 
 def test_flags_of_one_path_add_up():
@@ -37,6 +38,15 @@ def test_what_it_makes_again_counts():
 
 def test_a_file_that_may_have_been_there_counts_when_it_is_removed():
     assert noted(("/t", WRITTEN | NAMED), ("/t", REMOVED)) == {"/t": WRITTEN | NAMED | REMOVED}
+
+
+def test_a_state_that_touches_very_much_is_not_wholly_seen(monkeypatch):
+    monkeypatch.setattr(touched, "MOST_PATHS", 2)
+    seen = Touched()
+    for path in ("/a", "/b", "/c", "/a"):
+        seen.note(path, LOOKED)
+    assert seen.seen() == {"/a": LOOKED, "/b": LOOKED}
+    assert list(seen.unseen) == ["more than 2 paths"]
 
 
 def test_the_folders_above_a_path():

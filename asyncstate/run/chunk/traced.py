@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from asyncstate.dunders.observer import observer
+from asyncstate.errors import Issue
 from asyncstate.model.plan import NodeKind
-from asyncstate.trace.following import Strace
+from asyncstate.trace.following import Strace, left_running
 from asyncstate.trace.report import find_races, race_issues
 from asyncstate.trace.witness import Trace
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -25,8 +25,21 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 
-Keep = Callable[["Trace", set[int]], Sequence["Issue"]]
+Keep = Callable[["Trace", set[int]], Sequence[Issue]]
 """Keeps what was seen, of a trace and of the chunks that succeeded with changes; returns what went wrong."""
+
+
+def _still_followed() -> list[Issue]:
+    left = left_running()
+    if not left:
+        return []
+    programs = "a program that a state started" if left == 1 else f"{left} programs that states started"
+    return [
+        Issue(
+            f"strace still follows {programs} in the background",
+            hint="restart daemons that are to stay: under strace they are slow, and end with it",
+        )
+    ]
 
 
 def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str], keep: Keep) -> TracedDispatch:
@@ -91,4 +104,4 @@ class TracedDispatch:
         """Warnings of the run, and the races that were seen in it. What was seen is kept, too."""
         races = find_races(self._plan, self._trace.touched())
         lost = self._keep(self._trace, self._worked)
-        return [*self._inner.warnings, *race_issues(self._plan, races), *lost]
+        return [*self._inner.warnings, *race_issues(self._plan, races), *lost, *_still_followed()]

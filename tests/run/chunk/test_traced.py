@@ -1,6 +1,8 @@
 """Whole runs under observation: races show in the report of a run of one state at a time."""
 
 import asyncio
+import os
+import signal
 
 import pytest
 from traced_calls import strace_or_skip
@@ -88,6 +90,15 @@ late:
 """
     found = races(applied(tmp_path, text, implicit_order="none"))
     assert found == [f"race on {tmp_path}/flag: no order between file.managed flag and test.nop late"]
+
+
+def test_a_program_that_stays_under_strace_is_a_warning(tmp_path):
+    text = "one: {cmd.run: [{name: 'sleep 30 >/dev/null 2>&1 & echo $! > DIR/pid'}]}\n"
+    report = applied(tmp_path, text)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert [issue.message for issue in report.warnings if "strace" in issue.message] == [
+        "strace still follows a program that a state started in the background"
+    ]
 
 
 def test_without_strace_nothing_runs(tmp_path, monkeypatch):
