@@ -63,6 +63,13 @@ def matches(job: dict[str, Any], cmd: str, identifier: str | None) -> bool:
     return bool(job["cmd"] == cmd)
 
 
+def key_of(job: dict[str, Any]) -> tuple[str, str]:
+    """Return what a job is found by: its identifier, or its command if it has none."""
+    if job["identifier"]:
+        return "identifier", job["identifier"]
+    return "cmd", " ".join(job["cmd"].split())
+
+
 def needs_change(old: Any, new: Any) -> bool:
     """Return whether ``old`` does not satisfy ``new``.
 

@@ -7,6 +7,7 @@ around separators uniform; an option takes the place of its commented-out line.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import CommandExecutionError
@@ -18,6 +19,8 @@ _HEADER = re.compile(r"^[^\S\n]*\[(.+?)\]\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(#|;)")
 _INDENT = re.compile(r"\s+")
 _COMMENT_NAME = "#comment"
+
+Place = Callable[[Iterable[str | None], str], int]
 
 
 class Section(dict[str, Any]):
@@ -50,6 +53,19 @@ class Section(dict[str, Any]):
                 continue
             unknown += 1
             self[f"#unknown{unknown}"] = line
+        self._drop_blank_end()
+
+    def _drop_blank_end(self) -> None:
+        """Drop blank lines that a repeated option, which counts where it stands first, has left at the end."""
+        while self:
+            last = next(reversed(self))
+            above, line_break, line = self[last].rpartition("\n")
+            if line_break and not line.strip():
+                self[last] = above
+            elif last.startswith("#unknown") and not line.strip():
+                del self[last]
+            else:
+                return
 
     def _option(self, line: str) -> tuple[str, str, str] | None:
         """Return indentation, name and value of a line, None if it sets nothing."""
@@ -59,8 +75,12 @@ class Section(dict[str, Any]):
             return None
         return line[: len(line) - len(text)], text[:place].rstrip(), text[place + len(self._separator) :].lstrip()
 
-    def merge(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Set options, and those of sections; return ``before`` and ``after`` of those that differ now."""
+    def merge(self, wanted: Mapping[str, Any], place: Place | None = None) -> dict[str, Any]:
+        """Set options, and those of sections; return ``before`` and ``after`` of those that differ now.
+
+        ``place`` returns the index at which a new option or section goes in, given the names among which it stands,
+        with None for the rest, and its own; without it, that is the end.
+        """
         changes: dict[str, Any] = {}
         for name, value in wanted.items():
             old = self.get(name)
@@ -68,27 +88,44 @@ class Section(dict[str, Any]):
                 if isinstance(old, Section):
                     inner = old.merge(value)
                 else:
-                    self[name] = new = Section(self._separator, tight=self._tight)
+                    new = Section(self._separator, tight=self._tight)
                     new.merge(value)
+                    self._add(name, new, place)
                     inner = {"before": old, "after": dict(new)}
                 if inner:
                     changes[name] = inner
             elif old != str(value):
                 changes[name] = {"before": old, "after": str(value)}
-                if name not in self:
-                    self._take_place(name)
+                if name not in self and not self._take_place(name):
+                    self._add(name, str(value), place)
                 self[name] = str(value)
         return changes
 
-    def _take_place(self, name: str) -> None:
-        """Put a new option where it stands commented out, else at the end."""
+    def _add(self, name: str, value: Any, place: Place | None) -> None:
+        """Put a new option or section among its like; one of the other kind with its name goes."""
+        self.pop(name, None)
+        items = list(self.items())
+        if place is not None:
+            kind = isinstance(value, Section)
+            alike = (
+                None if key.startswith("#") or isinstance(each, Section) is not kind else key for key, each in items
+            )
+            items.insert(place(alike, name), (name, value))
+            self.clear()
+            self.update(items)
+        else:
+            self[name] = value
+
+    def _take_place(self, name: str) -> bool:
+        """Put a new option where it stands commented out; return whether it does."""
         for key in [key for key in self if key.startswith(_COMMENT_NAME)]:
             option = self._option(self[key].lstrip("#"))
             if option and option[1] == name:
                 items = [(name, "") if each == key else (each, value) for each, value in self.items()]
                 self.clear()
                 self.update(items)
-                return
+                return True
+        return False
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the file: options before sections."""
@@ -119,12 +156,14 @@ def parse(text: str, separator: str, *, tight: bool = False) -> Section:
     document = Section(separator, tight=tight)
     top, *rest = _HEADER.split("\n".join(text.splitlines()))
     names, bodies = rest[::2], [top, *rest[1::2]]
-    bodies[:-1] = map(_without_blank_end, bodies[:-1])
+    bodies = list(map(_without_blank_end, bodies))
     document.read(bodies[0])
     for name, body in zip(names, bodies[1:], strict=True):
         section = Section(separator)
         section.read(body)
         document.merge({name: section})
+    if len(set(names)) < len(names):  # the lines of a repeated section may mean something else where it stands first
+        return parse(text_of(document), separator, tight=tight)
     return document
 
 
@@ -145,7 +184,7 @@ def require_own_lines(wanted: Mapping[Any, Any]) -> None:
 
 
 def _without_blank_end(body: str) -> str:
-    """Return the text above a header without the blank lines at its end."""
+    """Return the text of a section without the blank lines at its end, wherever it stands in the file."""
     text = body.rstrip()
     end = body.find("\n", len(text))
     return text and (body if end < 0 else body[: end + 1])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.dunders import Editing, editing
 from asyncstate.errors import CommandExecutionError
 
 from ._ini_lines import is_one_line as _is_one_line
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _HEADER = "#\n# Kernel sysctl configuration\n#\n"
-
-_changing = threading.Lock()
 
 
 def settings_of(config: str) -> dict[str, str]:
@@ -32,7 +30,7 @@ def persist(config: str, name: str, value: Any, get: Callable[[str], str], assig
     if not _is_one_line(f"{name}{value}".rstrip("\n")):
         raise CommandExecutionError(f"{value!r}: a setting in {config} is one line")
     wanted = _words(value)
-    with _changing:
+    with editing(config) as edit:
         lines = _lines(config)
         set_in_file = [_words(found) for found_name, found in map(_setting, lines) if found_name == name]
         right_in_file = bool(set_in_file) and all(each == wanted for each in set_in_file)
@@ -42,15 +40,16 @@ def persist(config: str, name: str, value: Any, get: Callable[[str], str], assig
         if not right_in_force:
             assign(name, value)
         if not right_in_file:
-            _write(config, lines, name, value)
+            _write(config, lines, name, value, edit)
     return "Updated"
 
 
-def _write(config: str, lines: list[str], name: str, value: Any) -> None:
+def _write(config: str, lines: list[str], name: str, value: Any, edit: Editing) -> None:
     entry = f"{name} = {value}"
-    changed = [entry if _setting(line)[0] == name else line for line in lines]
+    names = [_setting(line)[0] for line in lines]
+    changed = [entry if found == name else line for found, line in zip(names, lines, strict=True)]
     if entry not in changed:
-        changed.append(entry)
+        changed.insert(edit.place((found or None for found in names), name), entry)
     header = "" if filesystem.is_file(config) else _HEADER
     try:
         filesystem.makedirs(os.path.dirname(config) or ".", exist_ok=True)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._ini_lines import is_one_line as _is_one_line
 
 _ENTRY = re.compile(r"([^:#]*)\s*:?\s*([^#]*?)(\s+#.*|$)")
-
-_writing = threading.Lock()
 
 
 class _Line(NamedTuple):
@@ -53,13 +50,13 @@ def set_target(alias: str, target: Any) -> bool:
     for each in (alias, text):
         if not _is_one_line(each):
             raise InvocationError(f"{each!r}: an alias is one line")
-    with _writing:
+    with editing(_path()) as edit:
         lines = _lines()
         places = [index for index, line in enumerate(lines) if line.alias == alias]
         if places and lines[places[-1]].target == text:
             return True
         rest = [line for line in lines if line.alias != alias]
-        first = places[0] if places else len(lines)
+        first = places[0] if places else edit.place((line.alias or None for line in lines), alias)
         comment = lines[first].comment if places else ""
         _write([*rest[:first], _Line(alias, text, comment), *rest[first:]])
     return True
@@ -67,7 +64,7 @@ def set_target(alias: str, target: Any) -> bool:
 
 def rm_alias(alias: str) -> bool:
     """Remove an alias."""
-    with _writing:
+    with editing(_path()):
         lines = _lines()
         rest = [line for line in lines if line.alias != alias]
         if len(rest) < len(lines):

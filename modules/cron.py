@@ -10,11 +10,10 @@ import os
 import pwd
 import random
 import shutil
-import threading
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.cron import CronInterface
 
@@ -25,7 +24,6 @@ __virtualname__ = CronInterface(__name__)()
 
 Tab = dict[str, list[Any]]
 
-_changing = threading.Lock()
 _RANGES = {"minute": (0, 59), "hour": (0, 23), "month": (1, 12), "dayweek": (0, 6)}
 _LAST_DAYS = {**dict.fromkeys("1 3 5 7 8 10 12".split(), 31), **dict.fromkeys("4 6 9 11".split(), 30)}
 
@@ -133,19 +131,19 @@ def set_env(user: str, name: str, value: Any = None) -> str:
     text = '""' if value is None or value == "" else str(value)
     _refuse_line_breaks(name, text)
     _refuse_several_words(name)
-    with _changing:
+    with editing(f"cron:{user}") as edit:
         tab = list_tab(user)
         old = next((each for each in tab["env"] if each["name"] == name), None)
         if old is not None and old["value"] == text:
             return "present"
         tab["env"] = [each for each in tab["env"] if each is not old]
-        tab["env"].append({"name": name, "value": text})
+        tab["env"].insert(edit.place((each["name"] for each in tab["env"]), name), {"name": name, "value": text})
         return _install(user, tab) or ("new" if old is None else "updated")
 
 
 def rm_env(user: str, name: str) -> str:
     """Remove a variable of a crontab: "removed", "absent", or crontab's error message."""
-    with _changing:
+    with editing(f"cron:{user}"):
         tab = list_tab(user)
         rest = [each for each in tab["env"] if each["name"] != name]
         if len(rest) == len(tab["env"]):
@@ -169,7 +167,7 @@ def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
     times = [str(wanted[field]) for field in (*FIELDS, "spec") if field in wanted]
     _refuse_line_breaks(wanted["cmd"], identifier or "", *times)
     _refuse_several_words(*times)
-    with _changing:
+    with editing(f"cron:{user}") as edit:
         tab = list_tab(user)
         old = next(
             (job for job in tab["crons"] + tab["special"] if _crontab.matches(job, wanted["cmd"], identifier)), None
@@ -183,10 +181,9 @@ def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
                 tab[kind] = [job for job in tab[kind] if job is not old]
         job = {key: _kept(old, key, value) for key, value in wanted.items()}
         job["identifier"] = identifier
-        if "spec" in job:
-            tab["special"].append(job)
-        else:
-            tab["crons"].append(job | _drawn(job))
+        jobs = tab["special" if "spec" in job else "crons"]
+        place = edit.place(map(_crontab.key_of, jobs), _crontab.key_of(job))
+        jobs.insert(place, job if "spec" in job else job | _drawn(job))
         return _install(user, tab) or ("new" if old is None else "updated")
 
 
@@ -197,7 +194,7 @@ def _kept(old: dict[str, Any] | None, key: str, value: Any) -> Any:
 
 def _remove(user: str, kind: str, cmd: str, identifier: Any, fits: Any) -> str:
     identifier = str(identifier) if identifier else None
-    with _changing:
+    with editing(f"cron:{user}"):
         tab = list_tab(user)
         old = next((job for job in tab[kind] if _crontab.matches(job, cmd, identifier) and fits(job)), None)
         if old is None:

@@ -7,20 +7,18 @@ that exists). A change applies at once, for the rest of the run.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.data import merging, paths
-from asyncstate.dunders import __grains__, __opts__
+from asyncstate.dunders import __grains__, __opts__, editing
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 __func_alias__ = {"set_": "set"}
 
 _SYSTEM_GRAINS = "/etc/salt/grains"
 _HOST_NAMES = ("fqdn", "id", "host", "localhost", "nodename")
-_writing = threading.Lock()
 
 
 def get(key: str, default: Any = "", delimiter: str = ":", ordered: bool = True) -> Any:
@@ -79,7 +77,7 @@ def setvals(grains: Mapping[str, Any], destructive: bool = False, refresh_pillar
     if not isinstance(grains, Mapping):
         raise InvocationError("setvals grains must be a dictionary.")
     path = _grains_file()
-    with _writing:
+    with editing(path):
         stored = _read(path)
         for key, value in grains.items():
             if value is None and destructive:

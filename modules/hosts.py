@@ -5,19 +5,16 @@ Only the lines that concern the given address change; comments and order stay.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import Editing, __salt__, editing
 from asyncstate.errors import CommandExecutionError
 
 from ._ini_lines import is_one_line as _is_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_writing = threading.Lock()
 
 
 class _Line(NamedTuple):
@@ -63,11 +60,11 @@ def has_pair(ip: str, alias: str | list[str]) -> bool:
 def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
     """Give an address one line with exactly these names; without names, remove its lines."""
 
-    def change(lines: list[_Line]) -> list[_Line]:
+    def change(lines: list[_Line], edit: Editing) -> list[_Line]:
         new = [_entry(ip, alias, comment or "")] if alias.strip() else []
         places = [index for index, line in enumerate(lines) if line.ip == ip]
         if not places:
-            return lines + new
+            return _with(lines, new, edit)
         kept = [line for line in lines if line.ip != ip]
         return [*kept[: places[0]], *new, *kept[places[0] :]]
 
@@ -77,14 +74,14 @@ def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
 def add_host(ip: str, alias: str) -> bool:
     """Add a name to an address."""
 
-    def change(lines: list[_Line]) -> list[_Line]:
+    def change(lines: list[_Line], edit: Editing) -> list[_Line]:
         if has_pair(ip, alias):
             return lines
         for index, line in enumerate(lines):
             if line.ip == ip:
                 more = _entry(ip, " ".join((*line.aliases, alias)), line.comment)
                 return [*lines[:index], more, *lines[index + 1 :]]
-        return [*lines, _entry(ip, alias, "")]
+        return _with(lines, [_entry(ip, alias, "")], edit)
 
     return _edit(change)
 
@@ -92,7 +89,7 @@ def add_host(ip: str, alias: str) -> bool:
 def rm_host(ip: str, alias: str) -> bool:
     """Remove a name from an address; a line without names is removed."""
 
-    def change(lines: list[_Line]) -> list[_Line]:
+    def change(lines: list[_Line], _: Editing) -> list[_Line]:
         changed = []
         for line in lines:
             if line.ip != ip or alias not in line.aliases:
@@ -109,7 +106,7 @@ def rm_host(ip: str, alias: str) -> bool:
 def set_comment(ip: str, comment: str) -> bool:
     """Put a comment on the line of an address, which must exist."""
 
-    def change(lines: list[_Line]) -> list[_Line]:
+    def change(lines: list[_Line], _: Editing) -> list[_Line]:
         return [_entry(ip, " ".join(line.aliases), comment) if line.ip == ip else line for line in lines]
 
     return bool(get_alias(ip)) and _edit(change)
@@ -143,10 +140,18 @@ def _parsed(raw: str) -> _Line:
     return _Line(raw, words[0], tuple(words[1:]), comment.strip()) if words else _Line(raw)
 
 
-def _edit(change: Callable[[list[_Line]], list[_Line]]) -> bool:
-    with _writing:
+def _with(lines: list[_Line], new: list[_Line], edit: Editing) -> list[_Line]:
+    """Return the lines with the first ones of addresses, each where it stands in serial order."""
+    lines = list(lines)
+    for line in new:
+        lines.insert(edit.place((each.ip or None for each in lines), line.ip), line)
+    return lines
+
+
+def _edit(change: Callable[[list[_Line], Editing], list[_Line]]) -> bool:
+    with editing(_path()) as edit:
         lines = _lines()
-        changed = change(lines)
+        changed = change(lines, edit)
         if changed != lines:
             try:
                 filesystem.replace_text(_path(), "".join(f"{line.raw}\n" for line in changed))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.dunders import Editing, editing
 from asyncstate.errors import CommandExecutionError
 
 from . import _ini_document as document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_changing = threading.Lock()
 
 
 def get_ini(file_name: str, separator: str = "=", encoding: str | None = None) -> dict[str, Any]:
@@ -51,7 +49,11 @@ def set_option(
     """
     wanted = sections or {}
     require_own_lines(wanted)
-    changes: dict[str, Any] = _edit(file_name, lambda whole: whole.merge(wanted), separator, encoding, tight=no_spaces)
+
+    def merge(whole: document.Section, edit: Editing) -> dict[str, Any]:
+        return whole.merge(wanted, edit.place)
+
+    changes: dict[str, Any] = _edit(file_name, merge, separator, encoding, tight=no_spaces)
     return changes
 
 
@@ -63,19 +65,22 @@ def require_own_lines(sections: dict[str, Any]) -> None:
 def remove_option(
     file_name: str, section: str | None, option: str, separator: str = "=", encoding: str | None = None
 ) -> Any:
-    """Remove an option, outside any section if there is no such section; return its value, None without it."""
+    """Remove an option, outside any section if there is no such section; return its value, None without it.
 
-    def remove(whole: document.Section) -> Any:
+    As in Salt, a missing file is made, an empty one.
+    """
+
+    def remove(whole: document.Section, _: Editing) -> Any:
         place = whole.get(section) if section else None
         return (place if isinstance(place, document.Section) else whole).pop(option, None)
 
-    return _edit(file_name, remove, separator, encoding, unless_none=True)
+    return _edit(file_name, remove, separator, encoding, unless_none=True, make=True)
 
 
 def remove_section(file_name: str, section: str, separator: str = "=", encoding: str | None = None) -> Any:
     """Remove a section; return its options, None without it."""
 
-    def remove(whole: document.Section) -> Any:
+    def remove(whole: document.Section, _: Editing) -> Any:
         if not isinstance(whole.get(section), document.Section):
             return None
         return whole.pop(section).plain()
@@ -85,20 +90,25 @@ def remove_section(file_name: str, section: str, separator: str = "=", encoding:
 
 def _edit(
     path: str,
-    change: Callable[[document.Section], Any],
+    change: Callable[[document.Section, Editing], Any],
     separator: str,
     encoding: str | None,
     *,
     tight: bool = False,
     unless_none: bool = False,
+    make: bool = False,
 ) -> Any:
-    """Return what ``change`` returns; with ``unless_none`` the file is not written if that is None."""
-    with _changing:
+    """Return what ``change`` returns; with ``unless_none`` the file is not written if that is None.
+
+    A missing file for which there is nothing to write is made only with ``make``.
+    """
+    with editing(path) as edit:
         old = _read(path, encoding)
         whole = document.parse(old or "", separator, tight=tight)
-        done = change(whole)
+        done = change(whole, edit)
         new = document.text_of(whole)
-        if new != (old or "") and not (unless_none and done is None):
+        changed = new != (old or "") and not (unless_none and done is None)
+        if changed or (make and old is None):
             _write(path, new, encoding)
         return done
 
@@ -119,7 +129,7 @@ def _read(path: str, encoding: str | None) -> str | None:
 def _write(path: str, text: str, encoding: str | None) -> None:
     try:
         data = text.encode(encoding) if encoding else text.encode("utf-8", "surrogateescape")
-        filesystem.replace_content(filesystem.resolved(path), data)
+        filesystem.replace_content(filesystem.resolved(path), data, keep_names=True)
     except UnicodeError as error:
         raise CommandExecutionError(f"Unable to write file '{path}'. Exception: {error}") from error
     except OSError as error:

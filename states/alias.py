@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 
 from . import _resources
 
@@ -48,6 +48,6 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the one file that all alias states rewrite, which keeps them in their order, and the table made of it."""
+    """Return the alias, an entry of the file and of the table that is made of it."""
     file = _resources.option("aliases.file", "/etc/aliases")
-    return {"reads": [], "writes": [file, f"{file}.db"]}
+    return {"reads": [], "writes": [entry_of(each, low.get("name", "")) for each in (file, f"{file}.db")]}

@@ -6,13 +6,27 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
+from asyncstate.dunders import (
+    Row,
+    __env__,
+    __salt__,
+    changed,
+    entry_of,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import AsyncStateError, CommandExecutionError
+
+from ._cron_entries import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
+_WHO_MAY = ("path:/etc/cron.allow", "path:/etc/cron.deny")
 
 
 def present(
@@ -119,11 +133,17 @@ def file(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a cron state reads and writes: the user's crontab; the user, and the file it is made from."""
+    """Return what a cron state touches: the user, who may have crontabs, a source; an entry of the crontab, or all.
+
+    The program crontab refuses a whole crontab for one wrong entry, and names its line. So an entry that may be refused
+    keeps its place among the others.
+    """
     user = low.get("user") or "root"
     name = str(low.get("name", ""))
     source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
-    return {"reads": [f"user:{user}", *source], "writes": [f"cron:{user}"]}
+    tab = f"cron:{user}"
+    entries = [entry_of(tab, *key) for key in keys_of(low)]
+    return {"reads": [f"user:{user}", *_WHO_MAY, *source], "writes": entries or [tab]}
 
 
 def _file_row(

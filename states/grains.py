@@ -13,6 +13,7 @@ from asyncstate.dunders import (
     __grains__,
     __salt__,
     changed,
+    entry_of,
     failed,
     is_dry_run,
     make_row,
@@ -154,8 +155,15 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the one file that all grains states rewrite, which keeps them in their order."""
-    return {"reads": [], "writes": ["grains"]}
+    """Return the grain, with all that is in it; for a state that may add one, all grains.
+
+    Who lists the grains sees them in the order in which they were added.
+    """
+    fun, name = low.get("fun"), _path(str(low.get("name", "")), str(low.get("delimiter") or _DELIMITER))
+    if fun in {"present", "list_present"} or (fun == "append" and low.get("convert")):
+        return {"reads": [], "writes": ["grains"]}
+    grain = entry_of("grains", name.partition(_DELIMITER)[0])
+    return {"reads": [grain], "writes": []} if fun == "exists" else {"reads": [], "writes": [grain]}
 
 
 def _path(name: str, delimiter: str) -> str:

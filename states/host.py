@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
+
+from . import _resources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,8 +106,13 @@ def only(name: str, hostnames: str | list[str]) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the one file that all host states rewrite, which keeps them in their order."""
-    return {"reads": [], "writes": ["path:/etc/hosts"]}
+    """Return the name and the addresses, entries of the file; the file where other names or addresses matter, too."""
+    file = _resources.option("hosts.file", "/etc/hosts")
+    if low.get("fun") not in {"present", "absent"} or low.get("clean"):
+        return {"reads": [], "writes": [file]}
+    ip = low.get("ip")
+    addresses = [entry_of(file, "ip", address) for address in (ip if isinstance(ip, list) else [ip])]
+    return {"reads": [], "writes": [entry_of(file, "name", low.get("name", "")), *addresses]}
 
 
 def _each(row: Row, addresses: list[str], action: str, value: str) -> list[str]:

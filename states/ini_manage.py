@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged
+from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
+
+from ._ini_names import touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -147,9 +149,20 @@ def sections_absent(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an ini state reads and writes: the file and its folder."""
+    """Return what an ini state reads and writes: the file's folder; its sections, and its options in no section.
+
+    A section is one entry, as the state that makes it says so. Other arguments than ``sections`` change how the whole
+    file is written, or what is left of it, and so may names and values of a rare kind. What stays where an option was
+    removed depends on when the file is written next.
+    """
     path = os.path.normpath(str(low.get("name", "")))
-    return {"reads": [f"path:{os.path.dirname(path)}"], "writes": [f"path:{path}"]}
+    file = f"path:{path}"
+    plain = not any(low.get(key) for key in ("strict", "no_spaces", "encoding")) and low.get("separator") in (None, "=")
+    entries = touched(low.get("sections")) if plain and low.get("fun") != "options_absent" else []
+    return {
+        "reads": [f"path:{os.path.dirname(path)}"],
+        "writes": [entry_of(file, name) for name in entries] or [file],
+    }
 
 
 def _row(name: str, changes: dict[str, Any]) -> Row:

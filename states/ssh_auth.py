@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged
+from asyncstate.dunders import Row, __env__, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
 
 from . import _resources
 
@@ -146,16 +146,32 @@ def manage(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a key state reads, writes and makes: the user's file and its folder; the user, a local source."""
+    """Return what a key state reads, writes and makes: the user's file and its folder; the user, a local source.
+
+    A state that authorizes one key touches the key alone. Removing a key also removes lines that are no keys, and a key
+    that is replaced takes blanks around other lines with it.
+    """
     user = str(low.get("user", ""))
     home = f"~{user}"
     config = str(low.get("config") or ".ssh/authorized_keys").replace("%h", home).replace("%u", user)
     path = os.path.normpath(config if config.startswith(("/", "~")) else f"{home}/{config}")
     reads = [*_resources.accounts(low), *_resources.fetched(low.get("source"))]
-    footprint = {"reads": reads, "writes": [f"ssh_auth:{user}", f"path:{path}"]}
+    writes = [f"ssh_auth:{user}", f"path:{path}"]
+    if low.get("fun") == "present" and not low.get("source") and _is_plain(low):
+        key = _parsed(str(low.get("name", "")), "", "", None).name
+        writes = [entry_of(each, key) for each in writes]
+    footprint = {"reads": reads, "writes": writes}
     if low.get("fun") == "absent":
         return footprint
     return footprint | {"makes": [_resources.folder(_resources.in_home(user, path), "0700", user, f"group of {user}")]}
+
+
+def _is_plain(low: Mapping[str, Any]) -> bool:
+    """Return whether the line of a key is written as it is read again."""
+    options = low.get("options") or []
+    given = [low.get("name"), low.get("comment"), low.get("enc")]
+    texts = [str(each) for each in [*given, *(options if isinstance(options, list) else [options])] if each is not None]
+    return all(text.isprintable() and text == text.strip() for text in texts)
 
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:

@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
+
+from ._sysctl_names import canonical, touched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,14 +31,15 @@ def present(name: str, value: Any, config: str | None = None) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a sysctl state reads and writes: the setting, the file, the file's folder.
+    """Return what a sysctl state touches: the setting, its entry in the file, and the file's folder.
 
     Without ``config``, the machine decides which default file is used.
     """
-    config = str(low.get("config") or "")
-    files = [os.path.normpath(config)] if config else _DEFAULT_FILES
-    writes = [f"sysctl:{low.get('name', '')}", *(f"path:{file}" for file in files)]
-    return {"reads": [f"path:{os.path.dirname(config)}"] if config else [], "writes": writes}
+    name = str(low.get("name", ""))
+    config = os.path.normpath(str(low["config"])) if low.get("config") else ""
+    reads, writes = touched(name)
+    writes += [entry_of(f"path:{file}", canonical(name)) for file in ([config] if config else _DEFAULT_FILES)]
+    return {"reads": reads, "writes": writes, "makes": [f"path:{os.path.dirname(config)}"] if config else []}
 
 
 def _dry_run(name: str, value: Any, config: str) -> Row:

@@ -22,7 +22,7 @@ from asyncstate.remains import name_beside, note_temporary_in
 from . import place, query
 from .change import KEEP, Access
 from .journal import note
-from .reading import open_read
+from .reading import open_read, open_write
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -150,11 +150,15 @@ def _note_unsynced(path: str, device: int) -> None:
         paths.append(path)
 
 
-def replace_content(path: str, data: bytes | None, source: str = "", access: Access = KEEP) -> None:
+def replace_content(
+    path: str, data: bytes | None, source: str = "", access: Access = KEEP, *, keep_names: bool = False
+) -> None:
     """Replace the content of ``path`` by ``data``, or by that of the file ``source`` if ``data`` is None.
 
     An existing file keeps its owner, mode and extended attributes, except for what ``access`` sets; the mode of a new
-    one follows the umask. If ``path`` is a link, the link itself is replaced: see `resolved`.
+    one follows the umask. If ``path`` is a link, the link itself is replaced: see `resolved`. With ``keep_names`` a
+    file that has several names (hard links) is written in place, so that it keeps them all, but not atomically:
+    PathRefused if a user could have made the name.
     """
     try:
         pinned = place.descriptor_of(path, follow=False)
@@ -163,6 +167,9 @@ def replace_content(path: str, data: bytes | None, source: str = "", access: Acc
     try:
         old = os.fstat(pinned) if pinned != -1 else None
         keep = old is not None and stat.S_ISREG(old.st_mode)
+        if keep_names and keep and data is not None and old is not None and old.st_nlink > 1:
+            _write_through(path, data)
+            return
         with Replacement(path, 0o600 if keep or access.mode != -1 else 0o666) as new:
             if data is None:
                 new.copy_from(source)
@@ -177,6 +184,14 @@ def replace_content(path: str, data: bytes | None, source: str = "", access: Acc
     finally:
         if pinned != -1:
             os.close(pinned)
+
+
+def _write_through(path: str, data: bytes) -> None:
+    with open_write(path) as target:
+        note(path, "changed")
+        os.ftruncate(target, 0)
+        _write(target, data)
+        os.fsync(target)
 
 
 def replace_text(path: str, text: str, *, mode: int = 0o644) -> None:

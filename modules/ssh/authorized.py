@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import __salt__
+from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError
 
 from .. import _user_files  # noqa: TID252 - as `modules` for type checkers
 from .lines import Key, fingerprint, key_type, parse
 
 _DEFAULT = ".ssh/authorized_keys"
-
-_changing = threading.Lock()
 
 
 def auth_keys(user: Any = None, config: str = _DEFAULT, fingerprint_hash_type: str | None = None) -> dict[str, Any]:
@@ -90,11 +87,11 @@ def set_auth_key(
     line = Key(enc, key, comment, _listed(options))
     if "\n" in str(line)[:-1] or "\r" in str(line):
         raise CommandExecutionError(f"The comment or the options of the key {key} have a line break")
-    with _changing:
+    path = _path(account, config)
+    with editing(path) as edit:
         status = check_key(user, key, enc, comment, options, config, None, fingerprint_hash_type)
         if status == "exists":
             return "no change"
-        path = _path(account, config)
         text = _user_files.read(path)
         if status == "update":
             _user_files.write(path, _edited(text or "", key, str(line)), account)
@@ -102,7 +99,9 @@ def set_auth_key(
         if path.startswith(account["home"]) and not filesystem.is_directory(account["home"]):
             return "fail"
         old = text or ""
-        _user_files.write(path, f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}{line}", account)
+        lines = f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}".splitlines(keepends=True)
+        lines.insert(edit.place(map(_key_of, lines), key), str(line))
+        _user_files.write(path, "".join(lines), account)
         if text is None:
             _relabel(path)
     return "new"
@@ -131,11 +130,13 @@ def set_auth_key_from_file(
 
 def rm_auth_key(user: str, key: str, config: str = _DEFAULT, fingerprint_hash_type: str | None = None) -> str:
     """Remove an authorized key: "Key removed" or "Key not present". Lines that are neither key nor comment go too."""
-    with _changing:
+    account = __salt__["user.info"](user)
+    if not account:
+        return "Key not present"
+    path = _path(account, config)
+    with editing(path):
         if key not in auth_keys(user, config, fingerprint_hash_type):
             return "Key not present"
-        account = __salt__["user.info"](user)
-        path = _path(account, config)
         lines = _edited(_user_files.read(path) or "", key, "").splitlines(keepends=True)
         kept = [line for line in lines if line.startswith("#") or parse(line) is not None]
         _user_files.write(path, "".join(kept), account)
@@ -197,6 +198,11 @@ def _fetched(source: str, saltenv: str) -> str:
     if not path:
         raise CommandExecutionError("Failed to pull key file from salt file server")
     return str(path)
+
+
+def _key_of(line: str) -> str | None:
+    known = parse(line)
+    return None if known is None else known.key
 
 
 def _edited(text: str, key: str, line: str) -> str:

@@ -84,4 +84,4 @@ def test_footprint(plugins, options, file):
     plugins.opts.pop("aliases.file", None)
     plugins.opts.update(options)
     with plugins.calling():
-        assert alias.mod_footprint({"name": "x"})["writes"] == [f"path:{file}", f"path:{file}.db"]
+        assert alias.mod_footprint({"name": "x"})["writes"] == [f"path:{file}#x", f"path:{file}.db#x"]

@@ -237,7 +237,44 @@ def test_a_whole_file_that_fails(files, crontab):
 
 
 def test_footprint():
-    assert cron.mod_footprint({"name": "x", "user": "ada"}) == {"reads": ["user:ada"], "writes": ["cron:ada"]}
+    reads = ["user:ada", "path:/etc/cron.allow", "path:/etc/cron.deny"]
+    for low, writes in (
+        ({"fun": "present", "name": " x  y", "identifier": None}, ["cron:ada#cmd/x y"]),
+        ({"fun": "absent", "name": "x"}, ["cron:ada#cmd/x", "cron:ada#identifier/x"]),
+        ({"fun": "env_absent", "name": "A "}, ["cron:ada#env/A"]),
+        ({"fun": "present", "name": "x", "hour": "25"}, ["cron:ada"]),
+        ({"fun": "present", "name": "x" * 1000}, ["cron:ada"]),
+    ):
+        assert cron.mod_footprint({**low, "user": "ada"}) == {"reads": reads, "writes": writes}
+
+
+@pytest.mark.parametrize(
+    ("field", "time", "fine"),
+    [
+        ("minute", "*", True),
+        ("minute", "*/5", True),
+        ("minute", "*/0", False),
+        ("minute", 59, True),
+        ("minute", "60", False),
+        ("hour", "1,3-5,23", True),
+        ("hour", "5-3", False),
+        ("hour", "random", True),
+        ("hour", "2:6", True),
+        ("daymonth", "2:6", False),
+        ("daymonth", "0", False),
+        ("month", "JAN", True),
+        ("dayweek", "jan", False),
+        ("dayweek", "7", True),
+        ("dayweek", "mon-fri", False),
+        ("minute", "1 2", False),
+        ("minute", "", False),
+        ("special", "@daily", True),
+        ("special", "@often", False),
+    ],
+)
+def test_a_time_that_crontab_may_refuse_concerns_the_whole_table(field, time, fine):
+    writes = cron.mod_footprint({"fun": "present", "name": "x", field: time})["writes"]
+    assert ("cron:root" not in writes) is fine
 
 
 @pytest.mark.parametrize(

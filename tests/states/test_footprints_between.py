@@ -11,7 +11,7 @@ SHARED = {
     ),
     "one file of settings, named or not": (
         "sysctl.present: [{name: a}, {value: 1}, {config: /etc/sysctl.conf}]",
-        "sysctl.present: [{name: b}, {value: 1}]",
+        "sysctl.present: [{name: a}, {value: 1}]",
     ),
     "modules are in a file": (
         "file.managed: [{name: /etc/modules}]",
@@ -343,7 +343,7 @@ SHARED = {
     ),
     "one table, with variables": (
         "cron.env_present: [{name: PATH}, {value: x}]",
-        "cron.present: [{name: y}]",
+        "cron.file: [{name: y}]",
     ),
     "a group has users": (
         "user.present: [{name: u}]",

@@ -282,4 +282,10 @@ def test_writing(plugins):
 
 
 def test_footprint():
-    assert grains_states.mod_footprint({}) == {"reads": [], "writes": ["grains"]}
+    for low, writes in (
+        ({"fun": "present", "name": "a:b"}, ["grains"]),
+        ({"fun": "append", "name": "a", "convert": True}, ["grains"]),
+        ({"fun": "append", "name": "a,b", "delimiter": ","}, ["grains#a"]),
+    ):
+        assert grains_states.mod_footprint(low) == {"reads": [], "writes": writes}
+    assert grains_states.mod_footprint({"fun": "exists", "name": "a:b"}) == {"reads": ["grains#a"], "writes": []}

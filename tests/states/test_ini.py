@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from asyncstate.modules import _ini_document as document
 from asyncstate.states import ini_manage
@@ -11,6 +13,7 @@ from plugin_harness import PluginHarness
 from plugin_trees import PluginTree
 from recorded_states import expected, recorded, replay
 
+from asyncstate.data.entries import Additions
 from asyncstate.errors import CommandExecutionError
 
 CASES = recorded("ini", but=("empty section name", "options absent without a section", "sections present"))
@@ -169,3 +172,41 @@ def test_a_value_goes_on_in_indented_lines(plugins, file):
     value = "\n  https://a?b=c\n\n  https://d"
     assert plugins.state("ini.options_present", name=str(file), sections={"main": {"a": value}})["result"] is True
     assert "a = \n  https://a?b=c\n\n  https://d\n" in file.read_text()
+
+
+@pytest.mark.parametrize("function", ["options_present", "sections_absent"])
+def test_a_file_with_several_names_keeps_them(plugins, tmp_path, function):
+    path = tmp_path / "app.ini"
+    path.write_text("[a]\nx = 1\n\n[b]\n")
+    os.link(path, tmp_path / "other")
+    number = path.stat().st_ino
+    sections = {"a": {"x": "2"}} if function == "options_present" else ["a"]
+    assert plugins.state(f"ini.{function}", name=str(path), sections=sections)["changes"]
+    assert (path.stat().st_ino, path.stat().st_nlink) == (number, 2)
+    assert (tmp_path / "other").read_text() == ("[a]\nx = 2\n\n[b]\n" if function == "options_present" else "[b]\n")
+
+
+def test_where_an_option_is_to_be_removed_an_empty_file_is_made(plugins, tmp_path):
+    for function, sections, made in [("sections_absent", ["a"], False), ("options_absent", {"a": ["x"]}, True)]:
+        row = plugins.state(f"ini.{function}", name=str(tmp_path / "new"), sections=sections)
+        assert (row["result"], row["changes"]) == (True, {})
+        assert (tmp_path / "new").exists() is made
+    assert (tmp_path / "new").read_bytes() == b""
+
+
+@given(
+    text=st.lists(st.sampled_from(["", "  ", "[a]", "[b]", "x=1", "# c", "#x = 3", "  more", "z"]), max_size=7),
+    names=st.permutations(["a", "b", "n", "o"]),
+    other=st.permutations(range(4)),
+)
+def test_sections_become_the_same_in_any_order(text, names, other):
+    def after(order):
+        additions, now = Additions(), "\n".join(text)
+        for rank in order:
+            whole = document.parse(now, "=")
+            wanted = {names[rank]: "1" if names[rank] == "o" else {"x": "5"} if rank % 2 else {}}
+            whole.merge(wanted, lambda known, name, rank=rank: additions.place(known, name, rank))
+            now = document.text_of(whole)
+        return now
+
+    assert after(other) == after(range(4))

@@ -214,7 +214,7 @@ def test_a_file_of_the_system_may_have_several_names(tmp_path):
 def test_footprint():
     assert ssh_auth.mod_footprint({"fun": "present", "name": "x", "user": "a"}) == {
         "reads": ["user:a"],
-        "writes": ["ssh_auth:a", "path:~a/.ssh/authorized_keys"],
+        "writes": ["ssh_auth:a#x", "path:~a/.ssh/authorized_keys#x"],
         "makes": ["path:~a//.ssh?0700:a:group of a"],
     }
     low = {"fun": "absent", "user": "root", "config": "%h/%u.keys", "source": "/srv/k"}

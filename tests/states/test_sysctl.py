@@ -119,14 +119,17 @@ def test_other_functions(plugins, kernel, config):
 
 def test_footprint():
     assert sysctl.mod_footprint({"name": "a.b", "config": "/etc/sysctl.d/x.conf"}) == {
-        "reads": ["path:/etc/sysctl.d"],
-        "writes": ["sysctl:a.b", "path:/etc/sysctl.d/x.conf"],
+        "reads": [],
+        "writes": ["sysctl:a.b", "path:/etc/sysctl.d/x.conf#a.b"],
+        "makes": ["path:/etc/sysctl.d"],
     }
-    assert sysctl.mod_footprint({"name": "a.b"})["writes"] == [
-        "sysctl:a.b",
-        "path:/etc/sysctl.conf",
-        "path:/etc/sysctl.d/99-salt.conf",
-    ]
+    for name in ("a.b", "a/b"):
+        assert sysctl.mod_footprint({"name": name})["writes"] == [
+            "sysctl:a.b",
+            "path:/etc/sysctl.conf#a.b",
+            "path:/etc/sysctl.d/99-salt.conf#a.b",
+        ]
+    assert "sysctl:net.ipv4.conf.*.x/y" in sysctl.mod_footprint({"name": "net/ipv4/conf/eth0.1/x.y"})["writes"]
 
 
 def test_no_second_setting_comes_with_a_value(plugins, tmp_path):

@@ -18,7 +18,7 @@ from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
+from asyncstate.compile.effects.scoreboard import ENTRY, Scoreboard, folder_and_marks
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
@@ -70,6 +70,11 @@ class Footprint(NamedTuple):
     def and_calls(self, calls: CallsRead) -> Footprint:
         """Return this footprint with what calls of execution functions read."""
         return self._replace(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
+
+    def with_wholes(self) -> Footprint:
+        """Return this footprint with the files of its entries as a whole: a run may show that others are meant."""
+        files = tuple(dict.fromkeys(name.partition(ENTRY)[0] for name in self.writes if ENTRY in name))
+        return self._replace(writes=(*self.writes, *files))
 
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
@@ -190,7 +195,7 @@ class Footprints:
         """Return what a state touches because of arguments that any state may have."""
         slots = slots_read(chunk.args)
         if slots is not None:
-            own = own.and_calls(slots)
+            own = own.with_wholes().and_calls(slots)
         if "template" in chunk.args and self._templates is not None:
             own = own.and_calls(self._templates.read(chunk))
         if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
