@@ -14,6 +14,7 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.render.pipe import Rendered
+from asyncstate.sources.accounts import has_account
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
 from asyncstate.sources.homes import home_of
 from asyncstate.sources.pillar_merge import independent
@@ -133,6 +134,7 @@ class Planner:
             python=sys.prefix,
             home_of=home_of,
             learned=self._learned(),
+            has_account=has_account,
         )
 
     def _learned(self) -> Learned | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
 from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
+from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import add_transactions, call_hook
@@ -34,6 +35,7 @@ from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import check_arguments
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
+from asyncstate.data.packages import package_lists
 from asyncstate.errors import Issue
 from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
@@ -77,7 +79,7 @@ class Compiler:
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
     does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the Python that runs us,
-    ``home_of`` finds the home of a user.
+    ``home_of`` finds the home of a user, ``has_account`` says which accounts (``user:www``) this machine has.
     ``learned`` says what states were seen to touch, for the option ``implicit_order: learned``.
     """
 
@@ -96,6 +98,7 @@ class Compiler:
         python: str = "",
         home_of: Callable[[str], str] | None = None,
         learned: Learned | None = None,
+        has_account: Callable[[str], bool] | None = None,
     ) -> None:
         self._opts = opts
         self._functions = functions
@@ -103,6 +106,7 @@ class Compiler:
         self._python = python
         self._home_of = home_of
         self._learned = learned
+        self._has_account = has_account
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -337,9 +341,14 @@ class Compiler:
         templates = Templates(SaltSources(self._file_client).text_of)
         surroundings = Surroundings(self._file_client, self._opts, self._python)
         homes = Homes(builder.chunks, self._home_of)
+        formula = FormulaRule(
+            strict=mode == "strict",
+            lists=package_lists(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
+            has_account=self._has_account,
+        )
         footprints = Footprints(
             self._states,
-            mode,
+            formula,
             findings,
             self._links,
             surroundings=surroundings,
@@ -388,6 +397,10 @@ class Compiler:
         if known is None:
             known = self._capabilities[key] = self._states.has(f"{module}.{function}")
         return known
+
+
+def _has_packages(builder: PlanBuilder) -> bool:
+    return any(chunk.state == "pkg" for chunk in builder.chunks)
 
 
 def _rows_only(rows: dict[str, dict[str, Any]], saltenv: str, warnings: tuple[Issue, ...]) -> Plan:

@@ -18,7 +18,7 @@ _ANY = "package:*"
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what a package state reads and writes: the package database, package sources, and its packages.
 
-    ``package:NAME`` stands for all that a package brings; ``package:*`` for any package.
+    ``package:NAME`` stands for all that a package brings; ``package:*`` for any package, such as one in a file.
     """
     sources = low.get("sources")
     sources = sources if isinstance(sources, list) else []
@@ -33,6 +33,8 @@ def _packages(low: Mapping[str, Any]) -> Iterator[str]:
     if low.get("fun") == "uptodate":
         yield _ANY
         return
+    if low.get("sources"):
+        yield _ANY
     listed = low.get("pkgs") or low.get("sources")
     for each in listed if isinstance(listed, list) else [low.get("name")]:
         for name in each if isinstance(each, dict) else [each]:

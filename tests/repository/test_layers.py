@@ -232,6 +232,7 @@ PAST_THE_DOOR = {
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
     "asyncstate/services.py": "a template that was fetched into the cache directory",
+    "asyncstate/data/packages/": "files of our own package",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/function.py": "plugins that were loaded",
     "asyncstate/shake/": "throw-away roots, after all that ran in them has ended, and this Python",

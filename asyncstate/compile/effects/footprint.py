@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
-from asyncstate.compile.effects.formula import HOLDERS, FormulaRule
+from asyncstate.compile.effects.formula import HOLDERS
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import ENTRY, Scoreboard, folder_and_marks
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from asyncstate.compile.effects.calls import CallsRead, Templates
+    from asyncstate.compile.effects.formula import FormulaRule
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.effects.surroundings import Surroundings
@@ -98,7 +99,7 @@ class _Module(NamedTuple):
 
 
 class Footprints:
-    """Footprints of chunks. ``mode`` is the option ``implicit_order``: ``footprint`` or ``strict``.
+    """Footprints of chunks. ``formula`` says what they hold of their formulas.
 
     ``links`` are those of this machine, ``homes`` knows where the homes of users are. Without ``surroundings`` and
     ``templates`` a state reads only what is said of itself.
@@ -108,7 +109,7 @@ class Footprints:
     def __init__(
         self,
         source: FootprintSource,
-        mode: str,
+        formula: FormulaRule,
         findings: Findings,
         links: Links | None = None,
         *,
@@ -123,7 +124,7 @@ class Footprints:
         self._links = links
         self._surroundings = surroundings
         self._templates = templates
-        self._formula = FormulaRule(strict=mode == "strict")
+        self._formula = formula
         self._findings = findings
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}

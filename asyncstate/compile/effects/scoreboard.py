@@ -39,7 +39,7 @@ ENTRY = "#"
 """What stands between a file, or a plain name, and the key of an entry."""
 _MARKS = re.compile(r"\?[^/?]*:[^/?]*:[^/?]*")
 
-_ALWAYS_THERE = """
+ALWAYS_THERE = """
     / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
     /usr/local/bin /usr/local/lib /usr/local/sbin /usr/sbin /usr/share
     /var /var/cache /var/lib /var/log /var/spool /var/tmp
@@ -111,7 +111,7 @@ class Scoreboard:
         self._join = join
         self._names: dict[str, _Place] = {}
         self._root = _Place(f"{PATH}/")
-        for path in _ALWAYS_THERE:
+        for path in ALWAYS_THERE:
             self._places(path)[-1].lasting = True
 
     def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> Waits:

@@ -1,9 +1,13 @@
 """What states of one formula wait for: packages, what stands between, daemons."""
 
+from types import SimpleNamespace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from trees import FakeStates, edges, plan
 
-from asyncstate.compile.effects.formula import may_be_of_a_package
+from asyncstate.compile.effects.formula import FormulaRule, may_be_of_a_package
 
 
 def path(low):
@@ -127,3 +131,100 @@ def test_modules_that_do_not_say_what_they_bring_or_run_may_do_both(first):
 )
 def test_the_file_system_hierarchy_says_where_packages_have_files(where, expected):
     assert may_be_of_a_package(where) is expected
+
+
+LISTED = {"a": ({"/etc/a/", "/etc/shared/"}, False), "b": ({"/etc/b/", "/etc/shared/", "/etc/b.conf"}, True)}
+PLACES = ("/etc/a/", "/etc/b/", "/etc/shared/", "/etc/b.conf")
+
+
+class Lists:
+    """Lists of two packages: one has files in ``/etc/a``, the other in ``/etc/b``, and an account."""
+
+    def brings(self, package):
+        found = LISTED.get(package)
+        return None if found is None else SimpleNamespace(places=found[0], accounts=found[1])
+
+    def place(self, path):
+        return next((place for place in PLACES if f"{path}/".startswith(place)), None)
+
+
+def held(rule, state, fun, *, reads=(), writes=(), asks=False, sls="f"):
+    chunk = SimpleNamespace(state=state, fun=fun, sls=sls)
+    return rule.of(chunk, reads, writes, asks=asks, unknown=False)
+
+
+def conflict(packages, path, *, reads=(), lists=True, accounts=()):
+    """Whether a state with a file and one of packages wait for each other."""
+    rule = FormulaRule(strict=False, lists=Lists() if lists else None, has_account=lambda name: name in accounts)
+    brought = held(rule, "pkg", "installed", writes=["pkgdb", *(f"package:{name}" for name in packages)]).writes
+    return not set(brought).isdisjoint(held(rule, "file", "managed", reads=reads, writes=[f"path:{path}"]).reads)
+
+
+@pytest.mark.parametrize(
+    ("packages", "path", "expected"),
+    [
+        ("a", "/etc/a/x.conf", True),
+        ("a", "/etc/a", True),
+        ("a", "/etc/a/**", True),
+        ("a", "/etc/a/x.ini#section", True),
+        ("a", "/etc/b/x.conf", False),
+        ("a", "/etc/b.conf", False),
+        ("b", "/etc/b.conf", True),
+        ("ab", "/etc/b.conf", True),
+        ("a", "/etc/shared/x", True),
+        ("a", "/etc/**", True),
+        ("a", "/etc/nobody/x", True),
+        ("a", "/usr/share/x", True),
+        ("a", "/var/lib/nobody", True),
+        ("a", "/home/u/x", False),
+        ("c", "/etc/a/x", True),
+        ("ac", "/etc/b/x", True),
+        ("", "/etc/a/x", True),
+    ],
+)
+def test_a_listed_package_concerns_the_places_it_is_listed_at_and_those_in_no_list(packages, path, expected):
+    assert conflict(packages, path) is expected
+
+
+def test_without_lists_every_package_concerns_every_place_of_packages():
+    assert conflict("a", "/etc/b/x", lists=False)
+    assert not conflict("a", "/srv/x", lists=False)
+
+
+def test_an_owner_comes_from_packages_that_make_accounts_unless_it_is_there():
+    owner = ["user:www"]
+    assert conflict("b", "/srv/x", reads=owner)
+    assert conflict("c", "/srv/x", reads=owner)
+    assert not conflict("a", "/srv/x", reads=owner)
+    assert not conflict("b", "/srv/x", reads=owner, accounts=owner)
+    assert not conflict("b", "/srv/x", reads=["user:1000"])
+
+
+def test_a_shell_that_every_system_has_needs_no_package():
+    rule = FormulaRule(strict=False, lists=Lists())
+    user = held(rule, "user", "present", reads=["path:/bin/bash"], writes=["user:u", "path:/home/u"])
+    assert "formula:f/packages" not in user.reads
+    other = held(rule, "user", "present", reads=["path:/bin/zsh"], writes=["user:v"])
+    assert "formula:f/packages" in other.reads
+
+
+NAMES = st.sampled_from("abc")
+PATHS = st.sampled_from(
+    ["/etc/a/x", "/etc/b/x", "/etc/b.conf", "/etc/shared/y", "/etc/none/x", "/usr/bin/x", "/home/u"]
+)
+
+
+@given(st.lists(NAMES, max_size=3), PATHS)
+def test_more_packages_never_free_a_file_and_lists_only_free_it(packages, path):
+    if conflict(packages, path) and packages:
+        assert conflict([*packages, "a"], path)
+        assert conflict(packages, path, lists=False)
+
+
+@given(st.lists(NAMES, max_size=3), st.booleans())
+def test_services_and_commands_wait_for_every_package(packages, listed):
+    rule = FormulaRule(strict=False, lists=Lists() if listed else None)
+    brought = set(held(rule, "pkg", "installed", writes=["pkgdb", *(f"package:{name}" for name in packages)]).writes)
+    assert brought & set(held(rule, "service", "running", writes=["service:s"]).reads)
+    assert brought & set(held(rule, "cmd", "run").reads)
+    assert brought & set(held(rule, "file", "managed", writes=["path:/home/x"], asks=True).reads)
