@@ -42,6 +42,11 @@ class PkgInterface(Interface):
         """Return what ``install`` would change, None if that is not known. "" stands for a package that it removes."""
         return {}
 
+    @Interface.supported(**_APT)
+    def resolution(self) -> dict[str, Any]:
+        """Return whether recommended packages are installed too, and the names that installed packages provide."""
+        return {"recommends": False, "provided": []}
+
     def remove(self, name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str, Any]:
         """Remove packages and return what changed."""
         return {}

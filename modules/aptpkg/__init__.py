@@ -17,6 +17,7 @@ from ._candidates import (
     list_repo_pkgs,
     list_upgrades,
     refresh_db,
+    resolution,
     upgrade_available,
 )
 from ._installed import get_selections, hold, list_pkgs, normalize_name, unhold
@@ -61,6 +62,7 @@ __all__ = [
     "purge",
     "refresh_db",
     "remove",
+    "resolution",
     "show",
     "simulate_install",
     "unhold",

@@ -121,6 +121,19 @@ def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, list[str]]:
     return found
 
 
+def resolution() -> dict[str, Any]:
+    """Return what decides which packages an installation brings.
+
+    ``{"recommends": whether recommended packages come too, "provided": names that installed packages provide}``
+    """
+    recommends = output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"])
+    provided: set[str] = set()
+    for line in output(["dpkg-query", "--showformat", "${db:Status-Abbrev} ${Provides}\\n", "-W"]).splitlines():
+        if line[1:2] == "i":
+            provided.update(part.split()[0] for part in line[3:].split(",") if part.strip())
+    return {"recommends": recommends.strip() == "wanted='true'", "provided": sorted(provided)}
+
+
 def _age_of_lists() -> float:
     try:
         return time.time() - os.stat(_LISTS).st_mtime

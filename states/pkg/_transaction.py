@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
+from ._dependencies import FIELDS, divide
 from ._refresh import refresh_wanted
 from ._shares import Changes, Installed, Low, Member, list_pkgs, member, tag
 from ._targets import Targets, find_targets
@@ -101,8 +102,12 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
     if not any(isinstance(_targets(low, installed), Targets) for low in own.later):
         return []
     wanted = _versions(call["pkgs"])
+    refreshed = bool(call["refresh"])
+    orders = _orders_at_once(own, call, installed, wanted)
+    if orders:
+        return orders
     expected = _simulated(wanted, call)
-    refreshed, call["refresh"] = call["refresh"], False
+    call["refresh"] = False
     if expected is None or _removes(expected):
         return []
     orders = [_Order(own.tag, dict(wanted), expected)]
@@ -126,6 +131,46 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
         orders.append(_Order(tag(low), dict(more), added))
         wanted.update(more)
         expected = both
+    return orders
+
+
+def _orders_at_once(
+    own: Member, call: dict[str, Any], installed: Installed, wanted: Mapping[str, str | None]
+) -> list[_Order]:
+    """Return the orders of all states from one simulation, [] if their dependencies do not tell them apart."""
+    if "pkg.resolution" not in __salt__:
+        return []
+    asked = {own.tag: dict(wanted)}
+    every = dict(wanted)
+    for low in own.later:
+        found = _targets(low, installed)
+        if isinstance(found, Targets):
+            again = every.keys() & found.install.keys()
+            late = refresh_wanted(low.get("refresh")) and not call["refresh"]
+            if found.unpurge or late or any(found.install[name] or every[name] for name in again):
+                return []
+            asked[tag(low)] = found.install
+            every.update(found.install)
+    expected = _simulated(every, call)
+    call["refresh"] = False
+    if expected is None or _removes(expected):
+        return []
+    about = {
+        name: versions.get(expected[name]["new"], {})
+        for name, versions in __salt__["pkg.show"](*expected, filter=["Package", "Version", *FIELDS]).items()
+        if name in expected and expected[name]["new"] in versions
+    }
+    rules = __salt__["pkg.resolution"]()
+    shares = divide(list(asked.values()), expected, about, rules["provided"], recommends=rules["recommends"])
+    if shares is None:
+        return []
+    orders = []
+    for (name, packages), share in zip(asked.items(), shares, strict=True):
+        if any(version and package not in share for package, version in packages.items()):
+            return []
+        own_packages = {package: version for package, version in packages.items() if package in share}
+        if own_packages:
+            orders.append(_Order(name, own_packages, share))
     return orders
 
 

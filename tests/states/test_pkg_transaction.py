@@ -6,6 +6,7 @@ import json
 import asyncstate.states.pkg as states
 import pytest
 from apt_root import AptRoot, needs_apt
+from asyncstate.states.pkg._dependencies import divide
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
@@ -62,6 +63,22 @@ class Shop:
         after = self.resolved([next(iter(each)) for each in pkgs])
         return None if after is None or self.half else self.changes(dict(self.installed), after)
 
+    def show(self, *names, **_):
+        return {
+            name: {
+                self.offers[name]["version"]: {
+                    "Depends": ", ".join(
+                        " | ".join(f"{n} (>= 0)" for n in each) for each in self.offers[name]["depends"]
+                    )
+                }
+            }
+            for name in names
+            if name in self.offers
+        }
+
+    def resolution(self):
+        return {"recommends": False, "provided": []}
+
     def changes(self, old, new):
         names = sorted({*old, *new})
         return {n: {"old": old.get(n, ""), "new": new.get(n, "")} for n in names if old.get(n) != new.get(n)}
@@ -94,7 +111,7 @@ class Shop:
 def run(tmp_path, shop, lows, *, joined):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "pkg_resource")
-    for name in ("list_pkgs", "install", "simulate_install"):
+    for name in ("list_pkgs", "install", "simulate_install", "show", "resolution"):
         harness.salt[f"pkg.{name}"] = getattr(shop, name)
     harness.salt["pkg.version_cmp"] = lambda one, two, **_: (one > two) - (one < two)
     rows = []
@@ -232,6 +249,35 @@ def test_apt_installs_them_in_one_call(tmp_path):
         [],
         [],
     ]
+
+
+def new(*names, old=""):
+    return {name: {"old": old, "new": "2"} for name in names}
+
+
+@pytest.mark.parametrize(
+    ("expected", "about", "shares"),
+    [
+        (new("a", "b"), {"a": {}, "b": {}}, [["a"], ["b"]]),
+        (new("a", "b", "d"), {"a": {}, "b": {"Depends": "d (>= 1), libc"}, "d": {}}, [["a"], ["b", "d"]]),
+        (new("a", "b", "d"), {"a": {"Pre-Depends": "d:any"}, "b": {"Depends": "d"}, "d": {}}, [["a", "d"], ["b"]]),
+        (new("a", "b", "d"), {"a": {"Recommends": "d"}, "b": {}, "d": {}}, [["a", "d"], ["b"]]),
+        (new("a", "b"), {"a": {"Depends": "b"}, "b": {}}, [["a", "b"], []]),
+        (new("a", "b"), {"a": {"Depends": "x | b"}, "b": {}}, None),
+        (new("a", "b"), {"a": {"Depends": "v"}, "b": {"Provides": "v (= 2)"}}, None),
+        (new("a", "b"), {"a": {"Depends": "shell, x | shell"}, "b": {}}, [["a"], ["b"]]),
+        (new("a", "b", "shell"), {"a": {"Depends": "shell"}, "b": {"Depends": "shell"}, "shell": {}}, None),
+        (new("a", "b") | new("d", old="1"), {"a": {"Depends": "d"}, "b": {}, "d": {}}, None),
+        (new("a", "b", "d"), {"a": {}, "b": {}, "d": {}}, None),
+        (new("a", "b"), {"a": {}}, None),
+        (new("a"), {"a": {}}, None),
+    ],
+)
+def test_who_needs_what_is_said_only_where_it_is_certain(expected, about, shares):
+    found = divide([["a"], ["b"]], expected, about, ["shell"], recommends=True)
+    assert (None if found is None else [sorted(share) for share in found]) == shares
+    without = divide([["a"], ["b"]], expected, about, ["shell"], recommends=False)
+    assert without == found or any("Recommends" in fields for fields in about.values())
 
 
 FAKE = """
