@@ -164,6 +164,11 @@ ORDERED = {
     "a command changes an account": ("cmd.run: [{name: useradd u}]", "file.managed: [{name: /x}, {user: u}]"),
     "a user runs it in sudo": ("user.present: [{name: u}]", "cmd.run: [{name: sudo -u u touch /x}]"),
     "a command starts a service": ("service.running: [{name: a}]", "cmd.run: [{name: systemctl restart a}]"),
+    "a command makes a link": (
+        "cmd.run: [{name: ln -sfn /opt/v2 /srv/current}]",
+        "file.managed: [{name: /srv/current/x}]",
+    ),
+    "a user comes with a home": ("cmd.run: [{name: useradd -m u}]", "cmd.run: [{name: touch ~u/x}]"),
     "a package is a file": ("cmd.run: [{name: dpkg -i /x.deb}]", "pkg.installed: [{name: a}]"),
     "a host is looked up": ("host.present: [{ip: 10.0.0.1}]", "cmd.run: [{name: 'wget http://b/x'}]"),
     "a setting of the kernel": ("sysctl.present: [{name: a.b}, {value: 1}]", "cmd.run: [{name: sysctl -w a.b=2}]"),

@@ -157,6 +157,19 @@ def _tar_words(words: list[str]) -> tuple[set[str], dict[str, str], list[str]]:
     return letters, values, operands
 
 
+def _mount(command: Command, words: list[str]) -> None:
+    operands = []
+    for place, word in enumerate(words):
+        if word[:1] != "-" and words[place - 1 : place] not in (["-o"], ["-t"]):
+            operands.append(word)
+    command.read("/etc/fstab")
+    for word in operands[:-1]:
+        command.read(word)
+    for word in operands[-1:]:
+        command.write_below(word)
+        command.resource("mount!", word)
+
+
 def _sysctl(command: Command, words: list[str]) -> None:
     loads = False
     for word in words:
@@ -224,6 +237,8 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "sysctl": _sysctl,
     "crontab": _crontab,
     "hostname": _hostname,
+    "mount": _mount,
+    "umount": _mount,
     ".": _source,
     "source": _source,
     "trap": _trap,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 
 from asyncstate.data.commands import paths
@@ -22,6 +23,9 @@ _PROGRAM_FOLDERS = ("/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"
 _SYSTEM_FOLDER = re.compile(r"/(?:usr/(?:local/)?)?s?bin/[^/]+$")
 _ANYWHERE = re.compile(r"(?:python|pip|node|npm|ruby|gem|perl|php)[\d.]*$")
 _VERSION = re.compile(r"^(python|pip|php|ruby|perl|gcc|g\+\+|clang|node|pip)-?\d[\d.]*$")
+_EVEN_PATH = re.compile(r"(?!/dev/|/proc)(?:/(?!\.\.?(?:/|\Z))[^/#\ufdd0-\ufdef]+)+\Z")
+"""Paths that name themselves: absolute, without patterns, variables, entries, ``.``, ``..`` and doubled slashes."""
+
 _URL = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://")
 _INNER_PATH = re.compile(r"(?:^-\w|[=:,@]|^(?=[^:,=]*[:,=]))((?:file://)?/[^:,=]*)")
 _FOLDERS = frozenset(
@@ -32,7 +36,7 @@ _FOLDERS = frozenset(
 """Folders that are there: a copy to one of them is a file in it."""
 
 _FROM_FILE = re.compile(r"(?:^|=)[@<]([^;]+)")
-_OF_THE_BASE = frozenset({"here", "lists", "made"})
+_OF_THE_BASE = frozenset({"here", "link", "lists", "made"})
 _OF_ENVIRONMENTS = frozenset({"pip", "gem", "npm", "cpan"})
 _INTERPRETED = "it runs {}, and what that does is not known"
 
@@ -126,6 +130,9 @@ class Caller:
         self._touch(word, self.found.makes, below=False)
 
     def _touch(self, word: str, names: dict[str, None], *, below: bool) -> None:
+        if _EVEN_PATH.match(word):
+            names[f"path:{word}/**" if below else f"path:{word}"] = None
+            return
         if word in {"", "-"}:
             return
         reason = paths.uncertainty(word, self.folders)
@@ -264,6 +271,9 @@ class Caller:
             self.found.open(_INTERPRETED.format(f"the script {shown(word)}"))
 
     def _program(self, name: str, argv: list[str]) -> None:
+        if name.startswith("/etc/init.d/"):
+            self.resource("service!", name.rpartition("/")[2])
+            return
         irregular = IRREGULAR.get(name)
         if irregular is not None:
             irregular(self, argv[1:])
@@ -331,15 +341,18 @@ class Caller:
         if "link" in program.marks:
             self._links(operands, [value for kind, value in values if kind == "D"], words)
         for kind, value in values:
-            if kind not in {"d", "D", "f"}:
+            if kind not in {"d", "D", "f", "i"}:
                 self._by_kind(kind, value, made=made)
+        self._companions(program, operands, values)
         for word in operands:
             if "://" in word and word.startswith("file:"):
                 self.read(word)
             elif "://" in word and _URL.match(word):
                 found.reads.update(dict.fromkeys(NETWORK))
         if "fetch" in program.marks:
-            self._fetched(operands)
+            self._fetched(operands, chosen=any("J" in flag for flag in flags if flag[:2] != "--"))
+        if "clones" in program.marks and len(operands) < len(program.operands):
+            self.write_below(".")
         if "here" in program.marks or ("lists" in program.marks and not operands):
             self.read(".")
         if "open" in program.marks:
@@ -351,6 +364,17 @@ class Caller:
         elif "cwd" in program.marks:
             self.write_below(".")
         self.folders = folders
+
+    def _companions(self, program: Program, operands: list[str], values: list[tuple[str, str]]) -> None:
+        """Note what is written beside a file: its backup, or the file that takes its place."""
+        suffixes = [*program.suffixes, *(value for kind, value in values if kind == "i")]
+        if suffixes:
+            text_first = program.operands[:1] == ("x",) and not any(kind in {"p", "P"} for kind, _ in values)
+            written = [*operands[text_first:], *(value for kind, value in values if kind == "w")]
+            for suffix, word in product(suffixes, written):
+                self.write(f"{word}{suffix}")
+                if word.endswith(suffix):
+                    self.write(word[: -len(suffix)])
 
     def _fixed(self, program: Program, called: str) -> None:
         """Note what a program touches in any case. One of an environment of its own changes that environment."""
@@ -380,7 +404,7 @@ class Caller:
         if not kinds and "open" in program.marks:
             return self._by_looks(operands)
         if kinds[-1:] == ["t"]:
-            self._copy(kinds[0][0], operands, [value for kind, value in values if kind == "D"], made=made)
+            self._copy(program, operands, values, made=made)
             return False
         named = False
         for kind, word in _paired(kinds, operands):
@@ -390,13 +414,14 @@ class Caller:
                 self._by_kind(kind, word, made=made)
         return named
 
-    def _copy(self, kind: str, operands: list[str], targets: list[str], *, made: bool) -> None:
+    def _copy(self, program: Program, operands: list[str], values: list[tuple[str, str]], *, made: bool) -> None:
         """Note a copy: the target is a file, or a folder in which each source keeps its name."""
+        targets = [value for kind, value in values if kind == "D"]
         *sources, target = [*operands, *targets[:1]] if targets or len(operands) > 1 else [*operands, "."]
         into = bool(targets) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
         for source in sources:
             if not _is_remote(source):
-                self._by_kind(kind, source)
+                self._by_kind(program.operands[0][0], source)
         if _is_remote(target):
             return
         if made:
@@ -428,10 +453,11 @@ class Caller:
                 if not tree:
                     self.found.links.update(((path, each), None) for each in said)
 
-    def _fetched(self, operands: list[str]) -> None:
+    def _fetched(self, operands: list[str], *, chosen: bool) -> None:
+        """Note the files that URLs become; ``chosen``: their server chooses the names."""
         for url in operands:
             name = url.partition("#")[0].rpartition("/")[2]
-            if "://" not in url or not name or ANY_MARK.search(name):
+            if "://" not in url or not name or chosen or ANY_MARK.search(name):
                 self.write_below(".")
             else:
                 self.write(name)
@@ -456,6 +482,13 @@ class Caller:
             user, _, group = word.replace(".", ":").partition(":")
             self.resource("user", user)
             self.resource("group", group)
+        elif kind == "groups":
+            for group in word.split(","):
+                self.resource("group", group)
+        elif kind == "account!":
+            self.resource("user!", word)
+            if not ANY_MARK.search(word):
+                self.found.writes[f"path:~{word}"] = None
         elif kind not in {"x", "p", "f", "c"}:
             self.resource(kind, word)
 
@@ -494,8 +527,9 @@ def _sorted_words(program: Program, words: list[str]) -> tuple[list[str], list[t
             flags.add(option)
             if equals and "/" in value:
                 values.append(("w", value))
-        elif kind == "f":
-            continue
+        elif kind in {"f", "i"}:
+            if kind == "i" and value:
+                values.append((kind, value))
         elif equals:
             values.append((kind, value))
         elif place < end:

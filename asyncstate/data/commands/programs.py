@@ -7,15 +7,18 @@ A line is the names of programs, a colon, and words:
     x              an operand that is no path
     g              an operand of which nothing is known: written if it looks like a path
     script         a file with commands, whose content is not known
-    user  user!    an operand that names a resource ``user:NAME``, read or written; ``owner`` is ``user:group``
+    user  user!    an operand that names a resource ``user:NAME``, read or written; ``owner`` is ``user:group``,
+                   ``groups`` a list, ``account!`` a user with its home
     c              the rest is another command
     -o=w           an option with a value, of the kinds above; ``p``: text that stands for the first operand, ``P``: a
                    file that does; ``@``: text, or ``@FILE``; ``d``: the folder to work in; ``D``: the target folder;
-                   ``f``: a flag, the rest of its word is no flag
+                   ``f``: a flag, the rest of its word is no flag; ``i``: the same, the rest is a suffix of backups
+    ~.gz           what is written has a companion with this suffix
     +name !name    a resource that is read or written in any case; ``+net``: what looks up names of hosts
     here cwd       all in its folder is read; all in its folder may be written
     lists          without operands it reads all in its folder
     fetch          what its URLs name is written to its folder
+    clones         without the last operand it writes all in its folder
     made           folders above what is written are made, too
     link           what it writes is a link to what it reads
     open           it may do more than its words show
@@ -42,12 +45,12 @@ ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group
 """The files that all accounts are in."""
 
 _SETS = {"net": NETWORK, "accounts": ACCOUNTS}
-_MARKS = frozenset({"here", "cwd", "fetch", "link", "lists", "made", "open", "tool"})
+_MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "open", "tool"})
 
 _TABLE = r"""
 : true false echo printf exit return break continue shift set unset wait sleep date uname arch nproc uptime tty =>
     x*
-getopts ulimit umask jobs kill killall pkill pgrep ps free vmstat lscpu lsblk lspci dmesg yes seq expr => x*
+mktemp getopts ulimit umask jobs kill killall pkill pgrep ps free vmstat lscpu lsblk lspci dmesg yes seq expr => x*
 env-print printenv locale getconf tput clear stty logger basename dirname type hash alias bg fg times history => x*
 which => x*
 command / -v -V => x*
@@ -69,8 +72,8 @@ grep egrep fgrep zgrep rg => x r* -e=p -f=P -A=x -B=x -C=x -m=x -d=x
 grep egrep fgrep / -r -R --recursive => x r* here
 awk gawk mawk => x r* -F=x -v=x -f=P
 sed => x r* -e=p -f=P -l=x
-sed / -i --in-place => x w* -i=f
-perl / -pi -i -pie => x w* -e=p -i=f
+sed / -i --in-place => x w* -i=i --in-place=i
+perl / -pi -i -pie => x w* -e=p -i=i
 jq => x r* tool -f=P --arg=x --indent=x
 yq xmllint => x r* tool
 strings => r* -n=x
@@ -94,12 +97,16 @@ chown => owner w* +accounts --reference=r --from=x
 chattr setfacl => x w* -m=x -x=x -M=r
 setfacl / -m -x -M -b => w*
 setcap => x w
-patch => w r -i=r -p=x -d=d -o=w cwd
+patch => w r cwd -i=r -p=x -d=d -o=w
 split csplit => r x -b=x -l=x cwd
 rsync => r* t +net -e=x --exclude=x --include=x --exclude-from=r --include-from=r --files-from=r --password-file=r
     -f=x
 scp sftp => r* t +net -i=r -P=x -o=x -F=r -l=x +path:~/.ssh/**
-gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress => w* -S=x
+gzip gunzip => w* ~.gz -S=x --suffix=x
+bzip2 bunzip2 => w* ~.bz2
+xz unxz lzma => w* ~.xz ~.lzma -T=x
+zstd unzstd => w* ~.zst -o=w
+lz4 compress uncompress => w* ~.lz4 ~.Z
 gzip bzip2 xz zstd gunzip / -c --stdout -dc -cd -l -t => r*
 zip => w r* -x=x -P=x
 unzip => r x* cwd made -d=d -x=x -P=x
@@ -117,23 +124,25 @@ wget => x* +net +path:~/.wgetrc +path:~/.netrc fetch made -P=d --directory-prefi
     -w=x -e=x --header=x --user=x --password=x --timeout=x --tries=x --ca-certificate=r --post-data=x --post-file=r
     --user-agent=x
 wget / -O --output-document => x* +net +path:~/.wgetrc +path:~/.netrc -O=w --output-document=w
+wget / -r -m -x --recursive --mirror --content-disposition => x* +net +path:~/.wgetrc +path:~/.netrc cwd made
 wget / --spider => x* +net
 ping ping6 dig nslookup host traceroute nc ncat telnet => x* +net -c=x -W=x -i=x -w=x -p=x
 ssh => x* +net +path:~/.ssh/** open -i=r -p=x -l=x -o=x -F=r
-ssh-keygen => w* -f=w -N=x -t=x -b=x -C=x -P=x -m=x made
+ssh-keygen => w* ~.pub -f=w -N=x -t=x -b=x -C=x -P=x -m=x made
 ssh-keygen / -y -l -F -B => w* -f=r -F=x -l=f
 ssh-keygen / -R -H => -R=x !path:~/.ssh/known_hosts
 ssh-keyscan => x* +net -t=x -p=x -T=x -f=r
 ssh-copy-id => x* +net open -i=r
 git => cwd open +path:~/.gitconfig +git-config: +path:/etc/gitconfig -C=d -c=x
-git / clone => x w +net +path:~/.gitconfig +git-config: +path:~/.ssh/** +path:~/.git-credentials +path:~/.netrc
+git / clone => x w clones +net +path:~/.gitconfig +git-config: +path:~/.ssh/** +path:~/.git-credentials +path:~/.netrc
     +path:/etc/gitconfig made -b=x --branch=x --depth=x -o=x -c=x --reference=r --template=r -j=x --origin=x
     --config=x
 git / status log diff show rev-parse describe branch ls-files ls-tree cat-file remote rev-list symbolic-ref => x*
     here +path:~/.gitconfig +git-config: -n=x
 git / tag for-each-ref grep blame shortlog name-rev merge-base check-ignore => x* here +path:~/.gitconfig
+git / init => w clones made +path:~/.gitconfig +git-config: --template=r -b=x --initial-branch=x
 git / ls-remote => x* +net here +path:~/.gitconfig +path:~/.ssh/** +path:~/.git-credentials +path:~/.netrc
-git / fetch pull push checkout reset clean switch restore merge rebase submodule init add commit stash apply am =>
+git / fetch pull push checkout reset clean switch restore merge rebase submodule add commit stash apply am =>
     x* cwd +net +path:~/.gitconfig +git-config: +path:~/.ssh/** +path:~/.git-credentials +path:~/.netrc -m=x -b=x
     -B=x -n=x --depth=x --branch=x
 git-config => x* cwd +path:~/.gitconfig
@@ -180,11 +189,11 @@ initctl / start stop restart reload => service!*
 sv => x service!*
 supervisorctl => x* open +service:supervisor
 pidof => x*
-useradd adduser usermod => user! x* !accounts +path:/etc/login.defs +path:/etc/default/useradd +path:/etc/skel/**
-    -d=w --home-dir=w --home=w -m=f -s=x --shell=x -g=group --gid=group --ingroup=group -G=x --groups=x -u=x --uid=x
-    -c=x --comment=x -p=x --password=x -k=r -e=x -f=x -l=x -K=x --gecos=x -L=f -U=f
+useradd adduser usermod => account! x* !accounts +path:/etc/login.defs +path:/etc/default/useradd +path:/etc/skel/**
+    -d=w --home-dir=w --home=w -m=f -s=r --shell=r -g=group --gid=group --ingroup=group -G=groups --groups=groups -u=x
+    --uid=x -c=x --comment=x -p=x --password=x -k=r -e=x -f=x -l=x -K=x --gecos=x -L=f -U=f
 adduser addgroup / -S -D -H => x* !accounts +path:/etc/skel/** -h=w -s=x -G=group -u=x -g=x
-userdel deluser => user! x* !accounts -r=f
+userdel deluser => account! x* !accounts -r=f
 groupadd groupmod groupdel addgroup delgroup => group! !accounts -g=x --gid=x -n=x -o=f -K=x
 gpasswd => x* !accounts -a=x -d=x -M=x -A=x
 passwd chage chsh chfn => user! !accounts -s=x -m=x -M=x -d=x -E=x -I=x -W=x -f=x
@@ -193,7 +202,6 @@ newgrp sg => x* open
 visudo => -f=r +path:/etc/sudoers +path:/etc/sudoers.d/**
 modprobe insmod rmmod => kmod!* +path:/lib/modules/** +path:/etc/modprobe.d/**
 lsmod modinfo => x*
-mount umount => x* open
 swapon swapoff => swap!* +path:/etc/fstab -p=x
 mkswap => w* -L=x
 fallocate => w* -l=x -o=x
@@ -205,13 +213,15 @@ apt-get apt aptitude => x* !pkgdb +net +path:/etc/apt/** -t=x -o=x -c=r -a=x
 apt-get apt / download source => x* cwd +net +path:/etc/apt/** +pkgdb
 apt-cache dpkg-query apt-mark => x* +pkgdb -f=x -W=f
 apt-mark / hold unhold auto manual => x* !pkgdb
-apt-key => r* !pkgdb !path:/etc/apt/trusted.gpg +net --keyring=w --keyserver=x
+apt-key => x r* !pkgdb !path:/etc/apt/trusted.gpg +net --keyring=w --keyserver=x
 add-apt-repository apt-add-repository => x* !pkgdb !path:/etc/apt/sources.list !path:/etc/apt/sources.list.d/** +net
 apt-config => x* +path:/etc/apt/**
 dpkg => x* +pkgdb
 dpkg / -i --install --unpack --configure -r --remove -P --purge --add-architecture --set-selections -a => r* !pkgdb
 dpkg-reconfigure debconf-set-selections => r* !pkgdb -f=x -p=x
-dpkg-divert dpkg-statoverride update-alternatives alternatives => x* open !pkgdb
+dpkg-divert dpkg-statoverride => x* open !pkgdb
+update-alternatives alternatives => r* !pkgdb !path:/etc/alternatives/** --set=alternatives! --auto=alternatives!
+    --remove=alternatives! --remove-all=alternatives! --config=alternatives! --install=w --slave=w
 dpkg-deb => x r* cwd
 yum dnf microdnf zypper => x* !pkgdb +net +path:/etc/yum.repos.d/** -c=r --installroot=w
 yum dnf / list info search repolist provides check-update => x* !pkgdb +net +path:/etc/yum.repos.d/**
@@ -243,9 +253,10 @@ mysql mariadb mysqladmin mysqlimport => x* !mysql +service:mysql +path:~/.my.cnf
 mysqldump mariadb-dump => x* +mysql +service:mysql +path:~/.my.cnf +path:/etc/mysql/** -u=x -h=x -P=x -r=w
     --result-file=w -S=r --defaults-file=r
 mongo mongosh redis-cli sqlite3 influx rabbitmqctl rabbitmq-plugins consul vault etcdctl kubectl helm => open
-docker podman => open +service:docker
+docker podman => open +service:docker --name=docker:container!
 docker podman / pull tag rmi load import login logout => x* !docker:images +service:docker +net -i=r
 docker podman / images ps inspect version info => x* +docker:images +service:docker -f=x
+docker podman / start stop restart kill rm pause unpause => docker:container!* +service:docker -t=x -s=x
 docker-compose => cwd open +service:docker !docker:images -f=r --file=r
 at batch => open -f=r
 locale-gen => x* !locale:compiled +path:/etc/locale.gen +path:/usr/share/i18n
@@ -256,7 +267,7 @@ update-grub update-grub2 grub-mkconfig grub2-mkconfig => x* +path:/etc/default/g
 update-initramfs dracut mkinitcpio => x* +path:/etc/initramfs-tools/** +path:/etc/modules !path:/boot/** -k=x
 update-mime-database update-desktop-database gtk-update-icon-cache fc-cache mandb updatedb => w*
 update-exim4.conf newaliases => +path:/etc/aliases !path:/etc/aliases.db !path:/var/lib/exim4/**
-postmap postalias => w*
+postmap postalias => w* ~.db
 ldconfig => r* +path:/etc/ld.so.conf +path:/etc/ld.so.conf.d/** !path:/etc/ld.so.cache -f=r -C=w
 hostnamectl => x* !hostname !path:/etc/hostname !path:/etc/machine-info
 timedatectl => x* !path:/etc/localtime !path:/etc/timezone !path:/etc/adjtime
@@ -324,6 +335,7 @@ class Program(NamedTuple):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     marks: frozenset[str] = frozenset()
+    suffixes: tuple[str, ...] = ()
 
 
 class _Uses(NamedTuple):
@@ -398,7 +410,7 @@ def _lines(table: str) -> list[tuple[str, str]]:
 
 
 def _program(spec: str) -> Program:
-    operands, options, marks = [], {}, set()
+    operands, options, marks, suffixes = [], {}, set(), []
     reads: list[str] = []
     writes: list[str] = []
     for word in spec.split():
@@ -409,6 +421,8 @@ def _program(spec: str) -> Program:
             (reads if word[0] == "+" else writes).extend(_SETS.get(word[1:], (word[1:],)))
         elif word in _MARKS:
             marks.add(word)
+        elif word[0] == "~":
+            suffixes.append(word[1:])
         else:
             operands.append(word)
-    return Program(tuple(operands), options, tuple(reads), tuple(writes), frozenset(marks))
+    return Program(tuple(operands), options, tuple(reads), tuple(writes), frozenset(marks), tuple(suffixes))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.data.commands import syntax
 from asyncstate.data.commands.operands import Caller, Found
-from asyncstate.data.commands.syntax import Token, Unreadable, read_script
+from asyncstate.data.commands.syntax import Token, Unreadable, plain_words, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,7 @@ _MARKED = re.compile(f"{syntax.EMPTY}|([{syntax.VARIABLE}{syntax.QUOTED_VARIABLE
 _BEGINS = frozenset({"if", "while", "until", "case", "for", "select"})
 _GOES_ON = frozenset({"then", "do", "else", "elif", "{", "!", "time", "coproc"})
 _ENDS = frozenset({"fi", "done", "esac", "}"})
+_SYNTAX = _BEGINS | _GOES_ON | _ENDS | {"function", "case"}
 _DECLARES = frozenset({"export", "readonly", "local", "declare", "typeset"})
 _MOST_WORDS = 64
 _MOST_BRACES = 12
@@ -64,6 +65,10 @@ class Shell:
 
     def run(self, text: str) -> None:
         """Note what the commands of a script touch."""
+        words = plain_words(text)
+        if words and words[0] not in _SYNTAX:
+            self._simple(words, [])
+            return
         try:
             tokens = read_script(text, self._depth)
         except Unreadable as error:

@@ -33,6 +33,7 @@ _PLAIN = re.compile(r"""[^\s'"\\$`;&|<>()*?\[{},}~#\n]+""")
 _OPERATOR = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n")
 _ARITHMETIC = re.compile(r"\(\([\w\s$]*[-+*/%<>=!][^()\n]*\)\)")
 _BRACKETED = re.compile(r"[^\s\]]+\]")
+_OPERATOR_CHARACTERS = frozenset(";&|<>()\n")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
 _REDIRECTIONS = frozenset({"<", "<&", "<>", ">", ">>", ">&", ">|", "&>", "&>>", "<<<"})
@@ -50,10 +51,13 @@ class Token(NamedTuple):
     text: str
 
 
+def plain_words(text: str) -> list[str] | None:
+    """Return the words of a text without quotes, operators and whatever else a shell expands; None for others."""
+    return text.split() if _SPECIAL.search(text) is None else None
+
+
 def read_script(text: str, depth: int = 0) -> list[Token]:
     """Return the tokens of a script. Raises Unreadable if a quote, a bracket or a substitution does not end."""
-    if _SPECIAL.search(text) is None:
-        return [Token(WORD, word) for word in text.split()]
     if depth > _DEEPEST:
         raise Unreadable(f"scripts are nested more than {_DEEPEST} deep")
     return _Reader(ANY_MARK.sub("\ufffd", text)).read()
@@ -77,13 +81,8 @@ class _Reader:
                 self._place = plain.end()
                 continue
             character = text[self._place]
-            arithmetic = _ARITHMETIC.match(text, self._place)
-            if arithmetic is not None and not self._word:
-                self._place = arithmetic.end()
-                continue
-            operator = _OPERATOR.match(text, self._place)
-            if character == "\n" or (operator is not None and not self._testing):
-                self._operator(operator.group() if operator is not None else "\n")
+            if character in _OPERATOR_CHARACTERS and (character == "\n" or not self._testing):
+                self._syntax(character)
             elif character.isspace():
                 self._end_word()
                 self._place += 1
@@ -208,6 +207,15 @@ class _Reader:
                 break
         self._tokens.append(Token(NESTED, self._text[start:end].replace("\\`", "`")))
         self._word += [OPEN, _OF_OUTPUT, END]
+
+    def _syntax(self, character: str) -> None:
+        if character == "(" and not self._word:
+            arithmetic = _ARITHMETIC.match(self._text, self._place)
+            if arithmetic is not None:
+                self._place = arithmetic.end()
+                return
+        operator = _OPERATOR.match(self._text, self._place)
+        self._operator(character if operator is None else operator.group())
 
     def _operator(self, operator: str) -> None:
         word = "".join(self._word)

@@ -56,7 +56,6 @@ tar -czf /b.tgz -C /srv app            => /srv /srv/app/**       => /b.tgz
 tar tf /a                              => /a/**                  =>
 unzip -o /x.zip -d /y                  => /x.zip/**              => /y/** => /y
 gzip -c /a > /b                        => /a/**                  => /b
-gzip /a                                =>                        => /a
 curl -fsSLo /b https://h/x             =>                        => /b
 curl -o/b https://h/x                  =>                        => /b
 curl --output=/b https://h/x           =>                        => /b
@@ -72,7 +71,7 @@ wget -P /d http://h/x                  =>                        => /d/x => /d
 sed 's/a/b/' /a                        => /a/**                  =>
 sed -n -e p -f /s /a                   => /s/** /a/**            =>
 sed -i 's/a/b/' /a b                   =>                        => /a /w/b
-sed -i.bak s/a/b/ /a                   =>                        => /a
+sed -i.bak s/a/b/ /a                   =>                        => /a /a.bak
 sed -ri s/a/b/ /a                      =>                        => /a
 cat /a | tee -a /b                     => /a/**                  => /b
 grep -q x /a                           => /a/**                  =>
@@ -97,7 +96,7 @@ apt-get install -y nginx               =>                        => pkgdb
 systemctl restart nginx.service        => systemd:units /etc/systemd/system/** => service:nginx
 systemctl is-active nginx              => systemd:units service:nginx =>
 service nginx reload                   =>                        => service:nginx
-userdel -r u                           =>                        => user:u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
+userdel -r u                           =>                        => user:u ~u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
 id u                                   => accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow =>
 sysctl -w net.ipv4.ip_forward=1        =>                        => sysctl:net.ipv4.ip_forward
 sysctl net/ipv4/ip_forward             => sysctl:net.ipv4.ip_forward =>
@@ -105,6 +104,20 @@ echo 1 > /proc/sys/net/ipv4/ip_forward =>                        => sysctl:net.i
 modprobe br_netfilter                  => /lib/modules/** /etc/modprobe.d/** => kmod:br_netfilter
 crontab -u bob /t                      => user:bob /t/**         => cron:bob
 crontab -l                             => user:root cron:root    =>
+sed -i.bak -e p /a                     =>                        => /a /a.bak
+gzip /a                                =>                        => /a /a.gz
+gunzip /a.gz                           =>                        => /a /a.gz /a.gz.gz
+ssh-keygen -q -N '' -f /k/id           =>                        => /k/id /k/id.pub => /k
+patch -p1 < /p                         => /p/**                  => /w/**
+usermod -aG docker u                   => /etc/login.defs /etc/default/useradd /etc/skel/** group:docker => user:u ~u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
+mount -o loop /x.iso /mnt/x            => /etc/fstab/** /x.iso/** => /mnt/x/** mount:/mnt/x
+git init /r                            => ~/.gitconfig git-config: => /r => /
+git clone http://h/r                   => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /w/**
+wget -r http://h/x                     =>                        => /w/**
+curl -OJ http://h/x                    =>                        => /w/**
+docker restart web                     => service:docker         => docker:container:web
+/etc/init.d/foo restart                => /etc/init.d/foo        => service:foo
+ls                                     => /w/**                  =>
 git -C /r pull                         => /r ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials => /r/**
 git clone http://h/r /r                => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /r => /
 git config --global a.b c              =>                        => ~/.gitconfig git-config:
@@ -157,6 +170,21 @@ def test_known_effects(line):
     reads, writes, makes = (names(cell) for cell in (*cells, "")[:3])
     assert touched(text) == (reads, writes, makes)
     assert effects_of(text, "/w").unknown == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("ln -sfn ../v2 /srv/current", (("/srv/current", "../v2"),)),
+        ("ln -s /a", (("/w/./a", "/a"),)),
+        ("ln a b", (("/w/b", "/w/a"),)),
+        ("ln -s /a/* /b", ()),
+        ("ln -s $X /b", ()),
+        ("cp /a /b", ()),
+    ],
+)
+def test_links_are_told(text, links):
+    assert effects_of(text, "/w").links == tuple((path.replace("/./", "/"), target) for path, target in links)
 
 
 def test_words_with_blanks():

@@ -8,8 +8,8 @@ from asyncstate.data.commands import effects_of, programs
 from asyncstate.data.commands.irregular import IRREGULAR
 from asyncstate.data.commands.operands import SHELLS
 
-OPERAND = re.compile(r"(?:[rwmtxgc]|script|owner|user|group|service|kmod|swap)!?\*?$")
-OPTION = re.compile(r"[rwxpPdDf@]|user|group|cron!")
+OPERAND = re.compile(r"(?:[rwmtxgc]|script|owner|account|user|group|service|kmod|swap|docker:container)!?\*?$")
+OPTION = re.compile(r"[rwxpPdDfi@]|user|groups?|cron!|alternatives!|docker:container!")
 RESOURCE = re.compile(r"path:[/~].+|[a-z]+|(?:service|systemd|docker|locale|sysctl):[a-z0-9]+|git-config:")
 
 
