@@ -13,7 +13,7 @@ import shutil
 import stat
 import subprocess
 import tarfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ class Feature:
     world: str = "file"
     fresh: bool = False
     """Whether it changes the runtime itself, so that every run needs one of its own."""
-    marks: frozenset = field(default_factory=frozenset)
 
     def declaration(self, place: Place) -> dict:
         return {self.function: [{key: _filled(value, place)} for key, value in self.arguments.items()]}
@@ -221,7 +220,8 @@ def features() -> list[Feature]:
         world = "missing" if name in {"copy: to", "managed: makedirs", "missing", "recurse"} else "file"
         found.append(Feature(f"file.{name}", f"file.{name.partition(':')[0]}", {"name": "<P>", **given}, world))
     found += [Feature(f"cmd: {name}", "cmd.run", given) for name, given in _COMMANDS.items()]
-    found += [Feature(name, function, given) for name, function, given in _others()]
+    for name, function, given in _others():
+        found.append(Feature(name, function, given, "missing" if name == "archive: into" else "file"))
     found += [Feature(name, function, given, fresh=True) for name, function, given in _of_the_runtime()]
     lacking = {prefix for prefix, program in _PROGRAMS.items() if not shutil.which(program)}
     return [each for each in found if not each.name.startswith(tuple(lacking) or ("\0",))]
