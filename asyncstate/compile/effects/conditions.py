@@ -64,12 +64,12 @@ def conditions_read(args: dict[str, Any]) -> Tested | None:
                 tested = _command(entry, args if condition in _ARGUMENTS_OF_STATES else {})
                 reads.update(dict.fromkeys(tested.reads))
                 if tested.unknown:
-                    reasons[f"of its {condition}: {tested.unknown}"] = None
+                    reasons[f"in its {condition}, {tested.unknown}"] = None
             elif isinstance(entry, dict):
                 tested = _function(entry, args)
                 reads.update(dict.fromkeys(tested.reads))
                 if tested.unknown:
-                    reasons[f"of its {condition}: {tested.unknown}"] = None
+                    reasons[f"in its {condition}, {tested.unknown}"] = None
     return Tested(tuple(reads), "; ".join(reasons))
 
 

@@ -10,7 +10,8 @@ from asyncstate.data.commands.paths import Folders, named, normal
 from asyncstate.data.commands.shell import Shell
 from asyncstate.data.commands.syntax import ANY_MARK, TILDE
 
-_CACHED = 4096
+_CACHED = 16_384
+"""How many commands are kept: more than the states and conditions of a large tree have."""
 _MOST_CHARACTERS = 100_000
 
 

@@ -39,9 +39,9 @@ def test_what_is_read(args, reads):
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
-        ({"unless": "x --version"}, "of its unless: it names nothing that x touches"),
-        ({"onlyif": ["ls $X"]}, "of its onlyif: it uses $X, which only a run knows"),
-        ({"onlyif": [{"fun": "own.thing"}]}, "of its onlyif: what own.thing reads is not known"),
+        ({"unless": "x --version"}, "in its unless, it names nothing that x touches"),
+        ({"onlyif": ["ls $X"]}, "in its onlyif, it uses $X, which only a run knows"),
+        ({"onlyif": [{"fun": "own.thing"}]}, "in its onlyif, what own.thing reads is not known"),
     ],
 )
 def test_what_is_not_known_has_a_reason(args, reason):
