@@ -328,7 +328,10 @@ def _reason(declared: Any) -> str:
 def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(links, dict):
         return ()
-    said = {path: targets if isinstance(targets, (list, tuple)) else (targets,) for path, targets in links.items()}
+    said = {
+        path: targets if isinstance(targets, (list, tuple)) else (targets,)
+        for path, targets in islice(links.items(), _MOST_NAMES)
+    }
     return tuple((str(path), str(target)) for path, targets in said.items() for target in islice(targets, _MOST_NAMES))
 
 

@@ -8,6 +8,7 @@ run: which one holds when a state runs may depend on what fails before it.
 from __future__ import annotations
 
 import posixpath
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, folder_and_marks
@@ -115,9 +116,9 @@ class LinkedPaths:
     def _followed(self, path: str) -> tuple[str, ...]:
         found = {path: None}
         waiting = [path]
-        while waiting:
-            for other in self._one_step(waiting.pop()):
-                if other not in found and len(found) <= _MOST_NAMES:
+        while waiting and len(found) <= _MOST_NAMES:
+            for other in islice(self._one_step(waiting.pop()), _MOST_NAMES):
+                if other not in found:
                     found[other] = None
                     waiting.append(other)
         return tuple(found)[1:]
@@ -162,11 +163,8 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _folders_of(targets: Iterable[str]) -> dict[str, None]:
-    """Return folders that have all the targets below them, few of them, but never the root alone."""
+    """Return folders, not many, that have all the targets below them."""
     folders = dict.fromkeys(targets)
     while len(folders) > _MOST_TARGETS:
-        above = dict.fromkeys(posixpath.dirname(target) for target in folders)
-        if len(above) == len(folders):
-            break
-        folders = above
+        folders = dict.fromkeys(posixpath.dirname(target) for target in folders)
     return folders
