@@ -21,6 +21,7 @@ NETWORK = (
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
 """The files that all accounts are in. Programs rewrite them as a whole."""
 _SIGNATURES = ("signature", "source_hash_sig")
+_PIP_VARIABLES = ("PIP_CONFIG_FILE", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_FIND_LINKS", "PIP_CERT")
 _USUAL_FOLDER = "0755:root:root"
 
 
@@ -98,6 +99,16 @@ def command(value: Any, low: Mapping[str, Any]) -> list[str]:
         *files(low.get("tmp_dir")),
         *(f"path:{os.path.normpath(word)}" for word in words if word[:1] == "/"),
     ]
+
+
+def named_for_pip(low: Mapping[str, Any]) -> list[str]:
+    """Return the files that options and variables of pip name."""
+    variables = low.get("env_vars")
+    named = [variables.get(key) for key in _PIP_VARIABLES] if isinstance(variables, dict) else []
+    extra = low.get("extra_args")
+    for each in extra if isinstance(extra, list) else []:
+        named += list(each.values()) if isinstance(each, dict) else str(each).replace("=", " ").split()
+    return [str(each) for each in named if each]
 
 
 def folder(path: str, mode: Any = None, user: Any = None, group: Any = None) -> str:

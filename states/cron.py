@@ -20,7 +20,7 @@ from asyncstate.dunders import (
 )
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
-from ._cron_entries import keys_of
+from ._cron_entries import keys_of as _keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     name = str(low.get("name", ""))
     source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
     tab = f"cron:{user}"
-    entries = [entry_of(tab, *key) for key in keys_of(low)]
+    entries = [entry_of(tab, *key) for key in _keys_of(low)]
     return {"reads": [f"user:{user}", *_WHO_MAY, *source], "writes": entries or [tab]}
 
 

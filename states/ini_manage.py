@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
 
-from ._ini_names import touched
+from ._ini_names import touched as _touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     path = os.path.normpath(str(low.get("name", "")))
     file = f"path:{path}"
     plain = not any(low.get(key) for key in ("strict", "no_spaces", "encoding")) and low.get("separator") in (None, "=")
-    entries = touched(low.get("sections")) if plain and low.get("fun") != "options_absent" else []
+    entries = _touched(low.get("sections")) if plain and low.get("fun") != "options_absent" else []
     return {
         "reads": [f"path:{os.path.dirname(path)}"],
         "writes": [entry_of(file, name) for name in entries] or [file],

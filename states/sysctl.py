@@ -9,7 +9,8 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from ._sysctl_names import canonical, touched
+from ._sysctl_names import canonical as _canonical
+from ._sysctl_names import touched as _touched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +38,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """
     name = str(low.get("name", ""))
     config = os.path.normpath(str(low["config"])) if low.get("config") else ""
-    reads, writes = touched(name)
-    writes += [entry_of(f"path:{file}", canonical(name)) for file in ([config] if config else _DEFAULT_FILES)]
+    reads, writes = _touched(name)
+    writes += [entry_of(f"path:{file}", _canonical(name)) for file in ([config] if config else _DEFAULT_FILES)]
     return {"reads": reads, "writes": writes, "makes": [f"path:{os.path.dirname(config)}"] if config else []}
 
 

@@ -12,6 +12,7 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError, RunCancell
 from . import _resources
 
 _CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_SOURCES = ("pip_pkgs", "find_links", "index_url", "extra_index_url")
 _WRITTEN = ("pip_download", "pip_download_cache", "pip_cache_dir")
 
 
@@ -127,7 +128,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
         reads += ["path:/etc/pip.conf", *_resources.NETWORK]
         reads += [_resources.home(low.get("user"), each) for each in _CONFIGURATION]
         reads += _resources.files(_listed(low.get("requirements")))
-        reads += _resources.files(_listed(low.get("pip_pkgs")), _listed(low.get("find_links")), below="/**")
+        given = [_listed(low.get(key)) for key in _SOURCES]
+        reads += _resources.files(*given, _resources.named_for_pip(low), below="/**")
     writes = [f"path:{path}", f"path:{path}/**"]
     writes += _resources.files(*(low.get(key) for key in _WRITTEN), below="/**")
     return {"reads": reads, "writes": writes, "makes": [_resources.folder(path, user=low.get("user"))]}

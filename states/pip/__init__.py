@@ -12,8 +12,8 @@ from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from .installation import Installation as _Installation
 
 _CONFIGURATION = (".config/pip/pip.conf", ".pip/pip.conf", ".netrc")
+_SOURCES = ("requirements", "find_links", "editable", "repo", "index_url", "extra_index_url", "mirrors")
 _WRITTEN = ("source", "build", "download", "download_cache", "cache_dir")
-_VARIABLES = ("PIP_CONFIG_FILE", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_FIND_LINKS", "PIP_CERT")
 
 __all__ = ["installed", "mod_footprint", "removed", "uptodate"]
 
@@ -197,8 +197,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """
     reads = ["path:/etc/pip.conf", *_resources.accounts(low), *_resources.NETWORK]
     reads += [_resources.home(low.get("user"), each) for each in _CONFIGURATION]
-    given = [low.get("pkgs") or low.get("name"), *(low.get(key) for key in ("requirements", "find_links", "editable"))]
-    reads += _resources.files(*map(_paths, given), *_configured(low), below="/**")
+    given = [low.get("pkgs") or low.get("name"), *(low.get(key) for key in _SOURCES)]
+    reads += _resources.files(*map(_paths, given), *_resources.named_for_pip(low), below="/**")
     reads += _resources.files(low.get("cert"))
     cwd = os.path.normpath(str(low.get("cwd") or "/"))
     reads += [f"path:{cwd}/**"] if cwd.strip("/") else []
@@ -211,17 +211,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 def _paths(value: Any) -> list[str]:
     """Return the paths among texts with commas, ``name @ file:///path`` and ``/path[extra]``."""
     items = value if isinstance(value, list) else str(value or "").split(",")
-    return [str(item).rpartition(" @ ")[2].strip().partition("[")[0] for item in items]
-
-
-def _configured(low: dict[str, Any]) -> list[str]:
-    """Return the files that options and variables of pip name."""
-    variables = low.get("env_vars")
-    named = [variables.get(key) for key in _VARIABLES] if isinstance(variables, dict) else []
-    extra = low.get("extra_args")
-    for each in extra if isinstance(extra, list) else []:
-        named += list(each.values()) if isinstance(each, dict) else [str(each).rpartition("=")[2]]
-    return [str(each) for each in named if each]
+    return [str(item).rpartition(" @ ")[2].strip().partition("[")[0].removeprefix("git+") for item in items]
 
 
 def _tree(path: str) -> str:

@@ -34,7 +34,7 @@ RELOADS = {
 }
 """Arguments that have something loaded again, and what."""
 _CONDITIONS = frozenset({"onlyif", "unless", "creates", "check_cmd"})
-_ASKING = _CONDITIONS | {"template", "contents_grains", "contents_pillar"}
+_ASKING = _CONDITIONS | {"template", "contents_grains", "contents_pillar", "dataset_pillar"}
 """Arguments with which a state may look at grains, the pillar and functions while it runs."""
 _STARTS_NO_PROGRAM = frozenset({"event", "grains", "host", "ini", "stateconf", "test"})
 _FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash", "attrs", "selinux"}

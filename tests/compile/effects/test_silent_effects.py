@@ -223,13 +223,6 @@ SYSTEM = {
 PAIRS = IN_ONE_FOLDER | COMMANDS | ASKED_FOR | SOURCES | FILES | ACCOUNTS | SYSTEM
 
 
-NOT_YET = {
-    "a module of the kernel, its settings",
-    "who may have tables",
-}
-"""Kinds of which some are still guessed."""
-
-
 class Links(dict):
     def __call__(self, path):
         first = f"/{path.split('/')[1]}"
@@ -246,9 +239,7 @@ def compiled(*states):
     return plan(tree, list(tree), states=Bundled(), implicit_order="footprint", links=links, envs=envs)
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.xfail(strict=False) if case in NOT_YET else ()) for case in PAIRS]
-)
+@pytest.mark.parametrize("case", PAIRS)
 def test_a_pair_keeps_its_order(case):
     pair = compiled(*PAIRS[case])
     last = len(pair.chunks) - 1
