@@ -64,7 +64,9 @@ _STATIC = ("/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/
 """The folders in which daemons do not write: they may be mounted read-only, says the same standard."""
 
 _LISTED = ("/etc/", "/var/")
-_BASE = frozenset(ALWAYS_THERE)
+_BASE = frozenset((*ALWAYS_THERE, "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/hosts"))
+"""Folders and files that no package brings. What packages add to the files of accounts is a resource of its own."""
+
 _SHELLS = frozenset(
     f"{folder}/{name}"
     for folder in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")

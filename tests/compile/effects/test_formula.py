@@ -208,6 +208,14 @@ def test_a_shell_that_every_system_has_needs_no_package():
     assert "formula:f/packages" in other.reads
 
 
+def test_the_files_of_all_accounts_are_those_of_packages_that_make_accounts():
+    files = [f"path:/etc/{name}" for name in ("passwd", "group", "shadow", "gshadow")]
+    rule = FormulaRule(strict=False, lists=Lists())
+    user = set(held(rule, "user", "present", writes=["user:u", *files]).reads)
+    brought = [set(held(rule, "pkg", "installed", writes=[f"package:{name}"]).writes) for name in "abc"]
+    assert [bool(user & each) for each in brought] == [False, True, True]
+
+
 NAMES = st.sampled_from("abc")
 PATHS = st.sampled_from(
     ["/etc/a/x", "/etc/b/x", "/etc/b.conf", "/etc/shared/y", "/etc/none/x", "/usr/bin/x", "/home/u"]
