@@ -218,7 +218,7 @@ def holds(machine, data, size):
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=12, **ONCE)
+@settings(max_examples=7, **ONCE)
 @given(data=st.data())
 def test_files_and_rows_are_those_of_a_serial_run(machine, data):
     holds(machine, data, 14)
@@ -226,7 +226,7 @@ def test_files_and_rows_are_those_of_a_serial_run(machine, data):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(max_examples=400, derandomize=False, **ONCE)
+@settings(max_examples=150, derandomize=False, **ONCE)
 @given(data=st.data())
 def test_files_and_rows_of_hundreds_of_trees(machine, data):
     holds(machine, data, 24)
