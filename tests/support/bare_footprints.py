@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from asyncstate.compile.effects.footprint import Footprints
+from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.findings import Findings
 from asyncstate.model.chunk import LowChunk
 
@@ -44,7 +45,7 @@ def declared(source):
     """The footprint of one call of each bundled state module, by the name of its file."""
     folder = Path(importlib.util.find_spec("asyncstate.states").submodule_search_locations[0])
     names = sorted(info.name for info in pkgutil.iter_modules([str(folder)]) if not info.name.startswith("_"))
-    footprints = Footprints(source, "footprint", Findings())
+    footprints = Footprints(source, FormulaRule(strict=False), Findings())
     return {
         name: list(
             footprints.of(
