@@ -21,9 +21,12 @@ from asyncstate.dunders import (
     would_change,
 )
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_FILE = "path:/etc/salt/grains"
 _DELIMITER = ":"
 _MISSING: Any = object()
 
@@ -155,15 +158,23 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the grain, with all that is in it; for a state that may add one, all grains.
+    """Return the grain, with all that is in it, and its entry in the file of grains; if it may be added, all of both.
 
     Who lists the grains sees them in the order in which they were added.
     """
     fun, name = low.get("fun"), _path(str(low.get("name", "")), str(low.get("delimiter") or _DELIMITER))
     if fun in {"present", "list_present"} or (fun == "append" and low.get("convert")):
-        return {"reads": [], "writes": ["grains"]}
-    grain = entry_of("grains", name.partition(_DELIMITER)[0])
-    return {"reads": [grain], "writes": []} if fun == "exists" else {"reads": [], "writes": [grain]}
+        return {"reads": [], "writes": ["grains", *_files()]}
+    key = name.partition(_DELIMITER)[0]
+    if fun == "exists":
+        return {"reads": [entry_of("grains", key)], "writes": []}
+    return {"reads": [], "writes": [entry_of(resource, key) for resource in ("grains", *_files())]}
+
+
+def _files() -> list[str]:
+    """Return the files that grains may be kept in: beside the configuration, or Salt's if only that is there."""
+    beside = _resources.option("conf_file", _FILE.removeprefix("path:")).rpartition("/")[0]
+    return list(dict.fromkeys((f"{beside}/grains", _FILE)))
 
 
 def _path(name: str, delimiter: str) -> str:

@@ -17,13 +17,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.shake.here import shake_here
 from asyncstate.shake.report import result_lines
 
-PENDING = {
-    "grains: present": "it writes grains, and does not name the file that they are kept in",
-    "host": "it names /etc/hosts, also where the option hosts.file names another file",
-}
-"""Features that declare too little, and why: their pairs are left out."""
-
-FEATURES = [feature for feature in features() if feature.name not in PENDING]
+FEATURES = features()
 PAIRS = list(itertools.permutations(FEATURES, 2))
 IGNORED = ("*/.git/index", "*/.git/logs/*", "*/FETCH_HEAD")
 
@@ -145,7 +139,3 @@ def test_pairs_that_nothing_orders_do_differ(pairs):
         return [differs async for differs in differing()]
 
     assert asyncio.run(collected()) == [True] * len(meeting)
-
-
-def test_what_is_left_out_is_a_feature():
-    assert PENDING.keys() <= {feature.name for feature in features()}

@@ -282,10 +282,11 @@ def test_writing(plugins):
 
 
 def test_footprint():
+    file = "path:/etc/salt/grains"
     for low, writes in (
-        ({"fun": "present", "name": "a:b"}, ["grains"]),
-        ({"fun": "append", "name": "a", "convert": True}, ["grains"]),
-        ({"fun": "append", "name": "a,b", "delimiter": ","}, ["grains#a"]),
+        ({"fun": "present", "name": "a:b"}, ["grains", file]),
+        ({"fun": "append", "name": "a", "convert": True}, ["grains", file]),
+        ({"fun": "append", "name": "a,b", "delimiter": ","}, ["grains#a", f"{file}#a"]),
     ):
         assert grains_states.mod_footprint(low) == {"reads": [], "writes": writes}
     assert grains_states.mod_footprint({"fun": "exists", "name": "a:b"}) == {"reads": ["grains#a"], "writes": []}
