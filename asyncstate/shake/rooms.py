@@ -140,6 +140,10 @@ class Rooms:
             process.kill()
             process.communicate()
             return None, b"", b""
+        except BaseException:  # an interrupted search must not leave a room behind
+            process.kill()
+            process.wait()
+            raise
         finally:
             self._running.discard(process)
         return process.returncode, out, errors
