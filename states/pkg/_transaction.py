@@ -34,7 +34,7 @@ def mod_transaction(low: Low, first: bool) -> str:
     """Return why a state cannot install together with later states (``first``) or with earlier ones, "" if it can."""
     if low["fun"] != "installed":
         return f"what pkg.{low['fun']} changes cannot be told apart from the changes of other states"
-    if "pkg.simulate_install" not in __salt__:
+    if not _foreseeable():
         return "the package manager of this system cannot say beforehand which state needs which package"
     for key in low:
         if key not in _OF_THE_ENGINE and key not in _ARGUMENTS and not key.startswith("__"):
@@ -44,6 +44,16 @@ def mod_transaction(low: Low, first: bool) -> str:
     if not first and low.get("refresh"):
         return "its refresh comes after the states before it"
     return "its refresh is false: later states need fresh lists" if first and low.get("refresh") is False else ""
+
+
+def _foreseeable() -> bool:
+    """Whether the module that installs can also simulate it; the tree may have a ``pkg`` module of its own."""
+    if "pkg.simulate_install" not in __salt__:
+        return False
+    return bool(
+        getattr(__salt__.get("pkg.install"), "__module__", None)
+        == getattr(__salt__["pkg.simulate_install"], "__module__", None)
+    )
 
 
 def _is_plain(low: Low) -> bool:
