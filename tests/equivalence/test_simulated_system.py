@@ -119,7 +119,7 @@ def test_the_work_of_a_group_is_done_before_what_stands_between_its_members():
     high = {
         "first": {"pkg": ["installed", {"order": 10000}, {"name": "a-p"}], "__sls__": "a", "__env__": "base"},
         "between": {
-            "file": ["append", {"order": 10001}, {"name": "/b/b-p.conf"}, {"text": "+"}],
+            "file": ["append", {"order": 10001}, {"name": "/etc/b/b-p.conf"}, {"text": "+"}],
             "__sls__": "b",
             "__env__": "base",
         },
@@ -138,7 +138,7 @@ def test_the_work_of_a_group_is_done_before_what_stands_between_its_members():
 @pytest.mark.parametrize("conflict", ["files", "packages"])
 def test_a_missing_edge_is_noticed(conflict):
     calls = {
-        "files": [("file", "managed", "/a/x"), ("probe", "read", "/a/x")],
+        "files": [("file", "managed", "/etc/a/x"), ("probe", "read", "/etc/a/x")],
         "packages": [("pkg", "installed", "a-p"), ("service", "running", "a-d")],
     }
     high = {

@@ -2,7 +2,7 @@
 
 Every function takes virtual time between looking and acting, so two that touch the same thing at once do it wrong: what
 must not overlap does overlap as soon as an edge of the plan is missing. Formulas are ``a`` and ``b``; a package of one
-drops files below ``/a`` or ``/b`` that it does not name beforehand, and a service reads all there is below.
+drops files below ``/etc/a`` or ``/etc/b`` that it does not name beforehand, and a service reads all there is below.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fake_host import FakeHost, row, test_mode
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 DIRECTORY = "<directory>"
-EXISTING = ("/", "/a", "/a/conf", "/b", "/shared")
+EXISTING = ("/", "/etc", "/etc/a", "/etc/a/conf", "/etc/b", "/shared")
 
 
 class System:
@@ -215,7 +215,7 @@ def package_states(system: System, *, split: bool):
         await system.slow()
         system.packages = before | set(missing)
         for package in missing:
-            system.files.setdefault(f"/{package[0]}/{package}.conf", f"as {package} brings it")
+            system.files.setdefault(f"/etc/{package[0]}/{package}.conf", f"as {package} brings it")
         return row(name, True, dict.fromkeys(missing, "new"), comment=f"installed {missing}")
 
     async def removed(name):
@@ -227,7 +227,7 @@ def package_states(system: System, *, split: bool):
             return row(name, None, {name: "gone"})
         await system.slow()
         system.packages = before - {name}
-        system.files.pop(f"/{name[0]}/{name}.conf", None)
+        system.files.pop(f"/etc/{name[0]}/{name}.conf", None)
         return row(name, True, {name: "gone"})
 
     def mod_aggregate(low, chunks, running):
@@ -262,7 +262,7 @@ def service_states(system: System):
     """Services are called ``a-x`` as well; one that starts reads everything of its formula."""
 
     def configuration(name):
-        return [(path, system.files[path]) for path in system.below(f"/{name[0]}")]
+        return [(path, system.files[path]) for path in system.below(f"/etc/{name[0]}")]
 
     async def mod_init(low):
         return await system.initialise("service")
@@ -396,6 +396,10 @@ class StateModules:
 
     def has(self, name):
         return name in self._functions
+
+    def refused(self, module_name):
+        """No module waits for what the tree installs."""
+        return
 
     def find(self, name):
         return self._functions.get(name)

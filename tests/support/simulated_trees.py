@@ -117,7 +117,7 @@ def calls(draw, functions, paths):
             names = [draw(st.sampled_from(("x", "y", "y", "z", "broken")))]
             arguments = [{"by": draw(st.sampled_from((1, 10)))}]
         case "bundle":
-            names = [draw(st.sampled_from((f"/{formula}", "/shared")))]
+            names = [draw(st.sampled_from((f"/etc/{formula}", "/shared")))]
             arguments = [{"parts": draw(st.sampled_from((["s"], ["s", "conf"], ["t", "none/t"])))}]
         case "pkg":
             names = [f"{formula}-{draw(st.sampled_from(('p', 'p', 'q', 'r', 's', 'broken')))}"]
@@ -152,7 +152,7 @@ FILES = tuple(call for call in FUNCTIONS if call[0] in {"file", "probe"})
 
 def _paths(formula):
     """Of a formula's own and of those that both share, the more entangled first; the last are in a folder not there."""
-    own, shared = f"/{formula}", "/shared"
+    own, shared = f"/etc/{formula}", "/shared"
     return (
         *(f"{own}/{formula}-p.conf", f"{shared}/s", own, shared),
         *(f"{own}/conf", f"{own}/conf/y", f"{shared}/d", f"{shared}/d/t"),

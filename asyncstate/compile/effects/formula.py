@@ -6,11 +6,10 @@ can list in advance all that a package installs and a daemon reads. Resources of
     resource             written by               read by
     formula:F/packages   states of packages       services, and what any package may bring: files, accounts …
     formula:F/programs   states of packages       services, and what runs programs: commands, settings …
-    formula:F/daemons    states that run daemons  what asks a daemon or changes what it may write: commands …
-    formula:F/starts.N   one that runs a daemon   what that daemon, the Nth, may read when it starts
+    formula:F/daemons    states that run daemons  what a daemon may read when it starts: all but packages
 
-A state reads none of them without need: no package brings what is in ``/home``, ``/srv`` or ``/usr/local``, and no
-daemon writes in ``/etc`` or ``/usr``, so that a file there need not wait for a daemon which starts earlier.
+No state reads one that stands for packages without need: none brings what is in ``/home``, ``/srv`` or ``/usr/local``.
+A daemon may read anything when it starts, so that what comes later must not be there yet.
 
 Where it is listed what packages bring, a state with a file in ``/etc/x/`` reads, instead of ``formula:F/packages``, two
 others: ``formula:F/packages:/etc/x/``, which the packages write that have files there, and
@@ -49,19 +48,11 @@ _OF_BOOT = frozenset({"enabled", "disabled", "masked", "unmasked"})
 _ACCOUNT_STATES = frozenset({"user", "group"})
 """They run programs, but those that every system has."""
 
-_SETTINGS = frozenset("alternatives archive cron git kmod locale mount pip sysctl timezone virtualenv x509".split())
-"""States that run programs, but ask no daemon of the formula."""
-
-_ASK_NO_DAEMON = _RUN_NOTHING | _ACCOUNT_STATES | _SETTINGS
-
 _SOURCES = frozenset({"pkg", "pkgrepo"})
 """States of the package manager that bring no package: its database orders them."""
 
 _OF_PACKAGES = tuple(f"/{top}/" for top in "bin boot etc lib lib32 lib64 libx32 opt run sbin usr var".split())
 """The folders in which packages have files: the Filesystem Hierarchy Standard leaves them no others."""
-
-_STATIC = ("/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/root/", "/sys/")
-"""The folders in which daemons do not write: they may be mounted read-only, says the same standard."""
 
 _LISTED = ("/etc/", "/var/")
 _BASE = frozenset((*ALWAYS_THERE, "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/hosts"))
@@ -87,7 +78,7 @@ class Held(NamedTuple):
 
 
 class _Formula:
-    """The names of the resources of one formula. ``start`` is that of the daemon to be started next."""
+    """The names of the resources of one formula."""
 
     def __init__(self, name: str) -> None:
         self.packages = f"formula:{name}/packages"
@@ -95,23 +86,11 @@ class _Formula:
         self.unlisted = f"formula:{name}/unlisted-packages"
         self.accounts = f"formula:{name}/accounts"
         self.daemons = f"formula:{name}/daemons"
-        self._starts = f"formula:{name}/starts."
-        self._started = 1
         self.brought = (self.packages, self.programs)
 
     def at(self, place: str) -> str:
         """Return the resource that stands for what listed packages bring at a place."""
         return f"{self.packages}:{place}"
-
-    @property
-    def start(self) -> str:
-        return f"{self._starts}{self._started}"
-
-    def run(self, *, only_starts: bool) -> tuple[str, ...]:
-        """Return what a state that runs a daemon writes. One that may stop it comes before all that follows, too."""
-        now = self.start
-        self._started += 1
-        return (self.daemons, now) if only_starts else (self.daemons, now, self.start)
 
 
 class Brings(Protocol):
@@ -164,8 +143,7 @@ class FormulaRule:
         """Return what a state holds of its formula. It ``asks`` if it has conditions, which may run any program."""
         formula = self._formula(chunk)
         if self.holds(chunk, unknown=unknown):
-            brought = (*formula.brought, formula.unlisted, formula.accounts)
-            return Held(writes=(*brought, *formula.run(only_starts=False)))
+            return Held(writes=(*formula.brought, formula.unlisted, formula.accounts, formula.daemons))
         brings = chunk.state == "pkg" and chunk.fun not in _ONLY_DATABASE
         runs = chunk.state == "service" and chunk.fun not in _OF_BOOT
         if chunk.state in _ACCOUNT_STATES:
@@ -173,7 +151,7 @@ class FormulaRule:
         if brings:
             return Held(writes=self._brought(formula, writes))
         if runs:
-            return Held(formula.brought, formula.run(only_starts=chunk.fun == "running"))
+            return Held(formula.brought, (formula.daemons,))
         if chunk.state == "service":
             return Held(formula.brought)
         if chunk.state in _SOURCES:
@@ -193,15 +171,13 @@ class FormulaRule:
         return (*formula.brought, *accounts, *map(formula.at, places))
 
     def _read(self, state: str, formula: _Formula, touched: tuple[str, ...], *, asks: bool) -> Iterator[str]:
-        yield formula.start
+        yield formula.daemons
         if asks or not (state in _RUN_NOTHING or state in _ACCOUNT_STATES):
             yield formula.programs
         else:
             yield from self._of_packages(formula, touched)
             if state in _ACCOUNT_STATES:
                 yield formula.accounts
-        if asks or state not in _ASK_NO_DAEMON or not all(map(_is_static, touched)):
-            yield formula.daemons
 
     def _of_packages(self, formula: _Formula, touched: tuple[str, ...]) -> dict[str, None]:
         """Return what stands for the packages that may bring paths, and the owners of files."""
@@ -248,8 +224,3 @@ def may_be_of_a_package(path: str) -> bool:
     if path == "/" or path.startswith(_SERVED):
         return True
     return path.startswith(_OF_PACKAGES) and not path.startswith(_NOT_OF_PACKAGES)
-
-
-def _is_static(name: str) -> bool:
-    """Whether a resource is nothing that a running daemon changes."""
-    return not name.startswith(_PATH) or name.startswith(_STATIC, len(_PATH))
