@@ -38,7 +38,7 @@ class Strace:
     """The strace of this machine. Raises ConfigError, which says what is missing, if programs cannot be followed."""
 
     def __init__(self, program: str | None = None) -> None:
-        self.program = shutil.which(program or "strace") or ""
+        self.program: str = shutil.which(program or "strace") or ""
         if not self.program:
             raise ConfigError(f"--trace-effects needs strace, which is not installed. {_NEXT}")
         self._try_out()

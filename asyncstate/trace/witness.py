@@ -71,7 +71,7 @@ class Witness:
     """The observer of one node of a plan."""
 
     def __init__(self, strace: Strace, is_shared: Callable[[str], bool]) -> None:
-        self.touched = Touched(is_shared)
+        self.touched: Touched = Touched(is_shared)
         self._strace = strace
 
     def saw(self, path: str, how: Deed | Look) -> None:

@@ -52,8 +52,8 @@ class Found:
         self.reasons: dict[str, None] = {}
         self.bare: dict[str, None] = {}
         self.forgotten: set[str] = set()
-        self.reads_script = False
-        self.all_known = True
+        self.reads_script: bool = False
+        self.all_known: bool = True
 
     def open(self, reason: str) -> None:
         """Note a reason why more may be touched."""
@@ -75,9 +75,9 @@ class Caller:
         inside: Inside,
         functions: set[str],
     ) -> None:
-        self.found = found
-        self.folders = folders
-        self.environment = dict(environment)
+        self.found: Found = found
+        self.folders: Folders = folders
+        self.environment: dict[str, tuple[str, ...]] = dict(environment)
         self.inside = inside
         self._functions = functions
 

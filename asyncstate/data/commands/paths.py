@@ -34,10 +34,10 @@ class Folders:
     __slots__ = ("certain", "login", "paths", "tilde")
 
     def __init__(self, paths: tuple[str, ...], login: str, *, certain: bool = True, tilde: str = "") -> None:
-        self.paths = paths
-        self.login = login
-        self.tilde = tilde or login
-        self.certain = certain
+        self.paths: tuple[str, ...] = paths
+        self.login: str = login
+        self.tilde: str = tilde or login
+        self.certain: bool = certain
 
     def changed(self, word: str, *, perhaps: bool) -> Folders:
         """Return the folders after ``cd word``; ``perhaps`` if the command may not run."""
