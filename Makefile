@@ -18,7 +18,7 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 dev: $(ENV)/.dev  ## install what tests and checks need, too
 
 test: export PYTHONDONTWRITEBYTECODE =  # compiled once, not by every process that a test starts
-test: $(ENV)/.dev  ## the tests, one worker a core
+test: $(ENV)/.dev  ## the tests, three workers for two cores
 	$(ENV)/bin/python -m pytest -n auto --dist worksteal
 
 check: $(ENV)/.dev  ## lint, format, layers, types

@@ -47,7 +47,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests, one worker a core; arguments after ``--`` go to pytest."""
+    """Run the tests, three workers for two cores; arguments after ``--`` go to pytest."""
     python(session, "pytest", *PARALLEL, *session.posargs)
 
 

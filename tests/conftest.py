@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from asyncstate.run.validation import ValidatingMachine
 
 ROOT = Path(__file__).parent.parent
+_NUMBERS = count()
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, max_examples=60, database=None, **_COMMON)
@@ -52,9 +54,14 @@ def _encodable(data):
 
 
 @pytest.fixture(autouse=True)
-def private_directories(tmp_path, monkeypatch):
-    """Let no test use the machine's own cache directory, where each run takes a lock, because it named no other."""
-    monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: str(tmp_path / ".own"))
+def private_directories(tmp_path_factory, monkeypatch):
+    """Let no test use the machine's own cache directory, where each run takes a lock, because it named no other.
+
+    The folder has its own name but is not made before somebody uses it: pytest looks through all it has made for each
+    further `tmp_path`.
+    """
+    own = str(tmp_path_factory.getbasetemp() / f"own-{next(_NUMBERS)}")
+    monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: own)
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +116,8 @@ def run_cli(tmp_path):
 
     run.environ = environ
     return run
+
+
+def pytest_xdist_auto_num_workers():
+    """Run half as many workers again as there are cores: many a test waits for a program or a clock."""
+    return (os.cpu_count() or 1) * 3 // 2
