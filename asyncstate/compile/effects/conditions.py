@@ -10,7 +10,7 @@ from asyncstate.data.commands.environment import pairs_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
+CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
 _ENVIRONMENT = "environ:process"
 _PATH, _TREE = "path:", "/**"
 _ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
@@ -51,22 +51,20 @@ def conditions_read(args: dict[str, Any]) -> Tested | None:
     A path covers the tree below it: a condition may test what is in a folder, or whether the folder exists, which may
     depend on a state that made it for a file. What a command would write counts as read: it tests.
     """
-    if args.keys().isdisjoint(_CONDITIONS):
+    if args.keys().isdisjoint(CONDITIONS):
         return None
     reads: dict[str, None] = {}
     reasons: dict[str, None] = {}
-    for condition in _CONDITIONS:
+    for condition in CONDITIONS:
         value = args.get(condition)
         for entry in value if isinstance(value, (list, tuple)) else (value,):
             if condition == "creates":
                 reads.update(dict.fromkeys(_paths(entry)))
-            elif isinstance(entry, str):
-                tested = _command(entry, args if condition in _ARGUMENTS_OF_STATES else {})
-                reads.update(dict.fromkeys(tested.reads))
-                if tested.unknown:
-                    reasons[f"in its {condition}, {tested.unknown}"] = None
-            elif isinstance(entry, dict):
-                tested = _function(entry, args)
+            elif isinstance(entry, (str, dict)):
+                if isinstance(entry, str):
+                    tested = _command(entry, args if condition in _ARGUMENTS_OF_STATES else {})
+                else:
+                    tested = _function(entry, args)
                 reads.update(dict.fromkeys(tested.reads))
                 if tested.unknown:
                     reasons[f"in its {condition}, {tested.unknown}"] = None

@@ -10,6 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import texts
+from asyncstate.compile.effects.conditions import CONDITIONS
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
@@ -33,8 +34,7 @@ RELOADS = {
     "force_reload_modules": PLUGINS,
 }
 """Arguments that have something loaded again, and what."""
-_CONDITIONS = frozenset({"onlyif", "unless", "creates", "check_cmd"})
-_ASKING = _CONDITIONS | {"template", "contents_grains", "contents_pillar", "dataset_pillar"}
+_ASKING = frozenset({*CONDITIONS, "template", "contents_grains", "contents_pillar", "dataset_pillar"})
 """Arguments with which a state may look at grains, the pillar and functions while it runs."""
 _STARTS_NO_PROGRAM = frozenset({"event", "grains", "host", "ini", "stateconf", "test"})
 _FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash", "attrs", "selinux"}
