@@ -18,7 +18,7 @@ from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.scoreboard import ENTRY, Scoreboard, folder_and_marks
+from asyncstate.compile.effects.scoreboard import ENTRY, PATH, Scoreboard, folder_and_marks
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
@@ -141,6 +141,7 @@ class Footprints:
             self._replace_guesses(self._learned, chunks, named)
         paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
         known = [_under_all_names(footprint, paths) for footprint in named]
+        _compare_entries(chunks, known)
         if self._surroundings is not None:
             self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
@@ -263,6 +264,37 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
         paths.all_names(names, own) for names in (footprint.reads, footprint.writes, footprint.makes)
     )
     return Footprint(reads, writes, makes, footprint.unknown)
+
+
+def _compare_entries(chunks: Sequence[LowChunk], known: list[Footprint]) -> None:
+    """Replace entries of a file by the file, where states of several modules have named some.
+
+    Their names do not compare: what is a setting to one module is a line of a section to another.
+    """
+    named_by: dict[str, set[str]] = {}
+    with_entries = []
+    for number, footprint in enumerate(known):
+        files = [_file_of(name) for name in (*footprint.reads, *footprint.writes) if _is_entry_of_file(name)]
+        if files:
+            with_entries.append(number)
+            module = "" if _says_it_itself(chunks[number].args) else chunks[number].state
+            for file in files:
+                named_by.setdefault(file, set()).add(module)
+    mixed = {file for file, modules in named_by.items() if len(modules) > 1}
+    for number in with_entries if mixed else ():
+        reads, writes = (
+            tuple(dict.fromkeys(_file_of(name) if _file_of(name) in mixed else name for name in names))
+            for names in (known[number].reads, known[number].writes)
+        )
+        known[number] = known[number]._replace(reads=reads, writes=writes)
+
+
+def _is_entry_of_file(name: str) -> bool:
+    return ENTRY in name and name.startswith(PATH) and f"/{ENTRY}" not in name
+
+
+def _file_of(name: str) -> str:
+    return name.partition(ENTRY)[0] if _is_entry_of_file(name) else name
 
 
 def _refuse_awaitables(declared: Any) -> None:

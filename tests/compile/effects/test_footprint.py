@@ -340,3 +340,15 @@ def test_an_entry_of_a_file_counts_under_the_names_of_all_links():
     links = {"/etc/link": "/etc/real", "/etc/x#1": "/etc/y"}
     tree = "".join(f"{id_}: {{file.managed: [{{name: '{name}'}}]}}\n" for id_, name in names.items())
     assert edges(footprints(tree, links=Links(links))) == {("a", "b"), ("d", "e")}
+
+
+def test_entries_of_one_file_that_two_modules_name_are_not_compared():
+    said = "{cmd.run: [{footprint: {writes: ['path:NAME']}}]}"
+    tree = "".join(
+        f"{id_}: {said.replace('NAME', name) if id_[0] == 'c' else f'{{file.managed: [{{name: {name!r}}}]}}'}\n"
+        for id_, name in {
+            "f1": "/etc/real#1", "f2": "/etc/alone#2", "f3": "/etc/alone#3", "f4": "/srv/#4/x",
+            "c1": "/etc/link#5", "c2": "/etc/own#6", "c3": "/etc/own#7", "c4": "/srv/#8/x",
+        }.items()
+    )  # fmt: skip
+    assert edges(footprints(tree, links=Links({"/etc/link": "/etc/real"}))) == {("f1", "c1")}
