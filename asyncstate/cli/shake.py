@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from asyncstate.cli.framework import Command, option
+from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.cli.options import data_option, selection_options, tree_options
 from asyncstate.cli.selection import complete_sls, select, states_called
+from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from concurrent.futures import Future
-
     from asyncstate.cli.console import Console
     from asyncstate.model.plan import Plan
-    from asyncstate.shake.orders import Order
     from asyncstate.shake.outcome import Outcome
     from asyncstate.shake.rooms import Rooms
-    from asyncstate.shake.search import Batch, Result
+    from asyncstate.shake.search import Result
 
-_EVERY = 5.0
-"""Seconds between two lines of progress."""
+_BATCHES = 8
+"""How many delays each slot tries before differences are looked into: few, so that a search that is cut off has looked
+into most; not fewer, as slots wait for each other at the end."""
 
 
 @click.command(
@@ -89,6 +88,14 @@ _EVERY = 5.0
     type=click.Path(file_okay=False),
     help="Keep the root after the serial run as DIR/serial, and that of each finding as DIR/1, DIR/2 and so on.",
 )
+@option(
+    "--progress",
+    section="Output",
+    default="auto",
+    type=click.Choice(["auto", "live", "plain", "none"]),
+    help="Show progress on standard error: a live display on a terminal, else a line now and then (auto), or lines "
+    "always (plain).",
+)
 @tree_options
 @selection_options
 @data_option("human", "json", "yaml")
@@ -105,6 +112,7 @@ def command(
     network: bool,
     ignore: tuple[str, ...],
     keep: str | None,
+    progress: str,
     **options: Any,
 ) -> int:
     """Find orders that a tree needs and nowhere says, by running it.
@@ -112,6 +120,7 @@ def command(
     The tree runs in copies of --root, one state at a time: in serial order, and then with each state delayed as long as
     the plan allows. All these orders are legal, so rows and files must always be the same. Where they are not, a
     requisite or a footprint is missing, and a search finds the two states. This machine and --root are not changed.
+    A search that is cut off, by --timeout or a signal, reports what it has found so far.
 
     Exit code 0: no difference, 1: wrong usage, or the tree does not compile, 2: differences, 124: out of time.
     """
@@ -128,59 +137,90 @@ def command(
     job = Job({}, selection.sls, selection.saltenv, list(selection.exclude), list(selection.ids))
     rooms = Rooms(root, settings, job, network=network, limit=timeout)
     try:
-        return _Shaking(console, rooms, concurrency or min(8, os.cpu_count() or 1), timeout).report(only, ignore, keep)
+        width = concurrency or min(8, os.cpu_count() or 1)
+        return _Shaking(console, rooms, width, timeout, progress).report(only, ignore, keep)
     finally:
         rooms.close()
 
 
 class _Shaking:
-    """One search: runs what it asks for, and shows how far it is."""
+    """One search: makes its runs, shows how far it is, and reports what it found, also if it is cut off."""
 
-    def __init__(self, console: Console, rooms: Rooms, width: int, timeout: float | None) -> None:
+    def __init__(self, console: Console, rooms: Rooms, width: int, timeout: float | None, progress: str) -> None:
+        from asyncstate.shake.driver import Driver
+        from asyncstate.shake.progress import Progress
+
         self._console = console
         self._rooms = rooms
         self._width = width
-        self._began = self._said = time.monotonic()
-        self._ends = None if timeout is None else self._began + timeout
-        self._one_run = 0.0
+        self._keeps_quiet = progress == "none" or console.log_level in {"error", "critical", "quiet"}
+        if progress == "auto" and console.out != "human" and not sys.stderr.isatty():
+            self._keeps_quiet = True
+        is_live = progress == "live" or (progress == "auto" and sys.stderr.isatty())
+        self._progress = Progress(self._say, width, sys.stderr if is_live and not self._keeps_quiet else None)
+        self._driver = Driver(width, timeout, cancel=rooms.close, tick=self._progress.tick)
 
     def report(self, only: tuple[str, ...], ignore: tuple[str, ...], keep: str | None) -> int:
         """Search, write the answer, and return the exit code."""
+        from asyncstate.model.dag import Dag
+        from asyncstate.model.plan import Plan
+        from asyncstate.shake.outcome import Outcome
         from asyncstate.shake.report import result_data, result_lines
+        from asyncstate.shake.search import Result
 
-        try:
-            plan, serial = self._rooms.first()
-            self._one_run = time.monotonic() - self._began
-            self._describe(plan, serial)
-            chunks = {chunk for wanted in only for chunk in states_called(plan, wanted)} if only else None
-            result = self._search(plan, serial, chunks, ignore)
-        except TimeoutError:
-            self._console.complain("out of time: the search is not complete", "Give it more time, or name --only ID.")
-            return 124
+        plan, serial, result = Plan((), (), (), (), Dag(0)), Outcome({}, {}), Result(complete=False)
+        with self._driver, delivered_to(lambda number: self._driver.stop(Interrupted(number))):
+            try:
+                plan, serial = self._driver.call(self._rooms.first)
+                self._describe(plan, serial)
+                chunks = {chunk for wanted in only for chunk in states_called(plan, wanted)} if only else None
+                result = self._search(plan, serial, chunks, ignore)
+                if keep is not None and result.complete and not result.broken_off:
+                    self._keep(plan, result, keep)
+            except (TimeoutError, Interrupted):
+                pass  # `_end` says so
+            except AsyncStateError:
+                if not result.runs:
+                    raise
+            finally:
+                self._progress.close()
+        if self._console.out == "human":
+            self._console.lines(result_lines(plan, result, self._console.palette()))
+        else:
+            self._console.data(result_data(plan, result, serial))
+        return self._end(result)
+
+    def _end(self, result: Result) -> int:
+        """Say what cut the search off, and return the exit code."""
         if result.broken_off:
             hint = "Mend that first: what did not run cannot be compared."
             self._console.complain(f"the serial run broke off: {result.broken_off}", hint)
             return 1
-        if keep is not None:
-            self._keep(plan, result, keep)
-        if self._console.out == "human":
-            self._console.lines(result_lines(plan, result, self._console.palette()))
-        else:
-            self._console.data(result_data(plan, result))
-        return 2 if result.found else 0
+        reason = self._driver.ended_by
+        if reason is None:
+            return 2 if result.found else 0
+        missing = "not all roots were kept" if result.complete else "the search is not complete"
+        if isinstance(reason, Interrupted):
+            self._console.complain(f"{reason.name}: {missing}")
+            return reason.exit_code
+        if isinstance(reason, TimeoutError):
+            self._console.complain(f"out of time: {missing}", "Give it more time, or name --only ID.")
+            return 124
+        self._console.complain(f"{missing}: {reason}")
+        return 1
 
     def _describe(self, plan: Plan, serial: Outcome) -> None:
         from asyncstate.report.summary import describe_tag
         from asyncstate.report.terminal import count, one_line
+        from asyncstate.shake.report import failures
 
-        failed = [tag for tag, row in serial.rows.items() if row["result"] is False]
-        self._say(f"{count(len(plan.chunks), 'state')}; one run takes {self._one_run:.1f} s")
+        seconds = self._progress.ran_once()
+        self._say(f"{count(len(plan.chunks), 'state')}; one run takes {seconds:.1f} s")
+        failed = failures(serial)
         if failed:
-            comment = one_line(" ".join(str(serial.rows[failed[0]]["comment"]).split()))
-            self._say(
-                f"{count(len(failed), 'state')} failed in the serial run: what they would do is not tried",
-                f"  {describe_tag(failed[0])}: {comment}",
-            )
+            comment = one_line(" ".join(failed[0]["comment"].split()))
+            self._say(f"{count(len(failed), 'state')} failed in the serial run: what they would do is not tried")
+            self._say(f"  {describe_tag(failed[0]['state'])}: {comment}")
 
     def _search(self, plan: Plan, serial: Outcome, only: set[int] | None, ignore: tuple[str, ...]) -> Result:
         from asyncstate.shake.orders import Orders
@@ -188,51 +228,23 @@ class _Shaking:
         from asyncstate.shake.search import search
 
         orders = Orders(plan)
-        searching = search(plan, only=only, ignore=(*IGNORED, *ignore), base=self._rooms.before)
-        with ThreadPoolExecutor(self._width) as pool:
-            try:
-                return self._driven(searching, pool, lambda order: self._rooms.run(orders.priority(order)), serial)
-            except BaseException:
-                self._rooms.close()
-                pool.shutdown(cancel_futures=True)
-                raise
+        searching = search(
+            plan,
+            only=only,
+            ignore=(*IGNORED, *ignore),
+            base=self._rooms.before,
+            at_once=_BATCHES * self._width,
+        )
+        return self._driver.drive(
+            searching,
+            lambda order: self._rooms.run(orders.priority(order)),
+            serial=serial,
+            watch=self._progress.watch,
+        )
 
-    def _driven(
-        self,
-        searching: Generator[Batch, tuple[Outcome, ...], Result],
-        pool: ThreadPoolExecutor,
-        run: Callable[[Order], Outcome],
-        serial: Outcome,
-    ) -> Result:
-        batch = next(searching)[1:]  # the first of the two serial runs was made already
-        outcomes: tuple[Outcome, ...] = (serial,)
-        try:
-            while True:
-                if len(batch) > 1:
-                    self._say(f"{len(batch)} orders to try, {self._left(len(batch))}")
-                running = [pool.submit(run, order) for order in batch]
-                for number, each in enumerate(running, 1):
-                    outcomes = (*outcomes, self._awaited(each))
-                    if time.monotonic() - self._said > _EVERY and number < len(batch):
-                        self._say(f"{number} of {len(batch)} orders tried, {self._left(len(batch) - number)}")
-                batch = searching.send(outcomes)
-                if len(batch) == 1 and time.monotonic() - self._said > _EVERY:
-                    self._say("there is a difference: looking for the two states")
-                outcomes = ()
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-
-    def _awaited(self, run: Future[Outcome]) -> Outcome:
-        return run.result(None if self._ends is None else self._ends - time.monotonic())
-
-    def _left(self, runs: int) -> str:
-        return f"about {max(1, round(runs * self._one_run / self._width))} s left"
-
-    def _say(self, *lines: str) -> None:
-        self._said = time.monotonic()
-        if self._console.out == "human" and self._console.log_level not in {"error", "critical", "quiet"}:
-            self._console.say(*lines)
+    def _say(self, line: str) -> None:
+        if not self._keeps_quiet:
+            self._console.say(line)
 
     def _keep(self, plan: Plan, result: Result, folder: str) -> None:
         """Run once more what is to be kept."""
@@ -243,4 +255,4 @@ class _Shaking:
         for name, order in wanted.items():
             place = os.path.abspath(os.path.join(folder, name))
             os.makedirs(place)
-            self._rooms.run(orders.priority(order), keep=place)
+            self._driver.call(partial(self._rooms.run, orders.priority(order), keep=place))

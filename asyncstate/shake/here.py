@@ -35,7 +35,7 @@ async def shake_here(
         batch = next(searching)
         while True:
             outcomes = []
-            for order in batch:
+            for order in batch.orders:
                 await anyio.to_thread.run_sync(prepare)
                 report = await run(orders.priority(order))
                 found = await anyio.to_thread.run_sync(entries, root)

@@ -14,26 +14,44 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.shake.outcome import Difference
-    from asyncstate.shake.search import Result, Unordered
+    from asyncstate.shake.outcome import Difference, Outcome
+    from asyncstate.shake.search import Result, Unexplained, Unordered
 
 _LISTED = 8
 
 
 def result_lines(plan: Plan, result: Result, palette: Palette = PLAIN) -> Iterator[str]:
     """Yield the pairs that nothing orders: both states, what differs, and what would settle it."""
+    if result.broken_off or not result.runs:
+        return
     for found in result.found:
         yield from map(clean, _lines(plan, found, palette))
+        yield ""
+    for each in result.unexplained:
+        yield from map(clean, _unexplained_lines(plan, each, palette))
         yield ""
     if result.random:
         yield f"Two serial runs differ in {count(len(result.random), 'thing')}, which were not compared:"
         yield from (f"  {clean(line)}" for line in _difference_lines(result.random, "first", "second"))
         yield ""
     runs = f"{count(result.delayed, 'state')} delayed, {count(result.runs, 'run')}"
+    so_far = "" if result.complete else " so far"
     if result.found:
-        yield f"{count(len(result.found), 'order')} missing: {runs}."
+        yield f"{count(len(result.found), 'order')} missing{so_far}: {runs}."
     else:
-        yield f"No difference: {runs}."
+        yield f"No {'missing order' if result.unexplained else 'difference'}{so_far}: {runs}."
+    if not result.complete:
+        yield f"Cut off: {count(result.untried, 'state')} not delayed yet."
+
+
+def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Iterator[str]:
+    chunk = _chunk(plan, each.delayed)
+    yield (
+        f"{_place(chunk)}{palette.paint(palette.yellow, _said(plan, each.delayed))} must run before a later state, and "
+        "nothing says so; the search was cut off before it knew which"
+    )
+    yield "  if it runs last:"
+    yield from (f"    {line}" for line in _difference_lines(each.differences, "serial", "delayed"))
 
 
 def _lines(plan: Plan, found: Unordered, palette: Palette) -> Iterator[str]:
@@ -72,8 +90,8 @@ def settling(plan: Plan, found: Unordered) -> list[str]:
     return lines
 
 
-def result_data(plan: Plan, result: Result) -> dict[str, Any]:
-    """Return the result as data; ``earlier`` and ``later`` are states of a serial run."""
+def result_data(plan: Plan, result: Result, serial: Outcome) -> dict[str, Any]:
+    """Return the result as data; ``earlier`` and ``later`` are states of a serial run, which left ``serial`` behind."""
     return {
         "found": [
             {
@@ -85,10 +103,28 @@ def result_data(plan: Plan, result: Result) -> dict[str, Any]:
             }
             for found in result.found
         ],
+        "unexplained": [
+            {
+                "delayed": _state(plan, each.delayed),
+                "differences": [_difference(difference) for difference in each.differences],
+            }
+            for each in result.unexplained
+        ],
         "random": [_difference(each) for each in result.random],
+        "failed": failures(serial),
+        "broken_off": result.broken_off,
         "delayed": result.delayed,
+        "untried": result.untried,
         "runs": result.runs,
+        "complete": result.complete,
     }
+
+
+def failures(serial: Outcome) -> list[dict[str, str]]:
+    """Return the states that failed in the serial run: their tags and comments. What they would do is not tried."""
+    return [
+        {"state": tag, "comment": str(row["comment"])} for tag, row in serial.rows.items() if row["result"] is False
+    ]
 
 
 def _difference(found: Difference) -> dict[str, str]:

@@ -17,13 +17,13 @@ from asyncstate.errors import AsyncStateError, CompileError, Issue
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
 from asyncstate.remains import make_temporary_folder
-from asyncstate.shake.outcome import Entry, Outcome
+from asyncstate.shake.outcome import Entry, Outcome, paths_below
 from asyncstate.shake.python import PLACE, this_python
 from asyncstate.shake.room import Seen, Stage
 from asyncstate.shake.sketch import Answer, Job, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
@@ -38,6 +38,8 @@ _ENVIRON = {
 }
 _SLOWEST = 10
 _AT_LEAST = 60.0
+_MOST_ENTRIES = 100_000
+"""How many files of a tree are looked at for links that lead out of it."""
 
 
 class Rooms:
@@ -52,7 +54,7 @@ class Rooms:
         self._root = os.path.realpath(root)
         self._job = job
         self._settings = _settings_inside(settings)
-        self._mounts = [*this_python().mounts, *((folder, folder) for folder in _folders_of(settings))]
+        self._mounts = [*this_python().mounts, *((path, path) for path in _paths_of(settings, self._root))]
         self._network = network
         self._before: dict[str, Entry | None] = {}
         self._digest = ""
@@ -182,8 +184,8 @@ def _settings_inside(settings: Settings) -> dict[str, Any]:
     return inside
 
 
-def _folders_of(settings: Settings) -> list[str]:
-    """Return the folders of this machine that the tree is in; a room shows them at the same path, read-only."""
+def _paths_of(settings: Settings, root: str) -> list[str]:
+    """Return the paths of this machine that the tree is in; a room shows them at the same place, read-only."""
     roots = [
         folder for by_env in (settings.file_roots, settings.pillar_roots) for each in by_env.values() for folder in each
     ]
@@ -194,7 +196,26 @@ def _folders_of(settings: Settings) -> list[str]:
         *settings.grains_dirs,
         *settings.render_dirs,
     )
-    return [folder for folder in dict.fromkeys(map(os.path.abspath, (*roots, *plugins))) if os.path.isdir(folder)]
+    folders = [folder for folder in dict.fromkeys(map(os.path.abspath, (*roots, *plugins))) if os.path.isdir(folder)]
+    return linked_from(folders, lambda path: path.count("/") > 1 and not os.path.lexists(f"{root}{path}"))
+
+
+def linked_from(folders: Sequence[str], is_wanted: Callable[[str], bool]) -> list[str]:
+    """Return folders, and what links in them lead to if it is wanted and in none of them; links in that count, too."""
+    found = [*folders]
+    seen = 0
+    for folder in found:
+        for path in paths_below(folder) if os.path.isdir(folder) else ():
+            seen += 1
+            if seen > _MOST_ENTRIES:
+                return found
+            place = folder + path
+            if os.path.islink(place):
+                target = os.path.normpath(os.path.join(os.path.dirname(place), os.readlink(place)))
+                is_inside = any(f"{target}/".startswith(f"{each}/") for each in found)
+                if not is_inside and is_wanted(target) and os.path.exists(target):
+                    found.append(target)
+    return found
 
 
 def _end_of(errors: bytes) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import json
 import os
+import signal
 import time
 
 import pytest
@@ -22,14 +25,20 @@ class SimulatedRooms:
     wrong = True
     failed = False
     ended = ""
-    pause = 0.0
+    late: dict = {}  # noqa: RUF012
+    """What happens in the run with this number, counted from 0."""
     options: dict
 
     def __init__(self, root, settings, job, **options):
         type(self).options = {"root": root, "sls": job.sls, **options}
+        self._numbers = itertools.count()
 
     def first(self):
+        self._happens()
         return PLAN, self._outcome(True)
+
+    def _happens(self):
+        self.late.get(next(self._numbers), lambda: None)()
 
     def _outcome(self, right):
         row = {"result": not self.failed, "comment": "no\nluck", "changes": {}}
@@ -37,7 +46,7 @@ class SimulatedRooms:
         return Outcome({PLAN.chunks[2].tag: row}, {"/out": entry, "/srv/cache/1": entry}, self.ended)
 
     def run(self, priority, *, keep=""):
-        time.sleep(self.pause)
+        self._happens()
         if keep:
             open(os.path.join(keep, "out"), "w").close()
         return self._outcome(priority[0] < priority[1])
@@ -123,11 +132,58 @@ def test_a_serial_run_that_breaks_off_cannot_be_compared(shake, rooms):
     assert "the serial run broke off: a state with failhard failed: x" in errors
 
 
-def test_out_of_time(shake, rooms):
-    rooms.pause = 0.05
-    code, _, errors = shake("--timeout", 0.01)
+def test_what_was_found_is_reported_when_the_time_is_over(shake, rooms):
+    rooms.late = {4: lambda: time.sleep(1)}
+    code, out, errors = shake("--timeout", 0.7, "-j", 1)
     assert code == 124
-    assert "the search is not complete" in errors
+    assert "out of time: the search is not complete" in errors
+    assert "test.nop: conf must run before" not in out
+    assert "file.managed: conf (/etc/x) must run before a later state, and nothing says so" in out
+    assert out.endswith("Cut off: 0 states not delayed yet.\n")
+
+
+def test_the_first_run_is_out_of_time(shake, rooms):
+    rooms.late = {0: lambda: time.sleep(1)}
+    code, out, errors = shake("--timeout", 0.3, "--out", "json")
+    assert (code, json.loads(out)["complete"], json.loads(out)["runs"]) == (124, False, 0)
+    assert "out of time: the search is not complete" in errors
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_what_was_found_is_reported_at_a_signal(shake, rooms, name):
+    number = getattr(signal, name)
+
+    def interrupted():
+        os.kill(os.getpid(), number)
+        time.sleep(0.5)
+
+    rooms.late = {4: interrupted}
+    code, out, errors = shake("--out", "json", "-j", 1)
+    data = json.loads(out)
+    assert code == 128 + number
+    assert f"{name}: the search is not complete" in errors
+    assert not data["complete"]
+    assert len(data["found"]) + len(data["unexplained"]) == 1
+
+
+def test_what_was_found_is_reported_when_a_run_cannot_be_made(shake, rooms):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    rooms.late = {4: full}
+    code, out, errors = shake("-j", 1)
+    assert code == 1
+    assert "must run before a later state" in out
+    assert "the search is not complete: [Errno 28] No space left on device" in errors
+
+
+def test_progress(shake, rooms, monkeypatch):
+    monkeypatch.setattr("asyncstate.shake.progress._EVERY", 0)
+    _, _, errors = shake("--progress", "plain", "--out", "json", "-j", 1)
+    assert "2 orders to try, about" in errors
+    assert "1 of 2 orders tried" in errors
+    assert "; there is a difference: looking for the two states" in errors
+    assert shake("--progress", "none")[2] == ""
 
 
 def test_wrong_usage(shake, rooms):

@@ -51,7 +51,7 @@ def test_accounts_and_what_belongs_to_them(tmp_path, order):
     try:
         batch = next(searching)
         while True:
-            batch = searching.send(tuple(rooms.run(orders.priority(each)) for each in batch))
+            batch = searching.send(tuple(rooms.run(orders.priority(each)) for each in batch.orders))
     except StopIteration as end:
         result = end.value
     left = [f for f in result.found if not any(plan.nodes[node].chunk in plan.unknown for node in f.pair)]
