@@ -1,7 +1,10 @@
 """Pairs of features that meet in one place run in every order that the plan allows, with real effects.
 
-Each pair is a tree whose states have no requisites. It runs at one slot, in serial order and with each state delayed.
-Rows and files must be the same, unless `asyncstate lint` names one of the two states as one with unknown effects.
+Each pair is a tree whose states have no requisites. Where the plan allows another order, it runs at one slot, in serial
+order and with each state delayed. Rows and files must be the same, unless `asyncstate lint` names one of the two states
+as one with unknown effects. Two thirds of the pairs are ordered, and need no run.
+
+All pairs take about seven minutes of one processor, and those that meet through a link ten.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from delayed_features import World, features
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.shake.here import shake_here
+from asyncstate.shake.orders import Orders
 from asyncstate.shake.report import result_lines
+from asyncstate.shake.search import Result
 
 FEATURES = features()
 PAIRS = list(itertools.permutations(FEATURES, 2))
@@ -74,6 +79,9 @@ class Pairs:
         fresh = first.fresh or second.fresh
         async with self.runtime(order) if fresh else contextlib.nullcontext(runtime) as own:
             plan = await own.compile_data(tree)
+        orders = Orders(plan)
+        if not orders.every_delay(orders.serial):
+            return plan, Result()
         run = run_fresh if fresh else run_here
         return plan, await shake_here(plan, str(self.world.root), prepare, run, ignore=IGNORED)
 
@@ -99,7 +107,7 @@ def pairs(tmp_path, monkeypatch):
 
 
 def test_some_pairs(pairs):
-    assert asyncio.run(holes(pairs, PAIRS[:: len(PAIRS) // 30])) == []
+    assert asyncio.run(holes(pairs, PAIRS[:: len(PAIRS) // 60])) == []
 
 
 @pytest.mark.slow
