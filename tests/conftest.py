@@ -61,7 +61,7 @@ def private_directories(tmp_path_factory, monkeypatch):
     further `tmp_path`.
     """
     own = str(tmp_path_factory.getbasetemp() / f"own-{next(_NUMBERS)}")
-    monkeypatch.setattr("asyncstate.config._user_directory", lambda _system, _variable, _home: own)
+    monkeypatch.setattr("asyncstate.config.settings._user_directory", lambda _system, _variable, _home: own)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from asyncstate.analyse.lint import chunks_behind
 from asyncstate.analyse.waits import wait_lines, waits
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.requisite import CONDITIONS, RequisiteKind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line
 
@@ -33,7 +33,7 @@ _RULES = {
     "prerequired": "these run first, and none of them may have failed",
 }
 _OWN_CONDITIONS = (
-    *("onlyif", "unless", "creates", "check_cmd", "retry", "timeout", "failhard"),
+    *(*CONDITIONS, "retry", "timeout", "failhard"),
     *("lane", "exclusive", "parallel", "footprint", "umask", "aggregate", "onfail_stop"),
 )
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)

@@ -59,8 +59,14 @@ MISTAKEN_IN = frozenset("require_any_in watch_any_in onchanges_any_in onfail_any
 
 REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
-RUNTIME_KEYWORDS = frozenset(
-    """fun state check_cmd cmd_opts_exclude failhard onlyif unless creates retry order parallel prereq prereq_in
+CONDITIONS_BEFORE = ("onlyif", "unless", "creates")
+"""What is evaluated before a state function is called, and may skip it."""
+
+CONDITIONS = (*CONDITIONS_BEFORE, "check_cmd")
+"""All that is evaluated around a call of a state function."""
+
+RUNTIME_KEYWORDS = frozenset(CONDITIONS) | frozenset(
+    """fun state cmd_opts_exclude failhard retry order parallel prereq prereq_in
     reload_modules reload_grains reload_pillar runas runas_password no_log fire_event saltenv umask use use_in
     __env__ __sls__ __id__ __sls_included_from__ __orchestration_jid__ __pub_user __pub_arg __pub_jid __pub_fun
     __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__ __prerequiring__ __umask__ __transaction__

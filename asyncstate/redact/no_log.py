@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import CONDITIONS, IN_SUFFIXED, INTERNAL_KEYWORDS, REQUISITE_KEYWORDS
 from asyncstate.model.result import STATE_RAN
 from asyncstate.redact.redactor import MASK, SCHEMA, distinct
 
@@ -20,7 +20,7 @@ _WORDS: Final = frozenset(
 _ENGINES_OWN: Final = SCHEMA - {"name", "comment", "changes", "pchanges", "warnings", "sub_state_run"}
 _REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"use"}
 _TOLD: Final = INTERNAL_KEYWORDS - {
-    *("onlyif", "unless", "creates", "check_cmd", "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
+    *(*CONDITIONS, "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
 }
 """Arguments that say when and how a state runs, not what it does."""
 

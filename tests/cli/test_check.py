@@ -134,7 +134,7 @@ def test_warnings_alone_are_no_mistake(run, tree):
 @pytest.mark.parametrize("sls", [[], ["web"]])
 def test_a_machine_without_a_tree_is_told_what_was_looked_for_and_what_to_do(tree, run, command, sls, monkeypatch):
     gone = str(tree / "gone")
-    monkeypatch.setattr("asyncstate.config._DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
+    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
     done = run(command, *sls, roots=False)
     assert done.returncode == 1
     assert f"There is no state tree: {gone} does not exist" in done.stdout

@@ -228,7 +228,7 @@ PAST_THE_DOOR = {
     "asyncstate/run/durability.py": "opened to be synced, never read",
     "asyncstate/testing.py": "folders that a test made",
     "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
-    "asyncstate/config.py": "the folder of the configuration, looked at by its trust",
+    "asyncstate/config/": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
     "asyncstate/services.py": "a template that was fetched into the cache directory",

@@ -62,8 +62,8 @@ class Templates:
         return CallsRead((*_variables_name(args), *called.reads), called.unknown)
 
 
-def texts(value: Any) -> Iterator[str]:
-    """Yield every text in nested lists and mappings."""
+def texts(value: Any, *, keys: bool) -> Iterator[str]:
+    """Yield every text in nested lists and mappings, with the ``keys`` of mappings or without."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -72,13 +72,14 @@ def texts(value: Any) -> Iterator[str]:
         elif isinstance(value, (list, tuple)):
             waiting.extend(value)
         elif isinstance(value, dict):
-            waiting.extend(value)
             waiting.extend(value.values())
+            if keys:
+                waiting.extend(value)
 
 
 def _variables_name(args: Mapping[str, Any]) -> list[str]:
     """Return the files that the variables of a template name."""
-    given = texts([args.get("context"), args.get("defaults")])
+    given = texts([args.get("context"), args.get("defaults")], keys=True)
     return [f"path:{posixpath.normpath(text)}/**" for text in given if text.startswith("/") and text.strip("/")]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.compile.effects.calls import texts
 from asyncstate.data.commands import effects_of
 from asyncstate.data.commands.environment import pairs_of
+from asyncstate.model.requisite import CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CONDITIONS = ("onlyif", "unless", "creates", "check_cmd")
 _ENVIRONMENT = "environ:process"
 _PATH, _TREE = "path:", "/**"
 _ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
@@ -88,7 +89,7 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
     """Return what an entry ``fun: MODULE.FUNCTION`` reads."""
     function = entry.get("fun")
     module = function.partition(".")[0] if isinstance(function, str) else ""
-    given = [text for key, value in entry.items() if key != "fun" for text in _texts(value)]
+    given = [text for key, value in entry.items() if key != "fun" for text in texts(value, keys=False)]
     reads = ["grains", *(path for text in given for path in _paths(text))]
     unknown = "" if module in _READ_BY_MODULES else f"what {function} reads is not known"
     if module == "cmd":
@@ -105,22 +106,10 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
 
 
 def _paths(value: Any) -> Iterator[str]:
-    for text in _texts(value):
+    for text in texts(value, keys=False):
         path = text.removeprefix("file://")
         if path.startswith(("/", "~")):
             yield f"{_PATH}{path.rstrip('/')}{_TREE}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, str):
-            yield each
-        elif isinstance(each, (list, tuple)):
-            stack.extend(each)
-        elif isinstance(each, dict):
-            stack.extend(each.values())
 
 
 def _with_all_below(name: str) -> str:

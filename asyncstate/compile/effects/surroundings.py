@@ -10,10 +10,10 @@ import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.compile.effects.conditions import CONDITIONS
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
+from asyncstate.model.requisite import CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -110,7 +110,7 @@ class Surroundings:
         env = given if isinstance(given, str) and given else chunk.env
         if chunk.args.get("template"):
             yield from (f"{PATH}{root}{TREE}" for root in self._client.roots(env))
-        for text in texts([chunk.name, chunk.args]):
+        for text in texts([chunk.name, chunk.args], keys=True):
             if SALT_SCHEME in text:
                 path, other = parse_salt_url(text[text.index(SALT_SCHEME) :].split()[0])
                 below = posixpath.normpath(f"/{path}").rstrip("/")

@@ -18,6 +18,7 @@ from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import MOD_TRANSACTION
 from asyncstate.model.plan import Node, NodeKind
+from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 MAX_MEMBERS = 100
 """The size of the largest transaction. Each member is told of all later ones."""
 
-_CONDITIONS = ("onlyif", "unless", "creates")
 _OWN_CALL = (
     "retry",
     "check_cmd",
@@ -116,7 +116,7 @@ def _why_alone(args: dict[str, Any], *, checked: bool) -> str:
 
 
 def _why_not_with(earlier: _Earlier, members: list[int], chunk: LowChunk) -> str:
-    condition = next((keyword for keyword in _CONDITIONS if keyword in chunk.args), "")
+    condition = next((keyword for keyword in CONDITIONS_BEFORE if keyword in chunk.args), "")
     if condition:
         return f"its {condition} is evaluated in its own place"
     if len(members) >= MAX_MEMBERS:

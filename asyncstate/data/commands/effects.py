@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from asyncstate.data.commands.operands import Found, shown
+from asyncstate.data.commands.found import Found, shown
 from asyncstate.data.commands.paths import Folders, named, normal
 from asyncstate.data.commands.shell import Shell
 from asyncstate.data.commands.syntax import ANY_MARK, TILDE

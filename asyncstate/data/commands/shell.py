@@ -7,12 +7,13 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from asyncstate.data.commands import syntax
-from asyncstate.data.commands.operands import Caller, Found
+from asyncstate.data.commands.caller import Caller
 from asyncstate.data.commands.syntax import Token, Unreadable, plain_words, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from asyncstate.data.commands.found import Found
     from asyncstate.data.commands.paths import Folders
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=", re.DOTALL)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
+from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.run.chunk.slots import fill_slots, traverse
 from asyncstate.run.rows import WrongInTree
 
@@ -31,7 +32,7 @@ _COMMAND_OPTIONS = ("cwd", "root", "runas", "env", "prepend_path", "umask", "tim
 
 def has_conditions(low: Mapping[str, Any]) -> bool:
     """Whether low data has any of the three conditions."""
-    return "onlyif" in low or "unless" in low or "creates" in low
+    return not low.keys().isdisjoint(CONDITIONS_BEFORE)
 
 
 class Answer:

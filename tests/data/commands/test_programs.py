@@ -5,8 +5,8 @@ import re
 import pytest
 
 from asyncstate.data.commands import effects_of, programs
+from asyncstate.data.commands.caller import SHELLS
 from asyncstate.data.commands.irregular import IRREGULAR
-from asyncstate.data.commands.operands import SHELLS
 
 OPERAND = re.compile(r"(?:[rwmtxgc]|script|owner|account|user|group|service|kmod|swap|docker:container)!?\*?$")
 OPTION = re.compile(r"[rwxpPdDfi@]|user|groups?|cron!|alternatives!|docker:container!")

@@ -1,0 +1,13 @@
+"""Settings: Salt's minion options with types, and the sources they are read from.
+
+An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options that this
+package does not know are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
+order given (nested mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is YAML), flags of the
+command line.
+"""
+
+from asyncstate.config.files import default_files
+from asyncstate.config.loading import load_settings
+from asyncstate.config.settings import Settings
+
+__all__ = ["Settings", "default_files", "load_settings"]

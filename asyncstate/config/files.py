@@ -1,0 +1,98 @@
+"""Configuration files: which there are, and what is in them and in those that they include."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import ConfigError, PathRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
+
+
+def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the default configuration files that exist: the system's, then the user's."""
+    environ = os.environ if environ is None else environ
+    home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    return [path for path in (SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")) if path.is_file()]
+
+
+def main_file(path: Path) -> Path:
+    """Return the file of a configuration that is named by its file or its directory. Raises ConfigError."""
+    if not path.is_dir():
+        return path.absolute()
+    for name in ("config.yaml", "minion"):
+        if (path / name).is_file():
+            return (path / name).absolute()
+    raise ConfigError(f"{path}: the directory contains neither config.yaml nor minion")
+
+
+def read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the file and those it includes, lowest precedence first. A file that includes itself is read once."""
+    content = _read_file(path)
+    result = [(path, content)]
+    patterns = ["minion.d/*.conf"] if path.name == "minion" and not seen else []
+    if isinstance(default := content.get("default_include"), str):
+        patterns = [default]
+    named = content.get("include") or []
+    patterns += [named] if isinstance(named, str) else named
+    for pattern in patterns:
+        where = os.path.join(path.parent, os.path.expanduser(str(pattern)))
+        import glob  # noqa: PLC0415 - hardly any configuration includes others
+
+        for found in (Path(os.path.normpath(name)) for name in sorted(glob.glob(where))):
+            if found not in seen | {path}:
+                result += read_with_includes(found, seen | {path})
+    return result
+
+
+def require_root_alone(path: Path) -> None:
+    """As root, refuse a file that others can change, because they could make root run anything."""
+    from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: --help reads no configuration
+
+    try:
+        user = who_can_change(str(path))
+    except OSError:
+        return  # an inherited descriptor (/dev/fd/63) has no path that others could change
+    if user:
+        raise ConfigError(
+            f"{path}: root does not follow configuration that {user} can change. Give the file and its folders to root "
+            "(chown root, chmod go-w), or use --trust-writable."
+        )
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    from asyncstate.filesystem import read_input  # noqa: PLC0415 - start-up time: --help reads no configuration
+
+    try:
+        text = read_input(str(path)).decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the configuration: {error.strerror}") from None
+    except PathRefused as error:
+        raise ConfigError(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    content = parse_yaml(text, str(path))
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected a mapping of options, got {type(content).__name__}")
+    return {str(key): value for key, value in content.items()}
+
+
+def parse_yaml(text: str, source: str) -> Any:
+    """Return what a text says in YAML. Raises ConfigError, which names the source and the line."""
+    import yaml  # noqa: PLC0415 - start-up time: --help reads no configuration
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ConfigError(f"{source}:{line}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{source}: not valid YAML: {error}") from None

@@ -1,0 +1,136 @@
+"""Settings from their sources: files, the environment, flags of the command line. The last one that says it counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.config.files import main_file, parse_yaml, read_with_includes, require_root_alone
+from asyncstate.config.roots import ROOT_OPTIONS
+from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings
+from asyncstate.config.values import convert, copied
+from asyncstate.errors import ConfigError
+from asyncstate.logs.loggers import get_logger
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Sequence
+
+log: logging.Logger = get_logger(__name__)
+
+_ENV_PREFIX = "ASYNCSTATE_"
+_ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})
+_NEAR = 0.86
+_FLAGS = {"file_roots": "--file-root", "pillar_roots": "--pillar-root", "grains_override": "--grains"}
+
+
+def load_settings(
+    files: Sequence[Path | str] = (),
+    overrides: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Read configuration files, the environment and flags into Settings.
+
+    A file may be a minion configuration (with its ``include`` and, if it is named ``minion``, ``minion.d/*.conf``) or a
+    directory that contains one (``config.yaml`` or ``minion``). ``overrides`` are options by name; None means "not
+    given". Raises ConfigError, which names the source and the option, for a file that cannot be read, a value of the
+    wrong type, a misspelt name of a variable or an override, and, as root, for a file that others can change.
+    ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
+    """
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    variables = _from_environment(os.environ if environ is None else environ)
+    for file in files:
+        path = main_file(Path(file))
+        values["conf_file"] = str(path)
+        for source, content in read_with_includes(path):
+            if not _trusts_all(variables, overrides):
+                require_root_alone(source)
+            _warn_of_near_misses(content, source)
+            _merge_into(values, content)
+            origins.update(dict.fromkeys(content, f"file {source}"))
+    for option, value, origin in variables:
+        values[option] = value
+        origins[option] = origin
+    for option, value in (overrides or {}).items():
+        if value is not None:
+            flag = _FLAGS.get(option) or f"--{option.replace('_', '-')}"
+            _refuse_misspelling(option, flag)
+            values[option] = value
+            origins[option] = f"flag {flag}"
+    return _build(values, origins)
+
+
+def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
+    known: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for option, value in values.items():
+        field = FIELDS.get(option)
+        if option == "grains_override" and value is not None:
+            known[option] = convert(option, value, dict[Any, Any], origins.get(option, ""))
+        elif field is None:
+            extra[option] = value
+        elif value is not None:  # an empty value in a file means the default
+            known[option] = _typed(option, value, field.type, origins.get(option, ""))
+    return Settings(**known, extra=extra, origins=origins)
+
+
+def _typed(option: str, value: Any, wanted: Any, origin: str) -> Any:
+    if option in ROOT_OPTIONS:
+        return value  # may have several forms, see normalise_roots
+    if wanted == list[str] and isinstance(value, str):
+        value = [value]
+    return convert(option, value, wanted, origin)
+
+
+def _trusts_all(variables: list[tuple[str, Any, str]], overrides: Mapping[str, Any] | None) -> bool:
+    value = (overrides or {}).get("trust_writable")
+    if value is None:
+        value = next((value for option, value, _ in variables if option == "trust_writable"), False)
+    return value is True
+
+
+def _merge_into(target: dict[str, Any], update: Mapping[str, Any]) -> None:
+    for key, value in update.items():
+        mine = target.get(key)
+        if isinstance(mine, dict) and isinstance(value, Mapping):
+            _merge_into(mine, value)
+        else:
+            target[key] = copied(value)
+
+
+def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, Any, str]]:
+    """Return (option, value, origin) for each variable that begins with ``ASYNCSTATE_``, sorted by name."""
+    found = []
+    for variable in sorted(environ):
+        if not variable.startswith(_ENV_PREFIX) or variable in _ENV_OF_THE_COMMAND_LINE:
+            continue
+        option = variable.removeprefix(_ENV_PREFIX).lower()
+        _refuse_misspelling(option, variable)
+        value = parse_yaml(environ[variable], variable)
+        field = FIELDS.get(option)
+        if field is not None and field.type in (str, str | None) and not isinstance(value, str):
+            value = environ[variable]  # ASYNCSTATE_ID=0123 is text, although YAML reads a number
+        found.append((option, value, f"environment {variable}"))
+    return found
+
+
+def _nearest(option: str) -> str:
+    if option in FIELDS or option in FIXED_OPTIONS or option == "grains_override":
+        return ""
+    import difflib  # noqa: PLC0415 - needed only for unknown names
+
+    return next(iter(difflib.get_close_matches(option, FIELDS, n=1, cutoff=_NEAR)), "")
+
+
+def _refuse_misspelling(option: str, written: str) -> None:
+    if nearest := _nearest(option):
+        raise ConfigError(f"{written}: there is no option {option!r}. Did you mean {nearest!r}?")
+
+
+def _warn_of_near_misses(content: Mapping[str, Any], source: Path) -> None:
+    for option in content:
+        if nearest := _nearest(option):
+            log.warning("%s: unknown option %r is kept as a custom one. Did you mean %r?", source, option, nearest)

@@ -1,0 +1,231 @@
+"""The options, their defaults and their types. Names and defaults are those of Salt 3008."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from asyncstate.config.files import SYSTEM_CONFIG
+from asyncstate.config.roots import ROOT_OPTIONS, Roots, check_roots, normalise_roots
+from asyncstate.config.values import base_directory, convert, copied, origin_file, prefix_of
+from asyncstate.errors import ConfigError
+from asyncstate.model.rules import RULES
+from asyncstate.nearest import nearest
+
+_AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
+_UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
+_PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
+_OWN_FIELDS = frozenset({"extra", "origins", "grains_override"})
+
+
+class Settings(msgspec.Struct, kw_only=True):
+    """Every option under its Salt name. Times are in seconds, directories are absolute paths.
+
+    Create it directly (``Settings(file_roots={"base": ["srv/salt"]})``) or with `load_settings`. Relative roots are
+    resolved against the working directory. ``id``, ``cachedir``, ``state_dir`` and ``concurrency`` get this machine's
+    values if they are not given. Raises ConfigError for a value of the wrong type.
+    """
+
+    id: str = ""
+    conf_file: str = str(SYSTEM_CONFIG)
+    root_dir: str = "/"
+    cachedir: str = ""
+    state_dir: str = ""
+    pki_dir: str = "/etc/salt/pki/minion"
+    log_file: str = "/var/log/asyncstate/asyncstate.log"
+    log_level: str = "warning"
+    log_granular_levels: dict[str, str] = {}
+
+    file_client: str = "local"
+    file_roots: Roots = {}
+    pillar_roots: Roots = {}
+    fileserver_followsymlinks: bool = True
+    fileserver_ignoresymlinks: bool = False
+    file_ignore_glob: list[str] = []
+    file_ignore_regex: list[str] = []
+
+    saltenv: str | None = None
+    pillarenv: str | None = None
+    pillarenv_from_saltenv: bool = False
+    state_top: str = "top.sls"
+    state_top_saltenv: str | None = None
+    top_file_merging_strategy: str = "merge"
+    env_order: list[str] = []
+    default_top: str = "base"
+    nodegroups: dict[str, str | list[str]] = {}
+
+    pillar: dict[str, Any] = {}
+    pillar_source_merging_strategy: Literal["smart", "recurse", "list", "aggregate", "overwrite", "none"] = "smart"
+    pillar_merge_lists: bool = False
+    pillar_includes_override_sls: bool = False
+    pillar_safe_render_error: bool = True
+    pillar_opts: bool = False
+    ext_pillar: list[Any] = []
+    grains: dict[str, Any] = {}
+    grains_override: dict[str, Any] = {}
+    grains_deep_merge: bool = False
+    grains_blacklist: list[str] = []
+
+    renderer: str = "jinja|yaml"
+    renderer_blacklist: list[str] = []
+    renderer_whitelist: list[str] = []
+    jinja_env: dict[str, Any] = {}
+    jinja_sls_env: dict[str, Any] = {}
+    jinja_trim_blocks: bool = False
+    jinja_lstrip_blocks: bool = False
+    allow_undefined: bool = False
+
+    states_dirs: list[str] = []
+    module_dirs: list[str] = []
+    utils_dirs: list[str] = []
+    grains_dirs: list[str] = []
+    render_dirs: list[str] = []
+    disable_modules: list[str] = []
+    trust_writable: bool = False
+    providers: dict[str, str] = {}
+    smi_validate: bool | Literal["off", "warn", "raise"] = False
+    smi_strict: bool = False
+    smi_visible_stubs: bool = False
+    smi_require: list[str] = []
+
+    test: bool = False
+    failhard: bool = False
+    state_auto_order: bool = True
+    state_aggregate: bool | list[str] | str | None = None
+    disabled_requisites: list[str] | str = []
+    global_state_conditions: dict[str, Any] | None = None
+    concurrency: _AtLeastZero = 0
+    implicit_order: Literal["none", "footprint", "learned", "strict"] = "footprint"
+    strict_arguments: bool = False
+    ignore_rules: list[str] = []
+    duplicate_ids: Literal["error", "first"] = "error"
+    lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    timeout: float | None = None
+    grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
+    event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
+
+    state_output: str = "full"
+    state_output_diff: bool = False
+    state_verbose: bool = True
+    backup_mode: str = ""
+    hash_type: str = "sha256"
+
+    extra: dict[str, Any] = {}
+    """Options without a field in this class, as they were given."""
+    origins: dict[str, str] = {}
+    """For each option that was set: the file, environment variable or flag it comes from."""
+
+    def __post_init__(self) -> None:
+        """Fill in the values that depend on this machine, and make paths absolute."""
+        self.root_dir = os.path.abspath(self.root_dir)
+        for option in ROOT_OPTIONS:
+            origin = self.origins.get(option, "")
+            setattr(self, option, normalise_roots(option, getattr(self, option), origin))
+        self.cachedir = self.cachedir or _user_directory("/var/cache/asyncstate", "XDG_CACHE_HOME", ".cache")
+        self.state_dir = self.state_dir or _user_directory("/var/lib/asyncstate", "XDG_STATE_HOME", ".local/state")
+        for option in _UNDER_ROOT_DIR:
+            setattr(self, option, _under(self.root_dir, getattr(self, option)))
+        for option in _PATH_LISTS:
+            base = base_directory(self.origins.get(option, ""))
+            setattr(self, option, [os.path.abspath(os.path.join(base, path)) for path in getattr(self, option)])
+        self.id = self.id or _minion_id(self.conf_file)
+        self.concurrency = self.concurrency or min(32, 4 * (os.cpu_count() or 1))
+        if self.pillarenv is None and self.pillarenv_from_saltenv:
+            self.pillarenv = self.saltenv
+
+    def validate(self) -> None:
+        """Check types, names of rules, and that the configured roots exist.
+
+        Raises ConfigError for a wrong type, and for an environment none of whose roots exists. A pillar root named in a
+        configuration file may be missing, as in Salt; so may the default roots.
+        """
+        for option, field in FIELDS.items():
+            convert(option, getattr(self, option), field.type, self.origins.get(option, ""))
+        for rule in self.ignore_rules:
+            if rule not in RULES:
+                near = nearest(rule, RULES)
+                hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(RULES)}."
+                place = prefix_of(self.origins.get("ignore_rules", ""))
+                raise ConfigError(f"{place}ignore_rules: there is no rule {rule!r}. {hint}")
+        for option in ROOT_OPTIONS:
+            origin = self.origins.get(option, "")
+            if option == "pillar_roots" and origin_file(origin):
+                continue
+            for saltenv, roots in getattr(self, option).items():
+                check_roots(option, saltenv, roots, origin)
+
+    def opts(self) -> dict[str, Any]:
+        """Return a new dict with every option under its Salt name, unknown ones included.
+
+        Plugins see it as ``__opts__``, templates as ``opts``. ``grains`` and ``pillar`` are the configured ones; a
+        runtime replaces them by those it gathered.
+        """
+        opts: dict[str, Any] = copied(FIXED_OPTIONS)
+        opts["user"] = _user_name()
+        opts.update(copied(self.extra))
+        opts.update({name: copied(getattr(self, name)) for name in FIELDS})
+        opts["file_client"] = "local"  # also if a minion's file names a master: there is none here
+        opts["extension_modules"] = opts.get("extension_modules") or os.path.join(self.cachedir, "extmods")
+        return opts
+
+
+FIELDS = {field.name: field for field in msgspec.structs.fields(Settings) if field.name not in _OWN_FIELDS}
+
+FIXED_OPTIONS: dict[str, Any] = {
+    "__cli": "salt-call",
+    "__role": "minion",
+    "local": True,
+    "user": "root",  # replaced by the user of this process
+    "master": "salt",
+    "autoload_dynamic_modules": True,
+    "decrypt_pillar": [],
+    "decrypt_pillar_default": "gpg",
+    "decrypt_pillar_delimiter": ":",
+    "decrypt_pillar_renderers": ["gpg"],
+    "file_buffer_size": 262144,
+    "fileserver_backend": ["roots"],
+    "state_events": False,
+    "state_queue": False,
+    "state_output_profile": True,
+    "use_master_when_local": False,
+    "whitelist_modules": [],
+}
+"""Salt's defaults of options that this package never reads, for plugins that do."""
+
+
+def _under(root_dir: str, path: str) -> str:
+    """Put ``path`` below ``root_dir``, unless it is there already."""
+    path = os.path.abspath(path)
+    if root_dir in {"/", path} or path.startswith(root_dir + "/"):
+        return path
+    return root_dir + path
+
+
+def _user_directory(system: str, variable: str, below_home: str) -> str:
+    if os.geteuid() == 0:
+        return system
+    return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), below_home), "asyncstate")
+
+
+def _user_name() -> str:
+    """Return the name of this process's user, or its number if it has no name."""
+    if os.geteuid() == 0:
+        return "root"
+    import pwd  # noqa: PLC0415 - root, the common case, needs no look-up
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def _minion_id(conf_file: str) -> str:
+    """Return Salt's ``minion_id`` beside the configuration, else this machine's name, without a name server query."""
+    try:
+        stored = Path(conf_file).with_name("minion_id").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        stored = ""
+    return stored or os.uname().nodename or "localhost"
