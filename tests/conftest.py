@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from warm_program import warm_program
 
 from asyncstate.run.validation import ValidatingMachine
 
 ROOT = Path(__file__).parent.parent
 _NUMBERS = count()
+_running = {"name": "own"}
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, max_examples=60, database=None, **_COMMON)
@@ -53,21 +53,32 @@ def _encodable(data):
     return data
 
 
-@pytest.fixture(autouse=True)
-def private_directories(tmp_path_factory, monkeypatch):
+def pytest_runtest_setup():
+    """Give each test a name of its own for what it did not ask for."""
+    _running["name"] = f"own-{next(_NUMBERS)}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_directories(tmp_path_factory):
     """Let no test use the machine's own cache directory, where each run takes a lock, because it named no other.
 
-    The folder has its own name but is not made before somebody uses it: pytest looks through all it has made for each
-    further `tmp_path`.
+    The folder has its own name for each test but is not made before somebody uses it: pytest looks through all it has
+    made for each further `tmp_path`.
     """
-    own = str(tmp_path_factory.getbasetemp() / f"own-{next(_NUMBERS)}")
-    monkeypatch.setattr("asyncstate.config.settings._user_directory", lambda _system, _variable, _home: own)
+    base = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "asyncstate.config.settings._user_directory", lambda _system, _variable, _home: str(base / _running["name"])
+        )
+        yield
 
 
-@pytest.fixture(autouse=True)
-def validating_machine(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def validating_machine():
     """Let the scheduler check itself after every transition, in every run that a test starts in its own process."""
-    monkeypatch.setattr("asyncstate.run.engine.Engine.machine", ValidatingMachine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("asyncstate.run.engine.Engine.machine", ValidatingMachine)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -90,15 +101,19 @@ def loop_guard():
     return guard
 
 
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    """The path of the command line, whose imports are done."""
+    with warm_program(tmp_path_factory.mktemp("program")) as program:
+        yield program
+
+
 @pytest.fixture
-def run_cli(tmp_path):
+def run_cli(program, tmp_path):
     """Run the installed command line as a user does, in a process of its own, with its state kept in tmp_path.
 
     ``run_cli("apply", "web", cwd=…)`` returns the completed process, its output as text.
     """
-    program = Path(sys.executable).with_name("asyncstate")
-    if not program.is_file():
-        program = Path(shutil.which("asyncstate") or program)
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("ASYNCSTATE_", "COVERAGE_"))}
     environ |= {
         "HOME": str(tmp_path),

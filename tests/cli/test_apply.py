@@ -322,9 +322,8 @@ def test_the_second_signal_cancels_them(start, loop):
     assert "test.nop: later" in out
 
 
-def test_a_reader_that_goes_away_leaves_the_exit_code(tree, tmp_path):
+def test_a_reader_that_goes_away_leaves_the_exit_code(tree, program, tmp_path):
     environ = {**os.environ, "ASYNCSTATE_CACHEDIR": str(tmp_path), "ASYNCSTATE_STATE_DIR": str(tmp_path)}
-    program = Path(sys.executable).with_name("asyncstate")
     command = [program, "apply", "bad", "--file-root", tree, "--out", "jsonl"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
         process.stdout.close()
@@ -332,7 +331,7 @@ def test_a_reader_that_goes_away_leaves_the_exit_code(tree, tmp_path):
     assert process.returncode == 2
 
 
-def test_on_a_terminal_there_are_colours_and_a_live_display(tree, tmp_path):
+def test_on_a_terminal_there_are_colours_and_a_live_display(tree, program, tmp_path):
     go = tmp_path / "go"
     (tree / "slow.sls").write_text(TREE["slow.sls"].replace("sleep 30", f"{GO}\n    - cwd: {tmp_path}"))
     environ = {
@@ -342,7 +341,6 @@ def test_on_a_terminal_there_are_colours_and_a_live_display(tree, tmp_path):
         "ASYNCSTATE_STATE_DIR": str(tmp_path),
     }
     environ.pop("NO_COLOR", None)
-    program = Path(sys.executable).with_name("asyncstate")
     ours, theirs = pty.openpty()
     command = [program, "apply", "slow", "--file-root", tree]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ) as process:

@@ -3,7 +3,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 from contextlib import ExitStack
 from itertools import pairwise
 
@@ -166,7 +165,7 @@ def test_what_cannot_be_written_is_said_without_its_text(log, as_json, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_a_plugin_warns_of_is_a_record_without_secrets(tmp_path):
+def test_what_a_plugin_warns_of_is_a_record_without_secrets(program, tmp_path):
     modules = tmp_path / "salt" / "_modules"
     modules.mkdir(parents=True)
     (modules / "odd.py").write_text(
@@ -177,9 +176,7 @@ def test_what_a_plugin_warns_of_is_a_record_without_secrets(tmp_path):
         "    warnings.warn('it is ' + text + chr(27))\n"
     )
     words = ["call", "odd.say", "hunter2-and-more", "--file-root", str(tmp_path / "salt")]
-    done = subprocess.run(
-        [sys.executable, "-m", "asyncstate", *words], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert f"UserWarning: it is {MASK}\\x1b" in done.stderr
     assert "hunter2" not in done.stderr
 
@@ -229,7 +226,7 @@ async def concurrent(name):
 
 
 @pytest.fixture
-def tree(tmp_path):
+def tree(program, tmp_path):
     """Write files of a tree and run a command on it; return what it wrote to standard error."""
 
     def run(*words, **files):
@@ -242,7 +239,7 @@ def tree(tmp_path):
             **{name: value for name, value in os.environ.items() if not name.startswith("ASYNCSTATE_")},
             **{name: str(tmp_path) for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR")},
         }
-        command = [sys.executable, "-m", "asyncstate", *words, "--file-root", str(tmp_path / "salt")]
+        command = [program, *words, "--file-root", str(tmp_path / "salt")]
         return subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=tmp_path)
 
     return run

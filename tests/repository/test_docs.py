@@ -249,7 +249,7 @@ def shell(run_cli, tmp_path):
     """Run lines of a text as one script, stopping at the first that fails; /tmp is a folder of this test."""
 
     def run(script, cwd):
-        script = script.replace("/tmp/", f"{tmp_path}/")
+        script = script.replace("/tmp/", f"{tmp_path}/").replace("$PWD/.venv/bin:", "")
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=cwd,
