@@ -338,7 +338,7 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return {}
-        templates = Templates(SaltSources(self._file_client).text_of)
+        templates = Templates(SaltSources(self._file_client).template_of, usual_syntax=not self._opts.get("jinja_env"))
         surroundings = Surroundings(self._file_client, self._opts, self._python)
         homes = Homes(builder.chunks, self._home_of)
         formula = FormulaRule(

@@ -16,13 +16,23 @@ if TYPE_CHECKING:
 
 _SLOT = "__slot__:"
 _IN_SLOT = re.compile(r"__slot__:salt:([\w.]+)\s*\(?(.*)", re.DOTALL)
-_IN_TEMPLATE = re.compile(r"""(?<![A-Za-z0-9])salt(?:__)?(?:\[\s*['"]([\w.]+)['"]\s*\]|\.(\w+\.\w+))\s*\(([^()]*)""")
+_IN_TEMPLATE = re.compile(
+    r"""(?<![A-Za-z0-9])salt(?:__)?(?:\[\s*['"]([\w.]+)['"]\s*\]|\.(\w+\.\w+))\s*\((?=([^()]*))"""
+)
 _PATH = re.compile(r"""(?<![^\s'"=,(])/[^\s'",()]+""")
 _LOOK_AT_DATA = frozenset(
     "config data defaults dnsutil environ grains hashutil jinja match mine network pillar random sdb slsutil"
     " test".split()
 )
 """Modules that read no files that a tree writes: slots and templates read grains, pillar and environment anyway."""
+
+
+_BLOCK = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_MAY_LOOK = re.compile(
+    r"\b(?:(?:__)?salt(?:__)?|ifelse|import\w*|include|extends"
+    r"|file_hashsum|get_uid|is_bin_file|is_empty|is_text_file|list_files|which)\b"
+)
+"""What in a template may read a file: functions, other templates, filters."""
 
 
 class CallsRead(NamedTuple):
@@ -43,23 +53,40 @@ def slots_read(args: dict[str, Any]) -> CallsRead | None:
 
 
 class Templates:
-    """Reads the templates that states render. ``text_of`` returns the text of those of a chunk, "" if it has none."""
+    """Reads the templates that states render.
 
-    def __init__(self, text_of: Callable[[LowChunk], str]) -> None:
-        self._text_of = text_of
-        self._known: dict[tuple[str, ...], CallsRead] = {}
+    ``template_of`` returns the text of those of a chunk, "" if it has none, and whether that is all of it.
+    ``usual_syntax``: no option gives Jinja other marks than ``{{`` and ``{%``.
+    """
+
+    def __init__(self, template_of: Callable[[LowChunk], tuple[str, bool]], *, usual_syntax: bool = True) -> None:
+        self._template_of = template_of
+        self._usual_syntax = usual_syntax
+        self._known: dict[tuple[str, ...], tuple[CallsRead, bool]] = {}
 
     def read(self, chunk: LowChunk) -> CallsRead:
-        """Return what a template of a state reads: the paths in its variables, and what it calls functions for."""
+        """Return what a template of a state reads: what it calls functions for, and the paths in its variables.
+
+        A template that calls nothing only prints such a path.
+        """
         args = chunk.args
         if not args.get("template"):
             return CallsRead()
-        key = (chunk.env, *(str(args.get(each)) for each in ("saltenv", "source", "contents")))
-        called = self._known.get(key)
-        if called is None:
-            calls = [(match[1] or match[2], match[3]) for match in _IN_TEMPLATE.finditer(self._text_of(chunk))]
-            called = self._known[key] = _calls_read(calls, "its template")
-        return CallsRead((*_variables_name(args), *called.reads), called.unknown)
+        key = (chunk.env, *(str(args.get(each)) for each in ("saltenv", "source", "contents", "template")))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._read(chunk)
+        called, only_prints = known
+        return called if only_prints else called._replace(reads=(*_variables_name(args), *called.reads))
+
+    def _read(self, chunk: LowChunk) -> tuple[CallsRead, bool]:
+        text, whole = self._template_of(chunk)
+        calls = [(match[1] or match[2], match[3]) for match in _IN_TEMPLATE.finditer(text)]
+        usual = whole and self._usual_syntax and chunk.args["template"] == "jinja" and "#jinja2:" not in text
+        looks = any(_is_of_files(function) for function, _ in calls)
+        rest = _IN_TEMPLATE.sub("", text) if calls else text
+        only_prints = usual and not looks and not any(map(_MAY_LOOK.search, _BLOCK.findall(rest)))
+        return _calls_read(calls, "its template"), only_prints
 
 
 def texts(value: Any, *, keys: bool) -> Iterator[str]:
@@ -83,11 +110,16 @@ def _variables_name(args: Mapping[str, Any]) -> list[str]:
     return [f"path:{posixpath.normpath(text)}/**" for text in given if text.startswith("/") and text.strip("/")]
 
 
+def _is_of_files(function: str) -> bool:
+    """Whether an execution function may read files that a tree writes."""
+    return function.partition(".")[0] not in _LOOK_AT_DATA
+
+
 def _calls_read(calls: Iterable[tuple[str | Any, ...]], where: str) -> CallsRead:
     found: dict[str, None] = {}
     unknown = ""
     for function, arguments in calls:
-        if function.partition(".")[0] in _LOOK_AT_DATA:
+        if not _is_of_files(function):
             continue
         paths = [path.rstrip("/") for path in _PATH.findall(arguments)]
         found.update((f"path:{path}/**", None) for path in paths if path)

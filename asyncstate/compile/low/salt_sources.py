@@ -31,6 +31,10 @@ _LARGEST_TEMPLATE = 1 << 20
 _FOLDERS = frozenset({"file.recurse"})
 
 
+_TEXTS_ELSEWHERE = frozenset({"content", "contents_grains", "contents_pillar", "sources", "text"})
+"""Arguments with text that a state renders, and that is not in its ``contents`` nor in a file of the tree."""
+
+
 class SaltSources:
     """Looks up what states fetch from the file roots, each file once."""
 
@@ -58,16 +62,26 @@ class SaltSources:
 
     def text_of(self, draft: Draft | LowChunk) -> str:
         """Return the text of the templates that a state renders: its ``contents`` and its sources, also local ones."""
+        return self.template_of(draft)[0]
+
+    def template_of(self, draft: Draft | LowChunk) -> tuple[str, bool]:
+        """Return the text of the templates that a state renders, and whether it is all.
+
+        It is not where a local file, a host or other data has more. Of several sources, the tree may lack some.
+        """
         texts = [str(draft.args.get("contents", ""))]
+        whole = _TEXTS_ELSEWHERE.isdisjoint(draft.args)
         for url in _texts(draft.args.get("source")):
             path, env = parse_salt_url(url)
             in_tree = url.startswith(SALT_SCHEME)
+            whole = whole and in_tree
             found = self._file_client.find(path, env or _environment(draft)) if in_tree else _local(path)
             try:
                 texts.append(self._file_client.read(found).decode(errors="replace") if found else "")
             except (AsyncStateError, OSError):
-                continue  # its state will say so
-        return "\n".join(texts)
+                whole = False  # its state will say so
+        text = "\n".join(texts)
+        return text, whole and bool(text.strip())
 
     def _lacks(self, url: str, draft: Draft) -> bool:
         if not url.startswith(SALT_SCHEME):

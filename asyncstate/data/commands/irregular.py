@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.data.commands.syntax import OPEN, WILD
+from asyncstate.data.commands import paths
+from asyncstate.data.commands.syntax import ANY_MARK, OPEN, WILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from asyncstate.data.commands.found import Found
     from asyncstate.data.commands.paths import Folders
 
 
 class Command(Protocol):
     """What these functions need of a command: to say what it touches."""
 
+    found: Found
     folders: Folders
     inside: Callable[[str, Folders, Mapping[str, tuple[str, ...]]], None]
 
@@ -225,6 +228,45 @@ def _trap(command: Command, words: list[str]) -> None:
         command.inside(words[0], command.folders, {})
 
 
+_CHOSEN = "/etc/alternatives"
+_LOOKS_AT_ALTERNATIVES = frozenset({"--display", "--query", "--list", "--get-selections", "--help", "--version"})
+
+
+def _alternatives(command: Command, words: list[str]) -> None:
+    """Links to one of several programs. What ``--install`` links stands in its words; other uses move links of old."""
+    command.found.reads["pkgdb"] = None
+    for place, word in enumerate(words):
+        if word not in {"--install", "--slave", "--follower", "--initscript", "--family"} and word[:2] == "--":
+            changes = word not in _LOOKS_AT_ALTERNATIVES
+            if changes:
+                command.write_below(_CHOSEN)
+            else:
+                command.read(_CHOSEN)
+            for name in words[place + 1 : place + 2]:
+                if name[:1] != "-":
+                    command.resource("alternatives!" if changes else "alternatives", name)
+        elif word in {"--install", "--slave", "--follower"}:
+            _alternative(command, words[place + 1 : place + 4])
+
+
+def _alternative(command: Command, words: list[str]) -> None:
+    """Note that the link, the first of three words, leads by way of the name to the path."""
+    link, name, path = [*words, "", "", ""][:3]
+    chosen = f"{_CHOSEN}/{name}"
+    command.resource("alternatives!", name)
+    command.write(link)
+    command.read(path)
+    if not name or ANY_MARK.search(name):
+        command.write_below(_CHOSEN)
+        return
+    command.write(chosen)
+    for place, _ in paths.resolve(link, command.folders) if link else ():
+        command.found.links[place, chosen] = None
+    for target, tree in paths.resolve(path, command.folders) if path else ():
+        if not tree:
+            command.found.links[chosen, target] = None
+
+
 IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "test": _test,
     "[": _test,
@@ -242,4 +284,6 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     ".": _source,
     "source": _source,
     "trap": _trap,
+    "update-alternatives": _alternatives,
+    "alternatives": _alternatives,
 }

@@ -220,8 +220,6 @@ dpkg => x* +pkgdb
 dpkg / -i --install --unpack --configure -r --remove -P --purge --add-architecture --set-selections -a => r* !pkgdb
 dpkg-reconfigure debconf-set-selections => r* !pkgdb -f=x -p=x
 dpkg-divert dpkg-statoverride => x* open !pkgdb
-update-alternatives alternatives => r* !pkgdb !path:/etc/alternatives/** --set=alternatives! --auto=alternatives!
-    --remove=alternatives! --remove-all=alternatives! --config=alternatives! --install=w --slave=w
 dpkg-deb => x r* cwd
 yum dnf microdnf zypper => x* !pkgdb +net +path:/etc/yum.repos.d/** -c=r --installroot=w
 yum dnf / list info search repolist provides check-update => x* !pkgdb +net +path:/etc/yum.repos.d/**

@@ -47,6 +47,7 @@ TEMPLATES = {
     "in double quotes": ('{{ salt["file.read"]("/a") }}', {"path:/a/**"}, ""),
     "Python": ("def run():\n    return __salt__['file.read']('/a')\n", {"path:/a/**"}, ""),
     "a value by default": ("{{ salt['pillar.get']('a', '/etc/x') }}", set(), ""),
+    "in a call": ("{{ salt['pillar.get'](salt['file.read']('/a')) }}", {"path:/a/**"}, ""),
     "nobody knows": (
         "{{ salt['cmd.run']('hostname') }}",
         set(),
@@ -60,15 +61,46 @@ TEMPLATES = {
 def test_what_templates_call_functions_for(case, where):
     text, paths, unknown = TEMPLATES[case]
     chunk = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, {"template": "jinja", where: text})
-    templates = Templates(lambda chunk: chunk.args[where])
+    templates = Templates(lambda chunk: (chunk.args[where], True))
     for _ in range(2):
         read = templates.read(chunk)
         assert (set(read.reads), read.unknown) == (paths, unknown)
 
 
+LOOKS = {
+    "prints": ("include {{ path }}; # managed by salt\n{% for each in paths %}{{ each|upper }}{% endfor %}", False),
+    "no template": ("include /a; import salt", False),
+    "calls": ("{{ salt['file.read'](path) }}", True),
+    "calls data": ("{% set x = salt['pillar.get']('x') %}{{ salt.config.get(path, [1]) }}", False),
+    "calls data of a call": ("{{ salt['pillar.get'](salt['file.read'](path)) }}", True),
+    "calls both": ("{{ salt['pillar.get']('x') }}{{ salt['file.read'](path) }}", True),
+    "calls by another name": ("{% set s = salt %}{{ s['file.read'](path) }}", True),
+    "over lines": ("{%\n  set s = salt\n%}", True),
+    "imports": ("{% from 'm.jinja' import read with context %}{{ read(path) }}", True),
+    "includes": ("{%- include path %}", True),
+    "imports data": ("{% import_yaml path as x %}", True),
+    "hashes": ("{{ path | file_hashsum }}", True),
+    "its own marks": ("#jinja2: line_statement_prefix: '%'\n% set s = salt", True),
+    "not read": ("", True),
+}
+
+
+@pytest.mark.parametrize("case", LOOKS)
+def test_a_template_that_only_prints_a_path_does_not_read_it(case):
+    text, looks = LOOKS[case]
+    args = {"template": "jinja", "contents": text, "context": {"path": "/k"}, "defaults": {"paths": ["/l/m/"]}}
+    chunk = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, args)
+    paths = {"path:/k/**", "path:/l/m/**"}
+    assert set(Templates(lambda _: (text, bool(text))).read(chunk).reads) == (paths if looks else set())
+    assert set(Templates(lambda _: (text, False)).read(chunk).reads) == paths
+    assert set(Templates(lambda _: (text, True), usual_syntax=False).read(chunk).reads) == paths
+    other = LowChunk(0, "file", "managed", "i", "/x", "s", "base", 0, {**args, "template": "py"})
+    assert set(Templates(lambda _: (text, True)).read(other).reads) == paths
+
+
 def test_a_template_is_read_once():
     asked = []
-    templates = Templates(lambda chunk: asked.append(chunk) or "")
+    templates = Templates(lambda chunk: asked.append(chunk) or ("", True))
     for name in ("/x", "/y"):
         for args in ({"template": "jinja", "source": "salt://a"}, {"source": "salt://a"}):
             templates.read(LowChunk(0, "file", "managed", "i", name, "s", "base", 0, args))

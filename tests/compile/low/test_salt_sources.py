@@ -98,3 +98,26 @@ def test_only_a_plain_local_file_is_read_as_a_template(tmp_path):
 
     assert text(str(tmp_path / "plain")) == text("salt://plain") == "{{ moed }}"
     assert text([str(tmp_path / name) for name in ("large", "pipe", "gone", "\0")]) == text("https://x") == ""
+
+
+def test_whether_the_text_of_a_template_is_whole(tmp_path):
+    (tmp_path / "plain").write_text("{{ x }}")
+    sources = SaltSources(LocalFileClient({"base": [str(tmp_path)]}))
+
+    def is_whole(**args):
+        draft = Draft("file", "managed", "a", "a", sls="s", env="base", args=args, order=1, included_from=())
+        return sources.template_of(draft)[1]
+
+    assert is_whole(source="salt://plain")
+    assert is_whole(source=["salt://first/plain", "salt://plain"])
+    assert is_whole(contents="{{ x }}")
+    for lacking in (
+        {},
+        {"source": "salt://gone"},
+        {"source": str(tmp_path / "plain")},
+        {"source": ["salt://plain", "https://x/y"]},
+        {"source": "salt://plain?saltenv=gone"},
+        {"contents": "x", "contents_pillar": "a"},
+        {"text": "x"},
+    ):
+        assert not is_whole(**lacking), lacking

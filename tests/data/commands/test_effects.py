@@ -81,6 +81,13 @@ awk '{print $1}' /a                    => /a/**                  =>
 diff /a /b                             => /a/** /b/**            =>
 sort -o /b /a                          => /a/**                  => /b
 dd if=/dev/zero of=/swap bs=1M         =>                        => /swap
+update-alternatives --install /b n /p 1 => /p/** pkgdb           => alternatives:n /b /etc/alternatives/n
+alternatives --install b n /p 1        => /p/** pkgdb            => alternatives:n /w/b /etc/alternatives/n
+update-alternatives --install /b n /p 1 --slave /c m /q => /p/** /q/** pkgdb => alternatives:n /b /etc/alternatives/n alternatives:m /c /etc/alternatives/m
+update-alternatives --set n /p         => pkgdb                  => alternatives:n /etc/alternatives/**
+update-alternatives --quiet --auto n   => pkgdb                  => alternatives:n /etc/alternatives/**
+update-alternatives --display n        => pkgdb alternatives:n /etc/alternatives/** =>
+update-alternatives --install /b       => pkgdb                  => /b /etc/alternatives/**
 find /a -name '*.pyc' -delete          =>                        => /a/**
 find /a -type f -exec chmod 644 {} \\; =>                        => /a/**
 find . -name x                         => /w/**                  =>
@@ -341,6 +348,9 @@ def test_long_texts_are_read_in_time(text):
 
 LINKS = {
     "ln -s v1 current": {("/d/current", "v1")},
+    "update-alternatives --install /b n /p 1": {("/b", "/etc/alternatives/n"), ("/etc/alternatives/n", "/p")},
+    "update-alternatives --install b n ~/p 1": {("/d/b", "/etc/alternatives/n"), ("/etc/alternatives/n", "~/p")},
+    "update-alternatives --install /b n $P 1": {("/b", "/etc/alternatives/n")},
     "ln -sfn /opt/v1 /srv/current": {("/srv/current", "/opt/v1")},
     "ln --symbolic --force v1 ./current": {("/d/current", "v1")},
     "ln -s ../a /srv/b/": {("/srv/b/a", "../a")},
