@@ -1,0 +1,1 @@
+"""Throw-away Debian systems: a root, a slow mirror, and rooms in which a tool applies a tree to a copy of the root."""

@@ -1,0 +1,92 @@
+"""Twelve highstates of public formulas that Debian's own packages are enough for, and their pillar: the examples'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETS: dict[str, tuple[str, ...]] = {
+    "web": ("nginx", "redis", "fail2ban", "logrotate", "cron", "users"),
+    "balancer": ("haproxy", "keepalived", "redis", "users"),
+    "mail": ("postfix", "dovecot", "fail2ban", "cron"),
+    "cache": ("varnish", "memcached", "haproxy", "logrotate", "timezone"),
+    "files": ("samba", "vsftpd", "openssh", "sudoers", "users"),
+    "proxy": ("squid", "chrony", "sudoers", "snmp"),
+    "base": ("openssh", "chrony", "users", "sudoers", "locale", "timezone"),
+    "directory": ("openldap", "ntp", "cron", "sudoers"),
+    "names": ("bind", "dhcpd", "ntp", "hostsfile"),
+    "store": ("redis", "memcached", "logrotate", "cron", "users"),
+    "gate": ("firewalld", "openssh", "fail2ban", "sudoers", "hostsfile"),
+    "site": ("nginx", "varnish", "memcached", "redis", "users", "chrony"),
+}
+
+WITHOUT_EXAMPLE = frozenset({"nginx", "postfix", "ntp", "bind"})
+"""Formulas whose example is not a whole pillar: Salt does not render it, or the tree with it."""
+
+_PLACES = ("pillar.example", "{sls}/pillar.example", "test/salt/pillar/default.sls")
+
+
+class Formula(NamedTuple):
+    """A checkout: its folder's name, the SLS, and the example of a pillar if there is one that counts."""
+
+    folder: str
+    sls: str
+    example: Path | None
+
+
+class Highstate(NamedTuple):
+    """Some formulas, applied together."""
+
+    name: str
+    formulas: tuple[Formula, ...]
+
+    @property
+    def sls(self) -> list[str]:
+        """What is applied."""
+        return [formula.sls for formula in self.formulas]
+
+    def write(self, folder: str, formulas: str, place: str) -> str:
+        """Write a minion's configuration and the pillar into a new folder, for tools that see it as ``place``.
+
+        ``formulas`` is where they see the checkouts. Returns the folder.
+        """
+        pillar = Path(folder) / "pillar"
+        pillar.mkdir(parents=True)
+        tops = []
+        for formula in self.formulas:
+            if formula.example is not None:
+                tops.append(f"p_{formula.sls}")
+                (pillar / f"p_{formula.sls}.sls").write_bytes(formula.example.read_bytes())
+        (pillar / "top.sls").write_text(yaml.safe_dump({"base": {"*": tops}}), encoding="utf-8")
+        options: dict[str, Any] = {
+            "id": "bench",
+            "file_client": "local",
+            "file_roots": {"base": [f"{formulas}/{formula.folder}" for formula in self.formulas]},
+            "pillar_roots": {"base": [f"{place}/pillar"]},
+        }
+        (Path(folder) / "minion").write_text(yaml.safe_dump(options), encoding="utf-8")
+        return folder
+
+
+def highstates(checkouts: Path) -> Iterator[Highstate]:
+    """Yield the highstates. ``checkouts`` has folders named ``OWNER+NAME-formula`` or ``NAME-formula``."""
+    for name, members in SETS.items():
+        yield Highstate(name, tuple(_formula(checkouts, member) for member in members))
+
+
+def _formula(checkouts: Path, name: str) -> Formula:
+    found = sorted([*checkouts.glob(f"*+{name}-formula"), *checkouts.glob(f"{name}-formula")])
+    if not found:
+        raise SystemExit(f"{checkouts} has no checkout of {name}-formula")
+    folder = found[0]
+    sls = next((sls for sls in (name, name.replace("-", "_")) if (folder / sls / "init.sls").is_file()), None)
+    if sls is None:
+        raise SystemExit(f"{folder} has no {name}/init.sls")
+    examples = [folder / place.format(sls=sls) for place in _PLACES]
+    example = None if name in WITHOUT_EXAMPLE else next((path for path in examples if path.is_file()), None)
+    return Formula(folder.name, sls, example)
