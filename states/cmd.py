@@ -224,6 +224,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     commands += [str(test_name)] if test_name else []
     found = [effects_of(command, folder, user, environment) for command in commands]
     links = [link for effects in found for link in effects.links]
+    copies = [copy for effects in found for copy in effects.copies]
     unknown = [effects.unknown for effects in found if effects.unknown and not (effects.bare and made)]
     if "script" in str(low.get("fun")):
         source = str(low.get("source") or _script_name(low))
@@ -235,9 +236,17 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
         "reads": [*reads, *(name for effects in found for name in effects.reads)],
         "writes": [*(name for effects in found for name in effects.writes), *made],
         "makes": [name for effects in found for name in effects.makes],
-        "links": {path: [said for one, said in links if one == path] for path, _ in links},
+        "links": _by_place(links),
+        "copies": _by_place(copies),
         "unknown": "; ".join(unknown),
     }
+
+
+def _by_place(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for place, other in pairs:
+        places.setdefault(place, []).append(other)
+    return places
 
 
 def _shell(shell: str | None) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from itertools import pairwise
 from typing import Any
 
 from .. import _resources  # noqa: TID252 - as `states` for type checkers
@@ -14,6 +16,7 @@ _LOOKS = {"exists", "missing"}
 _TAKES = {"copy", "rename", "hardlink"}
 _COPY_BESIDE = {"replace": ".bak", "comment": ".bak", "uncomment": ".bak", "blockreplace": False}
 """The edits that keep a copy beside the file, and the default ending of its name."""
+_KEEPS_LINKS = "it keeps the links of its source, and only a run shows where they lead"
 _REPLACES = {"managed", "serialize", "recurse", "copy"}
 
 
@@ -51,8 +54,14 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     elif taken and fun == "copy":
         reads.append(f"path:{taken}/**")
     links = {path: str(low["target"])} if fun in {"symlink", "hardlink"} and low.get("target") else {}
+    more = {
+        "makes": makes,
+        "links": links,
+        "copies": {path: taken} if taken and fun != "hardlink" else {},
+        "unknown": _KEEPS_LINKS if fun == "recurse" and low.get("keep_symlinks") else "",
+    }
     footprint = {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
-    return {**footprint, **({"makes": makes} if makes else {}), **({"links": links} if links else {})}
+    return {**footprint, **{key: value for key, value in more.items() if value}}
 
 
 def _path(name: str) -> str:
@@ -91,8 +100,22 @@ def _beside(fun: str, path: str, low: dict[str, Any]) -> list[str]:
         kept = os.path.normpath(os.path.join(os.path.dirname(path), low["backupname"]))
         return [f"path:{kept}", f"path:{kept}/**"]
     if fun == "patch":
-        return _resources.files(low.get("reject_file"))
+        endings = dict.fromkeys([".orig", *_suffixes(low.get("options"))])
+        return [*_resources.files(low.get("reject_file")), *(f"path:{path}{ending}" for ending in endings)]
+    if fun == "line":
+        return [f"path:{path}.<time>"] if low.get("backup") else []
     return _resources.backups(path, low) if fun in _REPLACES else []
+
+
+def _suffixes(options: Any) -> list[str]:
+    """Return the endings of the backups that options of the program ``patch`` ask for."""
+    try:
+        words = [str(word) for word in options] if isinstance(options, list) else shlex.split(str(options or ""))
+    except ValueError:
+        return []
+    found = [following for word, following in pairwise(words) if word in {"-z", "--suffix"}]
+    found += [word[2:] for word in words if word.startswith("-z")]
+    return [each for each in (*found, *(word[9:] for word in words if word.startswith("--suffix="))) if each]
 
 
 def _sources(fun: str, low: dict[str, Any]) -> list[str]:

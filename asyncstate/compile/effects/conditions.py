@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = "environ:process"
 _PATH, _TREE = "path:", "/**"
 _ARGUMENTS_OF_STATES = frozenset({"onlyif", "unless"})
-"""Conditions whose commands run in the state's folder, as its user and with its variables."""
+"""Conditions whose commands run in the state's folder and shell, as its user and with its variables."""
 
 _READ_BY_MODULES = {
     "cmd": "",
@@ -82,7 +82,8 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
     )
     runs_as = (f"user:{user}",) if isinstance(user, str) and user else ()
     touched = (*effects.reads, *effects.writes, *effects.makes)
-    return Tested((_ENVIRONMENT, *runs_as, *map(_with_all_below, touched)), effects.unknown)
+    runs_in = _paths([args.get("shell"), args.get("prepend_path"), args.get("root")])
+    return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown)
 
 
 def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:

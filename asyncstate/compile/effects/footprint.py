@@ -4,7 +4,8 @@ A state module declares what a state reads and writes (``mod_footprint(low)``), 
 state waits for earlier states, in serial order, that wrote what it touches, or touched what it writes. A footprint also
 names the folders a state ``makes`` if they are missing: two states that make one folder do not wait for each other, but
 a state that needs it waits. And it names the ``links`` a state makes, with their targets: a path that leads through one
-counts under both names. Edges go forward in serial order, so they never form a cycle.
+counts under both names; ``copies`` are what it copies or moves, with where that comes from: links go along. Edges go
+forward in serial order, so they never form a cycle.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.scoreboard import ENTRY, PATH, Scoreboard, folder_and_marks
+from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, Scoreboard, folder_and_marks
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS
 from asyncstate.errors import meant_for_program
@@ -57,12 +58,14 @@ class Footprint(NamedTuple):
     makes: tuple[str, ...] = ()
     unknown: str = ""
     links: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
         """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")), _pairs(declared.get("links")))
+        links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies)
 
     def and_reads(self, names: Iterable[str]) -> Footprint:
         """Return this footprint with more that is read."""
@@ -139,7 +142,11 @@ class Footprints:
             named[number] = self.of(chunks[number])
         if self._learned is not None:
             self._replace_guesses(self._learned, chunks, named)
-        paths = LinkedPaths(self._links, [link for footprint in named for link in footprint.links])
+        paths = LinkedPaths(
+            self._links,
+            [link for footprint in named for link in footprint.links],
+            [copy for footprint in named for copy in footprint.copies],
+        )
         known = [_under_all_names(footprint, paths) for footprint in named]
         _compare_entries(chunks, known)
         if self._surroundings is not None:
@@ -254,8 +261,11 @@ def _says_it_itself(args: dict[str, Any]) -> bool:
 
 def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
     reads, writes, makes = (homes.resolved(names) for names in (footprint.reads, footprint.writes, footprint.makes))
-    links = tuple((path, target) for name, said in footprint.links for path, target in homes.link(name, said))
-    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links)
+    links, copies = (
+        tuple(each for path, other in pairs for each in homes.link(path, other))
+        for pairs in (footprint.links, footprint.copies)
+    )
+    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links, copies=copies)
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
@@ -263,6 +273,9 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     reads, writes, makes = (
         paths.all_names(names, own) for names in (footprint.reads, footprint.writes, footprint.makes)
     )
+    anywhere = [name for name in makes if name.endswith(TREE)]
+    if anywhere:  # more names than count one by one: what is made may be any folder there
+        writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
     return Footprint(reads, writes, makes, footprint.unknown)
 
 

@@ -1,13 +1,14 @@
 """Links: a path that leads through a link counts under every name that the link may give it.
 
 There are the links that this machine has when the tree is compiled, and those that states declare to make (``links`` in
-a footprint, symbolic and hard). A link that the tree switches has several targets. All of them count for the whole
-run: which one holds when a state runs may depend on what fails before it.
+a footprint, symbolic and hard) or take elsewhere (``copies``). A link that the tree switches has several targets. All
+of them count for the whole run: which one holds when a state runs may depend on what fails before it.
 """
 
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_left, insort
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _MOST_NAMES = 64
-"""How many names a path may have. Links can lead in circles, with a longer path each time."""
+"""How many names of a path count one by one; of more, the folders that they are in."""
+
+_MOST_STEPS = 512
+_DEEPEST = 64
+"""How many names of a path are looked for, and how deep. Links can lead in circles, with a longer path each time."""
+
+_ANYWHERE = (TREE,)
 
 _MOST_TARGETS = 32
 """How many targets of links below a tree count one by one; of more, the folders that they are in."""
@@ -36,21 +43,30 @@ class Links(Protocol):
 class LinkedPaths:
     """Finds the other names of paths. ``made`` are the links that states make, with what each says.
 
-    Resources that are no paths have no other names.
+    ``copies`` are what states copy or move, each with where it comes from: links go with it. Resources that are no
+    paths have no other names.
     """
 
-    def __init__(self, links: Links | None, made: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, links: Links | None, made: Iterable[tuple[str, str]] = (), copies: Iterable[tuple[str, str]] = ()
+    ) -> None:
         self._links = links
         self._made: dict[str, dict[str, None]] = {}
         self._below: dict[str, dict[str, None]] = {}
         self._known: dict[str, tuple[str, ...]] = {}
+        self._copied: dict[str, dict[str, None]] = {}
+        copies = [(posixpath.normpath(place), posixpath.normpath(source)) for place, source in copies]
+        for place, source in copies:
+            self._copied.setdefault(place, {}).update({source: None, **self._copied.get(source, {})})
         found = [(posixpath.normpath(path), target) for path, target in made if path.startswith("/") and target]
+        found += self._taken_along(found, copies)
         for path, target in found:
             self._add(path, target)
         for path, target in found:  # a link in a folder that has several names
             folder, name = posixpath.split(path)
             for other in self._others(folder):
-                self._add(posixpath.join(other, name), target)
+                if not other.endswith(TREE):
+                    self._add(posixpath.join(other, name), target)
         self._known.clear()
         for path in list(self._made):
             self._add_below(path)
@@ -77,11 +93,31 @@ class LinkedPaths:
         known = set(names)
         return (*names, *(name for name in more if name not in known))
 
+    def _taken_along(self, found: list[tuple[str, str]], copies: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield the links of the tree that are copied, or are in what is copied, at their new places."""
+        said: dict[str, dict[str, None]] = {}
+        for path, target in found if copies else ():
+            said.setdefault(path, {})[target] = None
+        links = sorted(said)
+        for place, source in copies:
+            taken = {place: list(said.get(source, ()))}
+            for path in islice(links, bisect_left(links, f"{source}/"), None):
+                if not path.startswith(f"{source}/"):
+                    break
+                taken[f"{place}{path[len(source) :]}"] = list(said[path])
+            for path, targets in taken.items():
+                yield from ((path, target) for target in targets)
+                if targets and path not in said:
+                    insort(links, path)
+                if targets:
+                    said.setdefault(path, {}).update(dict.fromkeys(targets))
+
     def _others_of(self, path: str, own: Iterable[str]) -> Iterable[str]:
         if path not in own:
             return self._others(path)
         folder, link = posixpath.split(path)
-        return [posixpath.join(other, link) for other in self._others(folder)]
+        others = self._others(folder)
+        return [other if other.endswith(TREE) else posixpath.join(other, link) for other in others]
 
     def _add(self, path: str, target: str) -> None:
         where = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
@@ -105,7 +141,7 @@ class LinkedPaths:
         """Return the other names of a path."""
         known = self._known.get(path)
         if known is None:
-            if not self._made:
+            if not (self._made or self._copied):
                 real = self._links(path) if self._links is not None else path
                 known = (real,) if real != path else ()
             else:
@@ -116,11 +152,15 @@ class LinkedPaths:
     def _followed(self, path: str) -> tuple[str, ...]:
         found = {path: None}
         waiting = [path]
-        while waiting and len(found) <= _MOST_NAMES:
-            for other in islice(self._one_step(waiting.pop()), _MOST_NAMES):
+        while waiting:
+            for other in self._one_step(waiting.pop()):
                 if other not in found:
                     found[other] = None
                     waiting.append(other)
+                    if len(found) > _MOST_STEPS or other.count("/") > _DEEPEST:
+                        return _ANYWHERE
+        if len(found) > _MOST_NAMES:
+            return tuple(f"{folder.rstrip('/')}{TREE}" for folder in _folders_of(tuple(found)[1:]))
         return tuple(found)[1:]
 
     def _one_step(self, path: str) -> Iterator[str]:
@@ -128,14 +168,24 @@ class LinkedPaths:
         for end in _ends(path):
             for target in self._made.get(path[:end], ()):
                 yield posixpath.normpath(f"{target}{path[end:]}")
-        if self._links is None or self._links(path) == path:
-            return
-        for end in _ends(path):
-            target = self._links.target(path[:end])
+        origins = [("", 0)]
+        if self._copied:
+            origins += [(source, end) for end in _ends(path) for source in self._copied.get(path[:end], ())]
+        for source, start in origins:
+            end, target = self._first_link(f"{source}{path[start:]}", len(source))
             if target:
+                end += start - len(source)
                 folder = posixpath.dirname(path[:end])
                 yield posixpath.normpath(f"{posixpath.join(folder, target)}{path[end:]}")
-                break
+
+    def _first_link(self, path: str, start: int) -> tuple[int, str]:
+        """Return where in a path the first link ends that is there, at ``start`` or later, and what it says, or ""."""
+        if self._links is not None and self._links(path) != path:
+            for end in _ends(path):
+                target = self._links.target(path[:end]) if end >= start else ""
+                if target:
+                    return end, target
+        return 0, ""
 
 
 def _ends(path: str) -> Iterator[int]:
@@ -148,6 +198,8 @@ def _ends(path: str) -> Iterator[int]:
 
 
 def _name(path: str, rest: str) -> str:
+    if path.endswith(TREE):
+        return f"{PATH}{path}"
     return f"{PATH}{TREE}" if path == "/" and rest == TREE else f"{PATH}{path}{rest}"
 
 

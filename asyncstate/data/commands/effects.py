@@ -18,8 +18,9 @@ _MOST_CHARACTERS = 100_000
 class Effects(NamedTuple):
     """What a command touches, as names of resources. ``unknown``: why it may touch more; empty if it does not.
 
-    ``links`` are the links that it makes, each with what it says. ``bare``: the reason is only that a program names
-    nothing, so that whoever knows what it makes may settle it.
+    ``links`` are the links that it makes, each with what it says, ``copies`` what it copies or moves with the links in
+    it, each with where it comes from. ``bare``: the reason is only that a program names nothing, so that whoever knows
+    what it makes may settle it.
     """
 
     reads: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Effects(NamedTuple):
     unknown: str = ""
     bare: bool = False
     links: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
 
 
 @lru_cache(maxsize=_CACHED)
@@ -53,7 +55,13 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
     if not reasons and found.bare:
         reasons, bare = [_bare(list(found.bare), folder)], True
     return Effects(
-        tuple(reads), tuple(found.writes), tuple(found.makes), "; ".join(reasons[:3]), bare, tuple(found.links)
+        tuple(reads),
+        tuple(found.writes),
+        tuple(found.makes),
+        "; ".join(reasons[:3]),
+        bare,
+        tuple(found.links),
+        tuple(found.copies),
     )
 
 

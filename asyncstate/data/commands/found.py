@@ -25,6 +25,7 @@ class Found:
         self.writes: dict[str, None] = {}
         self.makes: dict[str, None] = {}
         self.links: dict[tuple[str, str], None] = {}
+        self.copies: dict[tuple[str, str], None] = {}
         self.reasons: dict[str, None] = {}
         self.bare: dict[str, None] = {}
         self.forgotten: set[str] = set()
@@ -68,6 +69,12 @@ class Touching:
     def make(self, word: str) -> None:
         """Note that a folder is made, with those above it, where it is missing."""
         self.touch(word, self.found.makes, below=False)
+
+    def link(self, place: str, said: str) -> None:
+        """Note a link at a place, and what it says: a path, or text relative to the folder that it is in."""
+        for path, tree in paths.resolve(place, self.folders):
+            if not tree:
+                self.found.links[(path, said)] = None
 
     def script(self, word: str) -> None:
         """Note a file with commands, whose content is not known."""

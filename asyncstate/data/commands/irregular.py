@@ -37,6 +37,9 @@ class Command(Protocol):
     def write_below(self, word: str, /) -> None:
         """Note a folder anything in which may be written."""
 
+    def link(self, place: str, said: str, /) -> None:
+        """Note a link, and what it says."""
+
     def script(self, word: str, /) -> None:
         """Note a file with commands, whose content is not known."""
 
@@ -160,11 +163,22 @@ def _tar_words(words: list[str]) -> tuple[set[str], dict[str, str], list[str]]:
     return letters, values, operands
 
 
+_BINDS = frozenset("--bind --rbind --move -B -R -M".split())
+_BINDING_OPTION = re.compile(r"(?:^|[,=o])r?bind(?:,|$)")
+
+
 def _mount(command: Command, words: list[str]) -> None:
     operands = []
+    binds = False
     for place, word in enumerate(words):
-        if word[:1] != "-" and words[place - 1 : place] not in (["-o"], ["-t"]):
+        if word[:1] == "-":
+            binds = binds or word in _BINDS or (word[:2] in {"-o", "--"} and bool(_BINDING_OPTION.search(word)))
+        elif words[place - 1 : place] in (["-o"], ["--options"]):
+            binds = binds or bool(_BINDING_OPTION.search(word))
+        elif words[place - 1 : place] not in (["-t"], ["--types"]):
             operands.append(word)
+    if binds and len(operands) == 2 and not ANY_MARK.search(operands[0]):
+        command.link(operands[1], operands[0])
     command.read("/etc/fstab")
     for word in operands[:-1]:
         command.read(word)
@@ -245,6 +259,8 @@ def _alternatives(command: Command, words: list[str]) -> None:
             for name in words[place + 1 : place + 2]:
                 if name[:1] != "-":
                     command.resource("alternatives!" if changes else "alternatives", name)
+            for name, path in [words[place + 1 : place + 3]] if word == "--set" and len(words) > place + 2 else ():
+                _choose(command, name, path)
         elif word in {"--install", "--slave", "--follower"}:
             _alternative(command, words[place + 1 : place + 4])
 
@@ -262,9 +278,14 @@ def _alternative(command: Command, words: list[str]) -> None:
     command.write(chosen)
     for place, _ in paths.resolve(link, command.folders) if link else ():
         command.found.links[place, chosen] = None
-    for target, tree in paths.resolve(path, command.folders) if path else ():
+    _choose(command, name, path)
+
+
+def _choose(command: Command, name: str, path: str) -> None:
+    """Note that a name leads to a path."""
+    for target, tree in paths.resolve(path, command.folders) if path and not ANY_MARK.search(name) else ():
         if not tree:
-            command.found.links[chosen, target] = None
+            command.found.links[f"{_CHOSEN}/{name}", target] = None
 
 
 IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
@@ -281,9 +302,9 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "hostname": _hostname,
     "mount": _mount,
     "umount": _mount,
+    "alternatives": _alternatives,
+    "update-alternatives": _alternatives,
     ".": _source,
     "source": _source,
     "trap": _trap,
-    "update-alternatives": _alternatives,
-    "alternatives": _alternatives,
 }

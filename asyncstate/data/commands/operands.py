@@ -13,7 +13,7 @@ from asyncstate.data.commands.programs import NETWORK
 from asyncstate.data.commands.syntax import ANY_MARK, OPEN, TILDE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from asyncstate.data.commands.found import Found
     from asyncstate.data.commands.paths import Folders
@@ -30,6 +30,9 @@ _FOLDERS = frozenset(
 """Folders that are there: a copy to one of them is a file in it."""
 
 _FROM_FILE = re.compile(r"(?:^|=)[@<]([^;]+)")
+_LINKS_STAY = frozenset("aRrdPl")
+_LINKS_STAY_LONG = frozenset({"--archive", "--recursive", "--no-dereference", "--links"})
+_MODES = frozenset({"mode", "user", "group"})
 _OF_ENVIRONMENTS = frozenset({"pip", "gem", "npm", "cpan"})
 
 
@@ -39,6 +42,7 @@ class Operands(Touching):
     def __init__(self, found: Found, folders: Folders, environment: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(found, folders)
         self.environment: dict[str, tuple[str, ...]] = dict(environment)
+        self._own_mode = False
 
     def apply(self, program: Program, called: str, words: list[str]) -> None:
         """Note what a known program touches."""
@@ -48,6 +52,7 @@ class Operands(Touching):
         self._fixed(program, called)
         operands, values, flags = sorted_words(program, words)
         made = "made" in program.marks or "--create-dirs" in flags
+        self._own_mode = any(kind in _MODES for kind, _ in values)
         for kind, value in values:
             if kind == "d":
                 if made:
@@ -57,9 +62,11 @@ class Operands(Touching):
                 self.enter(self.folders.changed(value, perhaps=False))
         named = self._operands(program, operands, values, made=made)
         if "link" in program.marks:
-            self._links(operands, [value for kind, value in values if kind == "D"], words)
+            self._links(operands, values, words)
+        elif "moved" in program.marks and (program.operands[:1] == ("w*",) or _keeps_links(words)):
+            self._taken_along(operands, values)
         for kind, value in values:
-            if kind not in {"d", "D", "f", "i"}:
+            if kind not in {"d", "D", "f", "i", "mode"}:
                 self.by_kind(kind, value, made=made)
         self._companions(program, operands, values)
         for word in operands:
@@ -171,9 +178,7 @@ class Operands(Touching):
 
     def _copy(self, program: Program, operands: list[str], values: list[tuple[str, str]], *, made: bool) -> None:
         """Note a copy: the target is a file, or a folder in which each source keeps its name."""
-        targets = [value for kind, value in values if kind == "D"]
-        *sources, target = [*operands, *targets[:1]] if targets or len(operands) > 1 else [*operands, "."]
-        into = bool(targets) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
+        sources, target, into = _sources_and_target(operands, values)
         for source in sources:
             if not is_remote(source):
                 self.by_kind(program.operands[0][0], source)
@@ -191,22 +196,21 @@ class Operands(Touching):
             else:
                 self.write(f"{target}/{name}")
 
-    def _links(self, operands: list[str], targets: list[str], words: list[str]) -> None:
+    def _links(self, operands: list[str], values: list[tuple[str, str]], words: list[str]) -> None:
         """Note the links that are made, with what each says: one called like the target, or those in it."""
         as_is = has_flag("s", "--symbolic", words) and not has_flag("r", "--relative", words)
-        *sources, target = [*operands, *targets[:1]] if targets or len(operands) > 1 else [*operands, "."]
-        into = bool(targets) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
-        for source in sources:
-            name = source.rstrip("/").rpartition("/")[2]
+        for source, place in _places(*_sources_and_target(operands, values)):
             said = [source]
             if not as_is or source.startswith(TILDE):
                 said = [path for path, tree in paths.resolve(source, self.folders) if not tree]
-            if ANY_MARK.search(source.removeprefix(TILDE)) or not name:
-                continue
-            place = f"{target.rstrip('/')}/{name}" if into else target
-            for path, tree in paths.resolve(place, self.folders):
-                if not tree:
-                    self.found.links.update(((path, each), None) for each in said)
+            for each in said:
+                self.link(place, each)
+
+    def _taken_along(self, operands: list[str], values: list[tuple[str, str]]) -> None:
+        """Note what goes to another place with the links in it."""
+        for source, place in _places(*_sources_and_target(operands, values)):
+            old, new = ([path for path, _ in paths.resolve(word, self.folders)] for word in (source, place))
+            self.found.copies.update(((path, each), None) for path, each in product(new, old))
 
     def _fetched(self, operands: list[str], *, chosen: bool) -> None:
         """Note the files that URLs become; ``chosen``: their server chooses the names."""
@@ -226,9 +230,11 @@ class Operands(Touching):
         elif kind == "w":
             self.write(word)
             if made:
-                self.make(word.rstrip("/").rpartition("/")[0] or ("/" if word.startswith("/") else "."))
+                self.make(_above(word))
         elif kind == "m":
-            self.make(word)
+            if self._own_mode:  # given to the last folder only
+                self.write(word)
+            self.make(_above(word) if self._own_mode else word)
         elif kind == "@":
             for path in _FROM_FILE.findall(word):
                 self.read(path)
@@ -247,3 +253,31 @@ class Operands(Touching):
                 self.found.writes[f"path:~{word}"] = None
         elif kind not in {"x", "p", "f", "c"}:
             self.resource(kind, word)
+
+
+def _sources_and_target(operands: list[str], values: list[tuple[str, str]]) -> tuple[list[str], str, bool]:
+    """Return what is copied, and to where; whether that is a folder in which each source keeps its name."""
+    folders = [value for kind, value in values if kind == "D"][:1]
+    *sources, target = [*operands, *folders] if folders or len(operands) > 1 else [*operands, "."]
+    return sources, target, bool(folders) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
+
+
+def _places(sources: list[str], target: str, into: bool) -> Iterator[tuple[str, str]]:
+    """Yield each source whose name is known, with the place that it gets."""
+    for source in sources:
+        name = source.rstrip("/").rpartition("/")[2]
+        if name and not ANY_MARK.search(source.removeprefix(TILDE)):
+            yield source, f"{target.rstrip('/')}/{name}" if into else target
+
+
+def _above(word: str) -> str:
+    """Return the folder that a path is in."""
+    return word.rstrip("/").rpartition("/")[0] or ("/" if word.startswith("/") else ".")
+
+
+def _keeps_links(words: list[str]) -> bool:
+    return any(
+        not _LINKS_STAY.isdisjoint(word[1:]) if word[1:2] != "-" else word in _LINKS_STAY_LONG
+        for word in words
+        if word[:1] == "-"
+    )

@@ -12,7 +12,8 @@ A line is the names of programs, a colon, and words:
     c              the rest is another command
     -o=w           an option with a value, of the kinds above; ``p``: text that stands for the first operand, ``P``: a
                    file that does; ``@``: text, or ``@FILE``; ``d``: the folder to work in; ``D``: the target folder;
-                   ``f``: a flag, the rest of its word is no flag; ``i``: the same, the rest is a suffix of backups
+                   ``f``: a flag, the rest of its word is no flag; ``i``: the same, the rest is a suffix of backups;
+                   ``mode``: what the last folder gets that it makes, as it gets a ``user`` and a ``group``
     ~.gz           what is written has a companion with this suffix
     +name !name    a resource that is read or written in any case; ``+net``: what looks up names of hosts
     here cwd       all in its folder is read; all in its folder may be written
@@ -21,6 +22,7 @@ A line is the names of programs, a colon, and words:
     clones         without the last operand it writes all in its folder
     made           folders above what is written are made, too
     link           what it writes is a link to what it reads
+    moved          links in what it reads are in what it writes, too; of ``cp`` only with the flags that keep them
     open           it may do more than its words show
     tool           it is no part of the base system: a state may install it (as all that touch fixed resources)
 
@@ -45,7 +47,7 @@ ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group
 """The files that all accounts are in."""
 
 _SETS = {"net": NETWORK, "accounts": ACCOUNTS}
-_MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "open", "tool"})
+_MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "moved", "open", "tool"})
 
 _TABLE = r"""
 : true false echo printf exit return break continue shift set unset wait sleep date uname arch nproc uptime tty =>
@@ -81,14 +83,14 @@ zcat bzcat xzcat zless => r*
 ls ll dir tree vdir => r* lists -I=x -w=x
 tee => w*
 touch => w* -r=r -d=x -t=x
-cp => r* t -t=D --target-directory=D -S=x --suffix=x
-mv => w* t -t=D --target-directory=D -S=x --suffix=x
+cp => r* t moved -t=D --target-directory=D -S=x --suffix=x
+mv => w* t moved -t=D --target-directory=D -S=x --suffix=x
 ln link => r* t link -t=D --target-directory=D -S=x
-install => r* t -t=D --target-directory=D -m=x -o=user -g=group -S=x --mode=x --owner=user --group=group
+install => r* t -t=D --target-directory=D -m=mode -o=user -g=group -S=x --mode=mode --owner=user --group=group
 install / -D => r* t made
 install / -d --directory => m*
 rm unlink rmdir shred truncate => w* -s=x --size=x -n=x -r=f
-mkdir => w* -m=x --mode=x
+mkdir => w* -m=mode --mode=mode
 mkdir / -p --parents => m*
 mkfifo mknod => w* -m=x
 chgrp => group w* +accounts --reference=r
@@ -99,7 +101,7 @@ setfacl / -m -x -M -b => w*
 setcap => x w
 patch => w r cwd -i=r -p=x -d=d -o=w
 split csplit => r x -b=x -l=x cwd
-rsync => r* t +net -e=x --exclude=x --include=x --exclude-from=r --include-from=r --files-from=r --password-file=r
+rsync => r* t moved +net -e=x --exclude=x --include=x --exclude-from=r --include-from=r --files-from=r --password-file=r
     -f=x
 scp sftp => r* t +net -i=r -P=x -o=x -F=r -l=x +path:~/.ssh/**
 gzip gunzip => w* ~.gz -S=x --suffix=x

@@ -49,6 +49,14 @@ COMMANDS = {
     "a URL of a file": ("file.managed: [{name: /r/x}]", "cmd.run: [{name: 'curl file:///r/x -o /o'}]"),
     "the value of a variable": ("file.managed: [{name: /r/x}]", "cmd.run: [{name: tool}, {env: [{CONFIG: /r/x}]}]"),
     "shared memory": ("cmd.run: [{name: tool > /dev/shm/x}]", "file.exists: [{name: /dev/shm/x}]"),
+    "the shell of a condition": (
+        "file.managed: [{name: /r/sh}]",
+        "file.managed: [{name: /x}, {onlyif: a-test}, {shell: /r/sh}]",
+    ),
+    "where a condition finds its programs": (
+        "file.managed: [{name: /r/bin/a-test}]",
+        "file.managed: [{name: /x}, {onlyif: a-test}, {prepend_path: /r/bin}]",
+    ),
     "a pattern in a condition": (
         "file.managed: [{name: /r/part1}]",
         "file.managed: [{name: /x}, {unless: 'cat /r/part*'}]",
@@ -153,6 +161,22 @@ SOURCES = {
     "a module that a command brings": ("cmd.run: [{name: get-own}, {reload_modules: true}]", "own.present: []"),
 }
 FILES = {
+    "the copy that patch keeps": (
+        "file.patch: [{name: /x}, {source: /p}, {options: -b}]",
+        "file.exists: [{name: /x.orig}]",
+    ),
+    "the copy that patch is told to keep": (
+        "file.patch: [{name: /x}, {source: /p}, {options: -b -z .was}]",
+        "file.exists: [{name: /x.was}]",
+    ),
+    "the copy of a line's file": (
+        "file.line: [{name: /d/x}, {content: a}, {mode: ensure}, {after: b}, {backup: true}]",
+        "cmd.run: [{name: ls /d}]",
+    ),
+    "a folder with its mode": (
+        "cmd.run: [{name: mkdir -p -m 700 /a/b}]",
+        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
+    ),
     "the backup of a change": (
         "file.replace: [{name: /x}, {pattern: a}, {repl: b}]",
         "file.managed: [{name: /y}, {source: /x.bak}]",

@@ -365,6 +365,18 @@ LINKS = {
     "ln -s v1 $X": set(),
     "ln -s 'a b' c": {("/d/c", "a b")},
     "ln": set(),
+    "mount --bind a /m": {("/m", "a")},
+    "mount -o ro,bind /a /m": {("/m", "/a")},
+    "mount -o bind,ro /a m": {("/d/m", "/a")},
+    "mount --rbind /a /m": {("/m", "/a")},
+    "mount /dev/sda1 /m": set(),
+    "mount -t ext4 -o noatime /dev/bind /m": set(),
+    "update-alternatives --install /usr/bin/vi vi /opt/vim 10 --slave /usr/bin/ex ex /opt/ex": {
+        *(("/usr/bin/vi", "/etc/alternatives/vi"), ("/etc/alternatives/vi", "/opt/vim")),
+        *(("/usr/bin/ex", "/etc/alternatives/ex"), ("/etc/alternatives/ex", "/opt/ex")),
+    },
+    "update-alternatives --set vi /opt/vim": {("/etc/alternatives/vi", "/opt/vim")},
+    "update-alternatives --auto vi": set(),
     "cp a b": set(),
 }
 
@@ -372,3 +384,27 @@ LINKS = {
 @pytest.mark.parametrize("text", LINKS)
 def test_links_that_a_command_makes(text):
     assert set(effects_of(text, "/d").links) == LINKS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "copies"),
+    [
+        ("mv a b", {("/d/b", "/d/a")}),
+        ("mv -t /srv a b", {("/srv/a", "/d/a"), ("/srv/b", "/d/b")}),
+        ("cp -a /x/a /srv/", {("/srv/a", "/x/a")}),
+        ("cp --recursive /x /y", {("/y", "/x")}),
+        ("cp a b", set()),
+        ("cp -f a b", set()),
+        ("rsync -av /x/ /y", {("/y", "/x")}),
+        ("mv $X b", set()),
+        ("mv /x/* /y", set()),
+    ],
+)
+def test_what_is_copied_with_its_links(text, copies):
+    assert set(effects_of(text, "/d").copies) == copies
+
+
+def test_a_folder_with_a_mode_of_its_own_is_written():
+    for text in ("mkdir -p -m 700 /a/b", "mkdir -pm700 /a/b", "install -d -o www /a/b", "install -d --mode=0700 /a/b"):
+        effects = effects_of(text, "/d")
+        assert (effects.writes, effects.makes) == (("path:/a/b",), ("path:/a",)), text

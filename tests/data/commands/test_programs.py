@@ -9,7 +9,7 @@ from asyncstate.data.commands.caller import SHELLS
 from asyncstate.data.commands.irregular import IRREGULAR
 
 OPERAND = re.compile(r"(?:[rwmtxgc]|script|owner|account|user|group|service|kmod|swap|docker:container)!?\*?$")
-OPTION = re.compile(r"[rwxpPdDfi@]|user|groups?|cron!|alternatives!|docker:container!")
+OPTION = re.compile(r"[rwxpPdDfi@]|mode|user|groups?|cron!|alternatives!|docker:container!")
 RESOURCE = re.compile(r"path:[/~].+|[a-z]+|(?:service|systemd|docker|locale|sysctl):[a-z0-9]+|git-config:")
 
 
