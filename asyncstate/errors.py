@@ -38,6 +38,7 @@ __all__ = [
     "Issue",
     "LoaderError",
     "LockHeld",
+    "NotYet",
     "PathRefused",
     "PillarError",
     "RenderError",
@@ -183,6 +184,14 @@ class PathRefused(AsyncStateError):
 
 class RunCancelled(AsyncStateError):
     """The run was cancelled, or exceeded its time limit, during this call."""
+
+
+class NotYet(AsyncStateError):
+    """Something cannot be fetched ahead before ``topic`` is announced (`asyncstate.prefetch.announce`)."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"waits for {topic}")
+        self.topic: str = topic
 
 
 class EventLoopError(AsyncStateError):

@@ -54,6 +54,7 @@ class RunKeywords(TypedDict, total=False):
     timeout: float | None
     mock: bool
     trace_effects: bool
+    prefetch: int | None
     observers: Sequence[Callable[[AnyEvent], None]]
 
 
@@ -272,6 +273,7 @@ class StateRuntime:
         timeout: float | None = None,
         mock: bool = False,
         trace_effects: bool = False,
+        prefetch: int | None = None,
         observers: Sequence[Callable[[AnyEvent], None]] = (),
         events: bool = True,
         lock: bool | None = None,
@@ -285,7 +287,8 @@ class StateRuntime:
         state function: every state that would be called has a row that says so. ``priority`` has a number for each node
         of the plan: of several that may start, the one with the lowest starts first (default: the serial order).
         ``trace_effects`` records what each state touches, and adds races to the warnings of the report; ConfigError
-        if strace is missing or may not follow programs.
+        if strace is missing or may not follow programs. ``prefetch`` is how many things at once may be fetched ahead of
+        the states that use them, 0 for none; dry and mocked runs fetch nothing.
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
         ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
@@ -306,6 +309,7 @@ class StateRuntime:
             priority=None if priority is None else tuple(priority),
             timeout=settings.timeout if timeout is None else timeout,
             lanes=settings.lanes,
+            prefetch=settings.prefetch_places if prefetch is None else prefetch,
         )
         feed = Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)

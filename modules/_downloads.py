@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import os
 import ssl
@@ -109,12 +110,28 @@ def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT)
         return body(response)
 
 
-def download(url: str, path: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> None:
-    """Download ``url`` to the file ``path``, completely or not at all."""
+def download(
+    url: str,
+    path: str,
+    *,
+    verify_ssl: bool = True,
+    timeout: float = CONNECT_TIMEOUT,
+    checksum: tuple[str, str] | None = None,
+) -> None:
+    """Download ``url`` to the file ``path``, completely or not at all.
+
+    With ``checksum``, a kind of hash and its digits, CommandExecutionError for any other content.
+    """
+    digest = None if checksum is None else hashlib.new(checksum[0], usedforsecurity=False)
     with filesystem.Replacement(path) as new:
         with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
             for chunk in _chunks(response):
                 new.write(chunk)
+                if digest is not None:
+                    digest.update(chunk)
+        if digest is not None and checksum is not None and digest.hexdigest() != checksum[1]:
+            found = f"the {checksum[0]} {digest.hexdigest()}, not {checksum[1]}"
+            raise CommandExecutionError(f"{redacted(url)} has {found}")
         new.commit(sync=False)
 
 

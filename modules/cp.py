@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from asyncstate import filesystem
+from asyncstate import prefetch as ahead
 from asyncstate.data import urls
 from asyncstate.dunders import __context__, __opts__, runtime_services, tree_files
 from asyncstate.errors import CommandExecutionError
@@ -45,6 +46,37 @@ def cache_file(
     if not found:
         log.error("Unable to cache file '%s' from saltenv '%s'.", _downloads.redacted(path), _env(saltenv))
     return found
+
+
+def prefetch(
+    path: str,
+    source_hash: str,
+    saltenv: str | None = None,
+    verify_ssl: bool = True,
+    exists: str | None = None,
+    has_hash: str | None = None,
+) -> bool:
+    """Download a URL ahead for a later `cache_file` with the same hash; return whether anything was fetched.
+
+    Only a run has use for it, which keeps the file apart until then. Nothing is done if there is a copy in the cache,
+    if the path ``exists``, or if the file ``has_hash`` has the hash. CommandExecutionError if the content has not.
+    """
+    checksum = _checksum(source_hash)
+    env = _env(saltenv)
+    if checksum is None or (exists and filesystem.exists(exists)) or (has_hash and _has_hash(has_hash, source_hash)):
+        return False
+    if filesystem.exists(_downloads.extern_path(path, env, __opts__["cachedir"])):
+        return False
+    _check_scheme(path)
+    name = "-".join(checksum)
+    with ahead.fetching(name):
+        folder = ahead.folder("files")
+        if not folder or filesystem.exists(os.path.join(folder, name)):
+            return False
+        _downloads.download(
+            path, os.path.join(folder, name), verify_ssl=verify_ssl, timeout=_timeout(), checksum=checksum
+        )
+    return True
 
 
 def cache_files(paths: str | list[str], saltenv: str | None = None) -> list[Any]:
@@ -316,7 +348,8 @@ def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_
     path = _downloads.extern_path(url, saltenv, __opts__["cachedir"])
     if not _has_hash(path, source_hash):
         filesystem.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _fetch(url, path, verify_ssl=verify_ssl)
+        if not _take_prefetched(path, source_hash):
+            _fetch(url, path, verify_ssl=verify_ssl)
     __context__[key] = path
     return path
 
@@ -336,13 +369,37 @@ def _timeout() -> float:
     return float(__opts__.get("http_connect_timeout") or _downloads.CONNECT_TIMEOUT)
 
 
-def _has_hash(path: str, source_hash: str | None) -> bool:
-    wanted = (source_hash or "").rpartition("=")[2].lower()
+def _take_prefetched(path: str, source_hash: str | None) -> bool:
+    """Move what was fetched ahead and has this hash to ``path``; return whether there was such a file."""
+    checksum = _checksum(source_hash)
+    if checksum is None:
+        return False
+    name = "-".join(checksum)
+    ahead.wait(name)
+    folder = ahead.folder("files")
+    found = os.path.join(folder, name)
+    if not folder or not _has_hash(found, source_hash):
+        return False
+    try:
+        filesystem.rename(found, path)
+    except OSError:  # another state took it
+        return False
+    return True
+
+
+def _checksum(source_hash: str | None) -> tuple[str, str] | None:
+    """Return the kind and the digits of a hash, None if it is not one."""
+    digits = (source_hash or "").rpartition("=")[2].strip().lower()
     kinds = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
-    if len(wanted) not in kinds or not filesystem.is_file(path):
+    return (kinds[len(digits)], digits) if len(digits) in kinds and digits.isalnum() else None
+
+
+def _has_hash(path: str, source_hash: str | None) -> bool:
+    checksum = _checksum(source_hash)
+    if checksum is None or not filesystem.is_file(path):
         return False
     with filesystem.open_read(path) as file:
-        return hashlib.file_digest(file, kinds[len(wanted)]).hexdigest() == wanted
+        return hashlib.file_digest(file, checksum[0]).hexdigest() == checksum[1]
 
 
 def _render(source: str | Path, template: str, variables: dict[str, Any], saltenv: str) -> str:

@@ -31,6 +31,7 @@ _OVERRIDES = {
     "implicit_order": "implicit_order",
     "test": "test",
     "failhard": "failhard",
+    "prefetch": "prefetch",
     "concurrency": "concurrency",
     "timeout": "timeout",
     "trust_writable": "trust_writable",
@@ -269,6 +270,12 @@ run_options: Callable[[Any], Any] = _all(
             metavar="SECONDS",
             type=click.FloatRange(min=0, min_open=True),
             help="Cancel the run after this time and exit with 124.",
+        ),
+        option(
+            "--prefetch/--no-prefetch",
+            section="Run",
+            default=None,
+            help="Whether to download what later states need beside the states that run. Default: yes.",
         ),
         option(
             "--shuffle",

@@ -15,6 +15,9 @@ from asyncstate.errors import ConfigError
 from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
 
+PREFETCH_PLACES = 3
+"""How many things at once are fetched ahead with ``prefetch: true``."""
+
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
 _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
@@ -103,6 +106,7 @@ class Settings(msgspec.Struct, kw_only=True):
     ignore_rules: list[str] = []
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    prefetch: bool | _AtLeastZero = True
     timeout: float | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
@@ -135,6 +139,11 @@ class Settings(msgspec.Struct, kw_only=True):
         self.concurrency = self.concurrency or min(32, 4 * (os.cpu_count() or 1))
         if self.pillarenv is None and self.pillarenv_from_saltenv:
             self.pillarenv = self.saltenv
+
+    @property
+    def prefetch_places(self) -> int:
+        """How many things at once may be fetched ahead of the states that use them."""
+        return self.prefetch * PREFETCH_PLACES if isinstance(self.prefetch, bool) else self.prefetch
 
     def validate(self) -> None:
         """Check types, names of rules, and that the configured roots exist.

@@ -53,7 +53,8 @@ class CallContext:
     """What a plugin sees in one call. ``test`` overrides the option of the runtime for this call alone.
 
     ``rank`` is the place of the call's chunk in the serial order, None outside a run; ``additions`` are the entries
-    that the run has added to files so far.
+    that the run has added to files so far. ``prefetched`` is what the run fetches ahead (`asyncstate.prefetch`), None
+    if it fetches nothing.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class CallContext:
         self.runas: str | None = None
         self.umask: int | None = None
         self.rank: int | None = None
+        self.prefetched: Any = None
         self.additions: dict[str, Additions] = {}
 
     @property

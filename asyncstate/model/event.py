@@ -87,6 +87,26 @@ class ChunkFinished(Event, frozen=True, tag="chunk_finished", kw_only=True):
     sub_rows: dict[str, dict[str, Any]] = {}
 
 
+class PrefetchStarted(Event, frozen=True, tag="prefetch_started", kw_only=True):
+    """Something that a chunk will use is fetched ahead. ``what`` describes it: a URL, packages."""
+
+    tag: str
+    what: str
+
+
+class PrefetchEnded(Event, frozen=True, tag="prefetch_ended", kw_only=True):
+    """A fetch ended. ``result``: fetched, nothing (there was nothing to fetch), later, failed, cancelled.
+
+    ``text`` says why a fetch failed, or what it waits for before it starts again (later). The state does not fail for
+    it: it fetches by itself.
+    """
+
+    tag: str
+    what: str
+    result: str
+    text: str = ""
+
+
 class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
     """The event that a state's ``fire_event`` asks for: ``name`` is Salt's event tag, ``row`` the state's row."""
 
@@ -107,7 +127,16 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
 
 
 AnyEvent = (
-    RunStarted | ChunkReady | ChunkStarted | ChunkRetried | ChunkOutput | ChunkFinished | StateEvent | RunFinished
+    RunStarted
+    | ChunkReady
+    | ChunkStarted
+    | ChunkRetried
+    | ChunkOutput
+    | ChunkFinished
+    | PrefetchStarted
+    | PrefetchEnded
+    | StateEvent
+    | RunFinished
 )
 """The tagged union: ``msgspec.json.decode(line, type=AnyEvent)`` reads a line of ``--out jsonl`` back."""
 

@@ -22,6 +22,9 @@ MOD_AGGREGATE_SPLIT: Final = "mod_aggregate_split"
 MOD_TRANSACTION: Final = "mod_transaction"
 """``mod_transaction(low, first)``: why a state cannot be in one transaction with later (``first``) or earlier ones."""
 
+MOD_PREFETCH: Final = "mod_prefetch"
+"""``mod_prefetch(low)``: what can be fetched ahead for one state, called when a run begins."""
+
 MOD_RUN_CHECK: Final = "mod_run_check"
 """A module with this function looks at ``onlyif``, ``unless`` and ``creates`` itself."""
 

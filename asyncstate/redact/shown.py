@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from asyncstate.data.urls import without_credentials
 from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,
@@ -17,6 +18,8 @@ from asyncstate.model.event import (
     ChunkRetried,
     ChunkStarted,
     Event,
+    PrefetchEnded,
+    PrefetchStarted,
     RunFinished,
     RunStarted,
     StateEvent,
@@ -160,6 +163,11 @@ class ShownPlan:
             case ChunkFinished():
                 subs = {self.tag(tag): self.row(tag, row) for tag, row in event.sub_rows.items()} or event.sub_rows
                 return {"tag": self.tag(event.tag), "row": self.row(event.tag, event.row), "sub_rows": subs}
+            case PrefetchStarted():
+                return {"tag": self.tag(event.tag), "what": self._fetched(event.tag, event.what)}
+            case PrefetchEnded():
+                what, text = (self._fetched(event.tag, said) for said in (event.what, event.text))
+                return {"tag": self.tag(event.tag), "what": what, "text": text}
             case StateEvent():
                 return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
             case RunStarted():
@@ -171,6 +179,10 @@ class ShownPlan:
                     "warnings": tuple(map(redactor.text, event.warnings)),
                 }
         return {}
+
+    def _fetched(self, tag: str, text: str) -> str:
+        """Return what is said of a fetch, without passwords in URLs; nothing for a state with ``no_log``."""
+        return MASK if tag in self._hushed and text else self._snapshot().text(without_credentials(text))
 
     def _names(self, tag: str, id_: str, name: str) -> tuple[str, str]:
         """Return the ID and the name of a tag as they are shown."""

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, decode_event
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkReady,
+    ChunkStarted,
+    PrefetchEnded,
+    PrefetchStarted,
+    RunFinished,
+    RunStarted,
+    decode_event,
+)
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, short_time
 
@@ -57,6 +66,11 @@ class Profile:
         self.wall: float = 0.0
         self.concurrency: int = 1
         self.digest: str = ""
+        self.ahead: int = 0
+        """How many fetches ahead have brought something."""
+        self.ahead_seconds: float = 0.0
+        """How long these took together."""
+        self._fetching: dict[tuple[str, str], float] = {}
 
     def on_event(self, event: Event) -> None:
         """Note the time of an event."""
@@ -71,6 +85,13 @@ class Profile:
                 self._of(event.tag).started = event.time
             case ChunkFinished(check=False):
                 self._finish(event)
+            case PrefetchStarted():
+                self._fetching[event.tag, event.what] = event.time
+            case PrefetchEnded():
+                began = self._fetching.pop((event.tag, event.what), event.time)
+                if event.result == "fetched":
+                    self.ahead += 1
+                    self.ahead_seconds += event.time - began
             case RunFinished():
                 self.wall = event.time
 
@@ -150,6 +171,9 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
     yield palette.paint(palette.cyan, f"Critical path: {short_time(on_path)} of {short_time(wall)} wall time")
     yield from _table(path, wall)
     yield ""
+    if profile.ahead:
+        took = short_time(profile.ahead_seconds)
+        yield f"Fetched ahead: {count(profile.ahead, 'download')}, {took} beside the states."
     yield _advice(profile, wall, on_path, waits)
 
 

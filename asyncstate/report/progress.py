@@ -5,7 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from asyncstate.model.event import ChunkFinished, ChunkOutput, ChunkRetried, ChunkStarted, RunStarted
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkRetried,
+    ChunkStarted,
+    PrefetchEnded,
+    PrefetchStarted,
+    RunStarted,
+)
 from asyncstate.report.human import result_word
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, short_time
@@ -73,7 +81,7 @@ class LiveProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._total = self._done = self._failed = 0
+        self._total = self._done = self._failed = self._fetching = 0
         self._began = time.monotonic()
         self._running: dict[str, tuple[str, float]] = {}
         self._live: Live | None = None
@@ -85,6 +93,10 @@ class LiveProgress:
                 self._total, self._began = event.chunks, time.monotonic()
             case ChunkStarted():
                 self._running[event.tag] = (describe_tag(event.tag), time.monotonic())
+            case PrefetchStarted():
+                self._fetching += 1
+            case PrefetchEnded():
+                self._fetching -= 1
             case ChunkFinished():
                 self._running.pop(event.tag, None)
                 self._done += not event.check
@@ -123,9 +135,10 @@ class LiveProgress:
         now = time.monotonic()
         head = Table.grid(padding=(0, 1))
         failed = f", {self._failed} failed" if self._failed else ""
+        fetching = f", {self._fetching} fetching ahead" if self._fetching else ""
         head.add_row(
             ProgressBar(total=max(self._total, 1), completed=self._done, width=30),
-            Text(f"{self._done}/{count(self._total, 'state')}{failed}, {len(self._running)} running"),
+            Text(f"{self._done}/{count(self._total, 'state')}{failed}, {len(self._running)} running{fetching}"),
             Text(short_time(now - self._began), style="dim"),
         )
         oldest = sorted(self._running.values(), key=lambda item: item[1])

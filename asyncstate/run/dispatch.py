@@ -6,7 +6,7 @@ fakes; later ones may use another process or another host. The code that makes a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -30,6 +30,30 @@ class ModuleTraits(msgspec.Struct, frozen=True):
 
     exclusive: bool = False
     lane: str = ""
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    """Something that a chunk (an index) will use, and that can be fetched into a cache before its turn.
+
+    ``function`` is an execution function that fetches it, with these ``arguments``; if fetches go ``together``, it gets
+    a list of the arguments of each. ``what`` describes it in events. ``reads`` are the resources that fetching depends
+    on, as in a footprint: if there are any, the fetch waits for who writes them, and for what the chunk requires.
+    """
+
+    chunk: int
+    function: str
+    arguments: dict[str, Any] = {}
+    what: str = ""
+    reads: tuple[str, ...] = ()
+    together: bool = False
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What came of a fetch: ``result`` and ``text`` of `PrefetchEnded`; the ``topic`` it waits for if that is later."""
+
+    result: str
+    text: str = ""
+    topic: str = ""
 
 
 class Supervisor(Protocol):
@@ -57,12 +81,15 @@ class Supervisor(Protocol):
         must not overlap with it start only then. The row returned in the end is dropped.
         """
 
+    def announced(self, topic: str) -> None:
+        """Start the fetches that waited for ``topic``. May be called from any thread."""
+
 
 class Dispatch(Protocol):
     """Runs the chunks of one run.
 
-    All methods but `module_traits` are called on the event loop of the run, from several tasks at once: as many as the
-    concurrency, and one more for each chunk that pauses.
+    All methods but `module_traits` and `fetches` are called on the event loop of the run, from several tasks at once:
+    as many as the concurrency, and one more for each chunk that pauses and each fetch.
     """
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
@@ -70,6 +97,19 @@ class Dispatch(Protocol):
 
         This imports modules and may take long, so it is called once before `begin`, in a thread if one can start. Never
         raises because of a module.
+        """
+
+    def fetches(self) -> Sequence[Fetch]:
+        """Return what can be fetched ahead, as the state modules of the plan declare it; nothing in a dry run.
+
+        Called once before `begin`, like `module_traits`, and only if the run fetches ahead. Never raises because of a
+        module.
+        """
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch something ahead: several only if they go together, and then in one call.
+
+        Raises only CancelledError; then it has ended what it started. A chunk may start meanwhile that uses it.
         """
 
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:

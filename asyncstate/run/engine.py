@@ -23,6 +23,7 @@ from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
+from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
 from asyncstate.run.story import MachineStalled
 from asyncstate.run.summary import summarise
@@ -113,6 +114,7 @@ class Engine:
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
             machine: Machine = await self._off_loop(self._prepare)
+            prefetcher = await self._off_loop(self._prefetcher, machine, announcer)
             pool = self._pool = WorkerPool(
                 machine,
                 self._dispatch,
@@ -122,12 +124,18 @@ class Engine:
                 log_fields=log_fields,
                 sleep=self._sleep,
                 clock=self._clock,
+                prefetcher=prefetcher,
             )
             if self._cancelled:
                 pool.stop(self._cancelled)
             try:
                 with self._dispatch.begin(pool, recorder.rows):
-                    await pool.work()
+                    try:
+                        await pool.work()
+                    finally:
+                        if prefetcher is not None:
+                            with anyio.CancelScope(shield=True):
+                                await prefetcher.close()
             except anyio.get_cancelled_exc_class():
                 self._cancelled = self._cancelled or GAVE_UP
                 with anyio.CancelScope(shield=True):
@@ -174,6 +182,12 @@ class Engine:
             limits=options.lanes,
             priority=priority_of(self.plan, options),
         )
+
+    def _prefetcher(self, machine: Machine, announcer: Announcer) -> Prefetcher | None:
+        """Return what fetches ahead; None if nothing is to be, or can be."""
+        places = 0 if self.options.test else self.options.prefetch
+        fetches = self._dispatch.fetches() if places else ()
+        return Prefetcher(machine, self._dispatch, fetches, places, announcer) if fetches else None
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do work that takes long in a large tree in a thread, if one can start."""

@@ -24,7 +24,7 @@ import msgspec
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import Outcome
-from asyncstate.run.gate import Verdict, target_marks, verdict
+from asyncstate.run.gate import Mark, Verdict, target_marks, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -141,6 +141,20 @@ class Machine:
     def outcome(self, node: int) -> Outcome | None:
         """Return what a node ended with; None while it has not."""
         return self._outcomes[node]
+
+    def has_started(self, chunk: int) -> bool:
+        """Whether a chunk was handed out."""
+        return bool(self._started[chunk])
+
+    def is_excluded(self, chunk: int) -> bool:
+        """Whether what has ended so far keeps a chunk from running; False if that is still open."""
+        requisites = self.plan.requisites[chunk]
+        if any(each.kind in _PLAIN and self._marks(each.node, each.kind.family) & Mark.FAIL for each in requisites):
+            return True
+        for counted in (requisites, [each for each in requisites if each.kind.family in DECIDING]):
+            if counted and all(self._outcomes[each.node] is not None for each in counted):
+                return not verdict(counted, self._marks).runs
+        return False
 
     def not_started(self) -> list[int]:
         """Return the chunks that were never handed out, in serial order, and the listeners that were still due."""
@@ -348,6 +362,10 @@ _STEP_BITS = 3
 _STEP_MASK = (1 << _STEP_BITS) - 1
 _FAILHARD = "failhard"
 _COMPLETE = Outcome(result=True, changed=False)
+_PLAIN = frozenset({RequisiteKind.REQUIRE, RequisiteKind.WATCH})
+"""Requisites that fail with the first of their targets."""
+DECIDING: frozenset[RequisiteKind] = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.ONFAIL, RequisiteKind.PREREQ})
+"""Requisites that keep a chunk from running although nothing has failed."""
 
 
 def _listeners(plan: Plan) -> list[int]:

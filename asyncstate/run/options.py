@@ -21,9 +21,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``lanes`` is the number of states that may be in a lane at once. ``host`` is the name of this host in log lines.
     ``priority`` has a number for each node of the plan: of several ready nodes, the one with the lowest starts first.
-    Without it, ``shuffle`` seeds a random one, and without both it is the serial order.
+    Without it, ``shuffle`` seeds a random one, and without both it is the serial order. ``prefetch`` is the number of
+    fetches at once for states that come later; a dry run has none.
 
-    Raises ValueError for fewer than one state at once, a timeout that is negative or no number, a lane without a place.
+    Raises ValueError for fewer than one state at once, a timeout that is negative or no number, a lane without a place,
+    and a negative number of fetches.
     """
 
     run_id: str
@@ -35,12 +37,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     priority: tuple[int, ...] | None = None
     timeout: float | None = None
     lanes: dict[str, int] = {}
+    prefetch: int = 0
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
             raise ValueError(f"concurrency is the number of states at once, so at least 1, not {self.concurrency}")
         if self.timeout is not None and not self.timeout >= 0:
             raise ValueError(f"timeout is in seconds, so at least 0, not {self.timeout}")
+        if self.prefetch < 0:
+            raise ValueError(f"prefetch is the number of fetches at once, so at least 0, not {self.prefetch}")
         for lane, places in self.lanes.items():
             if places < 1:
                 raise ValueError(f"lane {lane!r} has a number of places, so at least 1, not {places}")

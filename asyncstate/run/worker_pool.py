@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
+    from asyncstate.run.prefetcher import Prefetcher
     from asyncstate.run.recorder import Recorder
 
 _TURN = 0.005
@@ -64,7 +66,10 @@ class WorkerPool:
         log_fields: RunFields,
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float],
+        prefetcher: Prefetcher | None = None,
     ) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._prefetcher = prefetcher
         self.plan: Plan = machine.plan
         self.check_ranks: dict[int, int] = {}
         self._machine = machine
@@ -116,6 +121,8 @@ class WorkerPool:
         """Start nothing more. Running chunks may finish, but are not retried."""
         self._machine.stop(reason)
         self._stopped = True
+        if self._prefetcher is not None:
+            self._prefetcher.stop()
         for scope in self._pauses:
             scope.cancel()
         self._wake(len(self._idle))
@@ -138,6 +145,9 @@ class WorkerPool:
 
     async def _work_off(self) -> None:
         self._start_workers()
+        if self._prefetcher is not None:
+            self._loop = asyncio.get_running_loop()
+            self._prefetcher.begin()
         try:
             with Timer(_LONG / 2 if self._announcer.heard else None, self._name_long_running, repeat=True):
                 await self._over.wait()
@@ -242,6 +252,12 @@ class WorkerPool:
         else:
             self._busy -= 1
 
+    def announced(self, topic: str) -> None:
+        """Start the fetches that waited for ``topic``. May be called from any thread."""
+        if self._prefetcher is not None and self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: a call outlived the run
+                self._loop.call_soon_threadsafe(self._prefetcher.announced, topic)
+
     async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> bool:
         """Sleep between two attempts; return whether to try again. With more than one slot, others may use this one."""
         if self._stopped:
@@ -295,6 +311,8 @@ class WorkerPool:
         chunk = self.plan.chunks[work.chunk] if work.kind is NodeKind.CHUNK else self.plan.chunk_of(work.node)
         tag = chunk.tag
         self._log_fields.begin(chunk, tag)
+        if self._prefetcher is not None and work.kind is NodeKind.CHUNK:
+            self._prefetcher.started(work.chunk)
         if self._announcer.heard:
             self._announcer.emit(
                 ChunkStarted,
@@ -348,6 +366,8 @@ class WorkerPool:
             self._wake(len(self._idle))
         else:
             self._start_workers(own=1)
+        if self._prefetcher is not None:
+            self._prefetcher.ended(node)
 
     def _name_long_running(self) -> None:
         now = self._clock()

@@ -33,7 +33,9 @@ async def _done(job: Job) -> Answer:
         settings = msgspec.convert(job.settings, Settings)
         async with StateRuntime(settings) as runtime:
             plan = await runtime.compile(job.sls, saltenv=job.saltenv, exclude=job.exclude, ids=job.ids)
-            async with runtime.run(plan, concurrency=1, priority=job.priority, events=False, lock=False) as run:
+            async with runtime.run(
+                plan, concurrency=1, priority=job.priority, prefetch=0, events=False, lock=False
+            ) as run:
                 pass
             drawn = sketch(runtime.shown(plan)) if job.wants_plan else None
             return Answer(run.report.rows, ended_early(run.report), plan.digest, drawn)

@@ -9,7 +9,7 @@ from asyncstate import filesystem as _filesystem
 from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, RunCancelled
 
-from .. import _resources  # noqa: TID252 - as `states` for type checkers
+from .. import _fetches, _resources  # noqa: TID252 - as `states` for type checkers
 from .extraction import Extraction as _Extraction
 from .source import Refusal as _Refusal
 from .source import refuse as _refuse
@@ -144,3 +144,13 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     reads += [*_resources.files(low.get("if_missing"), low.get("enforce_ownership_on"))]
     made = _resources.folder(path, user=low.get("user"))
     return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": [made]}
+
+
+def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the download of an archive with a hash.
+
+    None with ``skip_files_list_verify``: then the archive is not fetched again once it was unpacked.
+    """
+    if low.get("skip_files_list_verify"):
+        return []
+    return _fetches.of_url(low.get("source"), low.get("source_hash"), low, exists=low.get("if_missing"))

@@ -8,6 +8,7 @@ from .caching import cached, not_cached
 from .devices import mknod
 from .directory import directory
 from .edit import blockreplace, comment, line, replace, uncomment
+from .fetches import mod_prefetch
 from .footprint import mod_footprint
 from .keys import keyvalue
 from .links import hardlink, symlink
@@ -38,6 +39,7 @@ __all__ = [
     "missing",
     "mknod",
     "mod_footprint",
+    "mod_prefetch",
     "mod_run_check_cmd",
     "not_cached",
     "patch",

@@ -9,6 +9,7 @@ from plugin_harness import PluginHarness
 from web_server import web_server
 
 from asyncstate.errors import CommandExecutionError
+from asyncstate.prefetch import Prefetched
 
 
 @pytest.fixture
@@ -210,3 +211,74 @@ def test_a_url_of_no_known_kind(plugins):
 
 def test_directories_by_the_beginning_of_their_path(plugins):
     assert plugins.call("cp.list_master_dirs", prefix="a/s") == ["a/sub"]
+
+
+@pytest.fixture
+def ahead(plugins, web):
+    """Calls functions in a run that fetches ahead."""
+    prefetched = Prefetched(plugins.opts["cachedir"], lambda _: None)
+
+    def call(function, *args, **kwargs):
+        with plugins.calling() as context:
+            context.prefetched = prefetched
+            return plugins.salt[function](*args, **kwargs)
+
+    yield call
+    prefetched.close()
+    assert not list(Path(plugins.opts["cachedir"]).glob("prefetch-*"))
+
+
+DIGEST = hashlib.sha256(b"from the web").hexdigest()
+
+
+@pytest.mark.parametrize("wanted", [DIGEST, f"sha256={DIGEST.upper()}", hashlib.md5(b"from the web").hexdigest()])
+def test_what_was_fetched_ahead_is_not_fetched_again(ahead, web, plugins, wanted):
+    url = f"{web.url}/file.txt"
+    assert ahead("cp.prefetch", url, wanted) is True
+    assert plugins.call("cp.is_cached", url) == "", "for others it is as if it had not been fetched"
+    assert ahead("cp.prefetch", url, wanted) is False
+    found = Path(ahead("cp.cache_file", url, source_hash=wanted))
+    assert found.read_bytes() == b"from the web"
+    assert len(web.requests) == 1
+    assert ahead("cp.prefetch", url, wanted) is False, "the cache has it"
+    plugins.context.clear()
+    found.unlink()
+    alone = Path(plugins.call("cp.cache_file", url, source_hash=wanted))
+    assert alone == found
+    assert len(web.requests) == 2
+
+
+def test_content_with_another_hash_is_not_kept(ahead, web):
+    url = f"{web.url}/file.txt"
+    with pytest.raises(CommandExecutionError, match=f"has the sha256 {DIGEST}, not {'0' * 64}"):
+        ahead("cp.prefetch", url, "0" * 64)
+    ahead("cp.cache_file", url, source_hash="0" * 64)
+    ahead("cp.cache_file", f"{url}?x", source_hash=None)
+    assert len(web.requests) == 3
+
+
+def test_what_was_changed_since_it_was_fetched_is_fetched_again(ahead, web, plugins):
+    url = f"{web.url}/file.txt"
+    ahead("cp.prefetch", url, DIGEST)
+    (kept,) = Path(plugins.opts["cachedir"]).glob("prefetch-files-*/*")
+    kept.write_bytes(b"other")
+    assert Path(ahead("cp.cache_file", url, source_hash=DIGEST)).read_bytes() == b"from the web"
+
+
+def test_nothing_is_fetched_that_is_not_needed(ahead, web, plugins, tmp_path):
+    url = f"{web.url}/file.txt"
+    (tmp_path / "there").write_bytes(b"from the web")
+    assert ahead("cp.prefetch", url, DIGEST, exists=str(tmp_path / "there")) is False
+    assert ahead("cp.prefetch", url, DIGEST, has_hash=str(tmp_path / "there")) is False
+    assert ahead("cp.prefetch", url, "no hash") is False
+    assert plugins.call("cp.prefetch", url, DIGEST) is False, "outside of a run"
+    assert not web.requests
+    (tmp_path / "there").write_bytes(b"old")
+    assert ahead("cp.prefetch", url, DIGEST, has_hash=str(tmp_path / "there")) is True
+
+
+def test_a_fetch_shows_no_password(ahead, web):
+    url = f"{web.url}/gone".replace("//", "//me:hunter2@")
+    with pytest.raises(CommandExecutionError) as caught:
+        ahead("cp.prefetch", url, DIGEST)
+    assert "hunter2" not in str(caught.value)

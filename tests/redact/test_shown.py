@@ -12,6 +12,8 @@ from asyncstate.model.event import (
     ChunkRetried,
     ChunkStarted,
     Event,
+    PrefetchEnded,
+    PrefetchStarted,
     RunFinished,
     RunStarted,
     StateEvent,
@@ -91,6 +93,8 @@ EVENTS = {
         "why": "met",
         "sub_rows": {"x_|-hunter2_|-hunter2_|-y": row("hunter2")},
     },
+    PrefetchStarted: {"what": "https://hunter2@h/hunter2"},
+    PrefetchEnded: {"what": "hunter2", "result": "failed", "text": "hunter2"},
     StateEvent: {"name": "salt/hunter2", "row": row("hunter2")},
     RunFinished: {
         "exit_code": 0,
@@ -125,6 +129,8 @@ def test_no_event_shows_a_secret(kind, plan, shown):
         ChunkStarted(tag="", function="cmd.run", id="quiet", name="told to nobody", sls="s", **HEAD),
         ChunkRetried(tag="", attempt=1, result=False, comment="told to nobody", interval=1.0, **HEAD),
         ChunkOutput(tag="", text="told to nobody", **HEAD),
+        PrefetchStarted(tag="", what="told to nobody", **HEAD),
+        PrefetchEnded(tag="", what="told to nobody", result="failed", text="told to nobody", **HEAD),
         ChunkFinished(tag="", row=row("told to nobody", x="told to nobody"), why="met", **HEAD),
     ],
 )

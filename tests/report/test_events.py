@@ -13,6 +13,8 @@ from asyncstate.model.event import (
     ChunkReady,
     ChunkRetried,
     ChunkStarted,
+    PrefetchEnded,
+    PrefetchStarted,
     RunFinished,
     RunStarted,
     decode_event,
@@ -151,6 +153,17 @@ def test_critical_path_follows_what_each_state_waited_for():
     taken = "     1.8 s  60 %  test.nop: b  (waited 200 ms for a slot)  (12.000 ms in the state itself)"
     assert taken in lines, "what else the slot was taken for, as loading a module, is told from the state"
     assert lines[-1].startswith("2 slots, 55 % used. The critical path sets the time")
+
+
+def test_what_was_fetched_ahead_is_told():
+    script = Script().start("a", 0.0)
+    for number, result in enumerate(["fetched", "nothing", "failed", "fetched"]):
+        about = {"tag": tag("b"), "what": f"u{number}"}
+        script.add(PrefetchStarted, number, **about).add(PrefetchEnded, number + 0.5, result=result, **about)
+    script.finish("a", 5.0).end(5.0)
+    profile = Profile()
+    script.play(profile)
+    assert "Fetched ahead: 2 downloads, 1.0 s beside the states." in list(profile_lines(profile))
 
 
 def test_waiting_for_slots_is_named():

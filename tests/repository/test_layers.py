@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from import_graph import TREES, circles, import_graph, parsed, sources
 
-PLUGINS_MAY_IMPORT = ("data", "dunders", "errors", "filesystem", "interfaces", "process", "remains", "_version")
+PLUGINS_MAY_IMPORT = (
+    "data",
+    "dunders",
+    "errors",
+    "filesystem",
+    "interfaces",
+    "prefetch",
+    "process",
+    "remains",
+    "_version",
+)
 """The packages of ours that a plugin may import; `_version` for ``test.version``."""
 
 BY_NAME = {
@@ -223,6 +233,7 @@ def test_what_is_temporary_is_noted(checkout):
 PAST_THE_DOOR = {
     "asyncstate/process/": "/proc",
     "asyncstate/remains.py": "private folders of ours, by names of ours",
+    "asyncstate/prefetch.py": "private folders of ours, by names of ours",
     "asyncstate/run/lock.py": "the cache directory",
     "asyncstate/run/leftovers.py": "/proc",
     "asyncstate/run/durability.py": "opened to be synced, never read",

@@ -15,7 +15,7 @@ from asyncstate.interfaces import Interface
 CLASSES = ("StateRuntime", "Run", "Plan", "LowChunk", "RunReport")
 WHOLE = (
     "asyncstate",
-    *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "testing", "logs")),
+    *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "prefetch", "testing", "logs")),
 )
 OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "high_sync", "watch_pillar"}
 NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules"}

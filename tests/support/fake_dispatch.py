@@ -19,7 +19,7 @@ class FakeDispatch:
     """Awaits ``functions["module.function"](name, **arguments)`` for a chunk; ``test.nop`` is there.
 
     ``test`` is given to functions that ask for it: whether this call is a dry run. ``log`` has what was called, in
-    order; ``groups`` the members of groups. ``supervisor`` and ``rows`` are what the scheduler gave.
+    order; ``groups`` the members of groups. ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it. ``supervisor`` and ``rows`` are what the scheduler gave.
     """
 
     def __init__(self, *, test=False, **functions):
@@ -29,6 +29,7 @@ class FakeDispatch:
         self.log = []
         self.groups = []
         self.overdue, self.notices, self.warnings = [], [], []
+        self.to_fetch, self.fetcher = [], None
         self.supervisor = self.rows = self.plan = None
 
     async def _nop(self, name):
@@ -47,6 +48,12 @@ class FakeDispatch:
 
     def module_traits(self):
         return self.traits
+
+    def fetches(self):
+        return self.to_fetch
+
+    async def fetch(self, fetches):
+        return await self.fetcher(fetches)
 
     @contextmanager
     def begin(self, supervisor, rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+from contextlib import contextmanager
 
 from fake_services import FakeServices
 
@@ -67,6 +68,14 @@ class FakeHost:
             utils={},
         )
         return base.derive(**overrides)
+
+    @contextmanager
+    def enter(self, **overrides):
+        token = current.set(self.context(**overrides))
+        try:
+            yield
+        finally:
+            current.reset(token)
 
     def reload(self):
         self.reloads += 1

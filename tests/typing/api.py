@@ -49,6 +49,7 @@ from asyncstate.interfaces.sysctl import SysctlInterface
 from asyncstate.interfaces.timezone import TimezoneInterface
 from asyncstate.interfaces.user import UserInterface
 from asyncstate.logs import RimFilter, hide_secrets
+from asyncstate.prefetch import announce, fetching, folder, wait
 from asyncstate.testing import BrokenContract, Proof, States, states
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ async def program(settings: Settings) -> int:
             shuffle=7,
             timeout=60.0,
             mock=False,
+            prefetch=2,
             observers=[watch, told_of],
             events=True,
             lock=None,
@@ -206,6 +208,10 @@ def told(event: events.AnyEvent) -> str:
             return text
         case events.ChunkFinished(row=row):
             assert_type(row, dict[str, Any])
+        case events.PrefetchStarted(what=what):
+            return what
+        case events.PrefetchEnded(result=result):
+            return result
         case events.StateEvent(name=name):
             return name
         case events.RunFinished(exit_code=code):
@@ -230,6 +236,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.InvocationError,
     errors.LoaderError,
     errors.LockHeld,
+    errors.NotYet,
     errors.PathRefused,
     errors.PillarError,
     errors.RenderError,
@@ -323,6 +330,20 @@ def touches(path: str) -> None:
     with open_read(path) as file:
         file.read()
     remove_tree(path)
+
+
+# --- fetching ahead
+
+
+def fetch_ahead(name: str) -> bool:
+    with fetching(name, f"{name} too"):
+        assert_type(folder("x"), str)
+        return bool(folder("x", directory="/srv", mode=0o711))
+
+
+def use(name: str) -> None:
+    wait(name)
+    announce("lists")
 
 
 # --- logs

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+    from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
@@ -63,7 +64,8 @@ class Caller:
     """Calls state functions and hooks for one run. ``running`` is the view of its rows that they get.
 
     ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt. ``overdue``
-    are the threads of cancelled calls, with their chunks; a future is done when its thread has returned.
+    are the threads of cancelled calls, with their chunks; a future is done when its thread has returned. ``prefetched``
+    is what the run fetches ahead, None if nothing.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Caller:
         self._rank = plan.rank
         self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
+        self.prefetched: Prefetched | None = None
 
     # looking up
 
@@ -343,6 +346,7 @@ class Caller:
             additions=self._additions,
         )
         context.runas = low.get("runas")
+        context.prefetched = self.prefetched
         return context
 
     # afterwards

@@ -35,6 +35,14 @@ def has_conditions(low: Mapping[str, Any]) -> bool:
     return not low.keys().isdisjoint(CONDITIONS_BEFORE)
 
 
+def is_there(creates: Any) -> bool:
+    """Whether all that a ``creates`` names exists by now; False if it is malformed."""
+    try:
+        return _creates(creates).skip
+    except WrongCondition:
+        return False
+
+
 class Answer:
     """The answer of one condition: whether to skip the state, and the comment. ``warning``: something Salt hides."""
 

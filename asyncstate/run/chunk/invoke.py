@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+    from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
@@ -76,6 +77,10 @@ class Invoker:
         }
         self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
         self._transactions: dict[int, dict[str, Any]] = {}
+
+    def use(self, prefetched: Prefetched) -> None:
+        """Let states find what was fetched ahead for them."""
+        self._caller.prefetched = prefetched
 
     @property
     def overdue(self) -> list[tuple[LowChunk, asyncio.Future[None]]]:

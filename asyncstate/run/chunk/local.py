@@ -6,8 +6,9 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.hooks import EXCLUSIVE, LANE
+from asyncstate.run.chunk.ahead import Ahead, offered
 from asyncstate.run.chunk.invoke import Invoker
-from asyncstate.run.dispatch import ModuleTraits
+from asyncstate.run.dispatch import Fetched, ModuleTraits
 
 if TYPE_CHECKING:
     import asyncio
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.chunk.loop_watch import LoopWatch
-    from asyncstate.run.dispatch import Supervisor
+    from asyncstate.run.dispatch import Fetch, Supervisor
     from asyncstate.run.machine import Work
 
 
@@ -39,6 +40,8 @@ class LocalDispatch:
         self._host = host
         self._test = test
         self._mock = mock
+        self._fetches = False
+        self._ahead: Ahead | None = None
         self._invoker: Invoker
 
     def module_traits(self) -> dict[str, ModuleTraits]:
@@ -49,14 +52,32 @@ class LocalDispatch:
                 modules[chunk.state] = _module(chunk.function, self._host)
         return {name: _traits(module) for name, module in modules.items() if module is not None}
 
+    def fetches(self) -> list[Fetch]:
+        """Ask the state modules of the plan what can be fetched ahead; nothing in a dry run, nor with ``mock``."""
+        self._fetches = not (self._test or self._mock)
+        return list(offered(self._plan, self._host)) if self._fetches else []
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch something ahead, into folders that are removed at the end of the run."""
+        if self._ahead is None:
+            return Fetched("nothing")
+        return await self._ahead.fetch(fetches)
+
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:
         """Prepare for the first chunk, and watch the loop until the last has ended."""
         self._invoker = Invoker(
             supervisor, self._plan, self._host, rows, test=self._test, mock=self._mock, watch=self.watch
         )
-        with self.watch or nullcontext():
-            yield
+        if self._fetches:
+            self._ahead = Ahead(self._plan, self._host, supervisor.announced)
+            self._invoker.use(self._ahead.prefetched)
+        try:
+            with self.watch or nullcontext():
+                yield
+        finally:
+            if self._ahead is not None:
+                self._ahead.prefetched.close()
 
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""

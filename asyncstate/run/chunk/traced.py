@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, ModuleTraits, Supervisor
+    from asyncstate.run.dispatch import Dispatch, Fetch, Fetched, ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
 
 
@@ -63,6 +63,14 @@ class TracedDispatch:
     def module_traits(self) -> Mapping[str, ModuleTraits]:
         """Return what the state modules of the plan declare."""
         return self._inner.module_traits()
+
+    def fetches(self) -> Sequence[Fetch]:
+        """Return what can be fetched ahead."""
+        return self._inner.fetches()
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch something ahead. That is no work of a state, and not observed."""
+        return await self._inner.fetch(fetches)
 
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
         """Return the context in which chunks run."""

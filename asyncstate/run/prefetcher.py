@@ -1,0 +1,281 @@
+"""What states will fetch is fetched ahead, beside the work of the run: when each fetch starts, and what keeps it back.
+
+    waiting ──what it waits for has ended──▶ ready ──a place is free──▶ running ──▶ ended
+       │                                       ▲ │                         │
+       │                            announced  │ ▼ too early               │
+       │                                       later                       │
+       ╰── its chunk starts, or is already known not to run: dropped ──────╯ cancelled if it is known not to run
+
+A fetch is a guess that costs only its time. What a chunk needs to *run* may still be missing when its fetch starts: a
+fetch waits only for what it reads, and for requisites that may show that the chunk does not run. A chunk that starts
+while its fetch runs is not held up here; its module waits for the fetch.
+
+Fetches are tasks of asyncio, like the workers of a run: the run waits for their end only for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.event import PrefetchEnded, PrefetchStarted
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.run.dispatch import GRACE, Fetched
+from asyncstate.run.machine import DECIDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.run.announce import Announcer
+    from asyncstate.run.dispatch import Dispatch, Fetch
+    from asyncstate.run.machine import Machine
+
+_TURN = 0.002
+"""Seconds in which the workers take what has become ready."""
+_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
+_PATH, _TREE, _ENTRY = "path:", "/**", "#"
+
+
+class PrefetchQueue:
+    """Decides which fetch is next: no clock, no loop, no events."""
+
+    def __init__(self, machine: Machine, fetches: Sequence[Fetch]) -> None:
+        self._machine = machine
+        self._fetches = fetches
+        self._rank = machine.plan.rank
+        self._group = {
+            member: number
+            for number, node in enumerate(machine.plan.nodes)
+            if node.kind is NodeKind.GROUP and node.transaction
+            for member in node.members
+        }
+        self._of_chunk: defaultdict[int, list[int]] = defaultdict(list)
+        self._waiters: defaultdict[int, list[int]] = defaultdict(list)
+        self._waits: list[int] = []
+        self._later: defaultdict[str, list[int]] = defaultdict(list)
+        self._announced: set[str] = set()
+        self._ready: list[tuple[int, int]] = []
+        self._over: set[int] = set()
+        self._busy: set[str] = set()
+        for number, fetch in enumerate(fetches):
+            self._of_chunk[fetch.chunk].append(number)
+            needed = [node for node in nodes_needed(machine.plan, fetch) if machine.outcome(node) is None]
+            self._waits.append(len(needed))
+            for node in needed:
+                self._waiters[node].append(number)
+            if not needed:
+                self._make_ready(number)
+
+    def take(self) -> list[int]:
+        """Return the numbers of the fetches that one call should do next; none if there is none now.
+
+        These are one fetch, or several that go together, because one transaction will use what they fetch. Of a
+        function whose fetches may go together, only one call runs at a time.
+        """
+        put_back = []
+        taken: list[int] = []
+        while self._ready and not taken:
+            entry = heappop(self._ready)
+            number = entry[1]
+            fetch = self._fetches[number]
+            if number in self._over or self.is_useless(number):
+                self._over.add(number)
+            elif fetch.together and fetch.function in self._busy:
+                put_back.append(entry)
+            else:
+                taken = [number]
+        for entry in put_back:
+            heappush(self._ready, entry)
+        if taken and self._fetches[taken[0]].together:
+            taken += self._with(taken[0])
+            self._busy.add(self._fetches[taken[0]].function)
+        self._over.update(taken)
+        return taken
+
+    def started(self, chunk: int) -> None:
+        """Record that a chunk starts: what was not yet being fetched for it, is not fetched ahead any more."""
+        self._over.update(self._of_chunk.get(chunk, ()))
+
+    def ended(self, node: int) -> None:
+        """Record that a node of the plan has ended."""
+        for number in self._waiters.pop(node, ()):
+            self._waits[number] -= 1
+            if not self._waits[number]:
+                self._make_ready(number)
+
+    def announced(self, topic: str) -> None:
+        """Record that what some fetches waited for has happened."""
+        self._announced.add(topic)
+        for number in self._later.pop(topic, ()):
+            self._make_ready(number)
+
+    def done(self, numbers: Sequence[int], topic: str = "") -> None:
+        """Record the end of a call; with a ``topic`` its fetches start again when that is announced."""
+        self._busy.discard(self._fetches[numbers[0]].function)
+        if not topic:
+            return
+        for number in numbers:
+            if not self._machine.has_started(self._fetches[number].chunk):
+                self._over.discard(number)
+                self._make_ready(number) if topic in self._announced else self._later[topic].append(number)
+        self._announced.discard(topic)
+
+    def is_useless(self, number: int) -> bool:
+        """Whether it is known by now that the chunk of a fetch will not run."""
+        return bool(self._machine.stopped) or self._machine.is_excluded(self._fetches[number].chunk)
+
+    def _make_ready(self, number: int) -> None:
+        heappush(self._ready, (self._rank[self._fetches[number].chunk], number))
+
+    def _with(self, first: int) -> list[int]:
+        """Return the other ready fetches of the same function for the same transaction, in serial order."""
+        own = self._fetches[first]
+        group = self._group.get(own.chunk)
+        if group is None:
+            return []
+        return [
+            number
+            for _, number in sorted(self._ready)
+            if number not in self._over
+            and self._fetches[number].function == own.function
+            and self._fetches[number].together
+            and self._group.get(self._fetches[number].chunk) == group
+            and not self.is_useless(number)
+        ]
+
+
+def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
+    """Return the nodes that must end before a fetch starts.
+
+    These are the targets of requisites that decide whether the chunk runs at all, and, if the fetch reads anything,
+    those that write it or that the chunk requires, but for states of the chunk's own module.
+    """
+    own = plan.chunks[fetch.chunk]
+    needed = {
+        node
+        for requisite in plan.requisites[fetch.chunk]
+        if requisite.kind.family in DECIDING
+        for node in _in_time(plan, requisite.node)
+    }
+    for before in plan.dag.predecessors(fetch.chunk) if fetch.reads else ():
+        sources = plan.dag.sources(before, fetch.chunk)
+        if not _REQUISITES.isdisjoint(sources):
+            needed.update(node for node in _in_time(plan, before) if plan.chunk_of(node).state != own.state)
+        elif FOOTPRINT in sources and _touches(plan.dag.resources(before, fetch.chunk), fetch.reads):
+            needed.update(_in_time(plan, before))
+    return needed - {fetch.chunk}
+
+
+def _in_time(plan: Plan, node: int) -> Iterable[int]:
+    """Yield the chunks and checks that a node stands for."""
+    what = plan.nodes[node]
+    if what.kind in {NodeKind.CHUNK, NodeKind.CHECK}:
+        yield node
+    elif what.kind is NodeKind.SET:
+        for member in what.members:
+            yield from _in_time(plan, member)
+
+
+def _touches(resources: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether any resource is, contains or is in any of the named ones."""
+    return any(_meet(resource, name) for resource in resources for name in names)
+
+
+def _meet(one: str, other: str) -> bool:
+    one, other = (name.partition(_ENTRY)[0].removesuffix(_TREE) for name in (one, other))
+    if one == other or not (one.startswith(_PATH) and other.startswith(_PATH)):
+        return one == other
+    return one.startswith(f"{other}/") or other.startswith(f"{one}/")
+
+
+class Prefetcher:
+    """Runs the fetches of a plan with a dispatch, ``places`` at most at once, on the loop of the run."""
+
+    def __init__(
+        self, machine: Machine, dispatch: Dispatch, fetches: Sequence[Fetch], places: int, announcer: Announcer
+    ) -> None:
+        self._queue = PrefetchQueue(machine, fetches)
+        self._machine = machine
+        self._dispatch = dispatch
+        self._fetches = fetches
+        self._places = places
+        self._announcer = announcer
+        self._running: dict[asyncio.Task[None], list[int]] = {}
+        self._filling = False
+        self._closed = False
+
+    def begin(self) -> None:
+        """Start fetches, after the chunks that are ready now have started."""
+        self._fill_soon()
+
+    def started(self, chunk: int) -> None:
+        """Record that a chunk starts."""
+        self._queue.started(chunk)
+
+    def ended(self, node: int) -> None:
+        """Record that a node of the plan has ended; cancel what is fetched for chunks that it keeps from running."""
+        self._queue.ended(node)
+        for task, numbers in self._running.items():
+            if all(self._queue.is_useless(number) for number in numbers):
+                task.cancel("its state will not run")
+        self._fill_soon()
+
+    def announced(self, topic: str) -> None:
+        """Record that what some fetches waited for has happened."""
+        self._queue.announced(topic)
+        self._fill_soon()
+
+    def stop(self) -> None:
+        """Start nothing more, and cancel what runs."""
+        self._closed = True
+        for task in self._running:
+            task.cancel("the run ends")
+
+    async def close(self) -> None:
+        """Do what `stop` does, and wait for the end, at most `GRACE` seconds."""
+        self.stop()
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=GRACE)
+
+    def _fill_soon(self) -> None:
+        """Fill the places once the workers had their turn: a chunk that starts now needs no fetch ahead."""
+        if not self._filling and not self._closed:
+            self._filling = True
+            asyncio.get_running_loop().call_later(_TURN, self._fill)
+
+    def _fill(self) -> None:
+        self._filling = False
+        while not self._closed and len(self._running) < self._places:
+            numbers = self._queue.take()
+            if not numbers:
+                return
+            task = asyncio.get_running_loop().create_task(self._run(numbers))
+            self._running[task] = numbers
+            task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        del self._running[task]
+        if not task.cancelled():
+            task.result()
+        self._fill_soon()
+
+    async def _run(self, numbers: list[int]) -> None:
+        fetches = [self._fetches[number] for number in numbers]
+        for fetch in fetches:
+            self._say(PrefetchStarted, fetch)
+        came = Fetched("cancelled")
+        try:
+            came = await self._dispatch.fetch(fetches)
+        finally:
+            self._queue.done(numbers, came.topic)
+            for fetch in fetches:
+                self._say(PrefetchEnded, fetch, result=came.result, text=came.text)
+
+    def _say(self, kind: type[PrefetchStarted | PrefetchEnded], fetch: Fetch, **fields: str) -> None:
+        if self._announcer.heard:
+            self._announcer.emit(kind, tag=self._machine.plan.chunks[fetch.chunk].tag, what=fetch.what, **fields)

@@ -1,0 +1,309 @@
+"""Fetching ahead: what may start when, and that a run has the same rows with it, whatever becomes of the fetches."""
+
+import asyncio
+import threading
+
+import pytest
+from fake_dispatch import FakeDispatch
+from fake_host import row, run_engine
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import PlanBuilder
+
+from asyncstate.model.event import ChunkFinished, ChunkStarted, PrefetchEnded, PrefetchStarted
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import Outcome
+from asyncstate.run.dispatch import Fetch, Fetched
+from asyncstate.run.engine import Engine, RunOptions
+from asyncstate.run.machine import Machine
+from asyncstate.run.prefetcher import PrefetchQueue, nodes_needed
+
+KINDS = ["require", "watch", "onchanges", "onfail", "prereq", "require_any", "onfail_any"]
+DONE, CHANGED, FAILED = Outcome(True, False), Outcome(True, True), Outcome(False, False)
+
+
+def fakes(fetcher=None, fetches=()):
+    fake = FakeDispatch()
+    fake.to_fetch = list(fetches)
+    fake.fetched, fake.active, fake.most = [], 0, 0
+
+    @fake.state("test.change")
+    async def change(name, test):
+        return row(name, result=None if test else True, changes={"x": 1})
+
+    @fake.state("test.fail")
+    async def fail(name):
+        return row(name, result=False)
+
+    @fake.state("test.wait")
+    async def wait(name, seconds):
+        await asyncio.sleep(seconds)
+        return row(name)
+
+    @fake.state("test.mod_watch")
+    async def mod_watch(name):
+        return row(name, changes={"restarted": True})
+
+    async def fetch(fetches):
+        fake.fetched += [each.chunk for each in fetches]
+        fake.active += 1
+        fake.most = max(fake.most, fake.active)
+        try:
+            return await (fetcher or brings)(fetches)
+        finally:
+            fake.active -= 1
+
+    fake.fetcher = fetch
+    return fake
+
+
+async def brings(fetches):
+    await asyncio.sleep(2)
+    return Fetched("fetched")
+
+
+def run(plan, dispatch, act=None, **options):
+    """Run a plan on a virtual clock; return its report and its events."""
+    dispatch.test = options.get("test", False)
+    events = []
+    chosen = RunOptions(run_id="r", **{"prefetch": 2, **options})
+    report, _ = run_engine(lambda clock: Engine(plan, dispatch, chosen, [events.append], clock=clock), act)
+    return report, events
+
+
+def plain(report):
+    """The rows without their times."""
+    return {
+        tag: {key: value for key, value in made.items() if key not in {"start_time", "duration"}}
+        for tag, made in report.rows.items()
+    }
+
+
+def story(events):
+    """What began and ended, in order."""
+    words = {PrefetchStarted: "fetch", PrefetchEnded: "fetched", ChunkStarted: "start", ChunkFinished: "end"}
+    return [f"{words[type(event)]} {event.tag.split('_|-')[1]}" for event in events if type(event) in words]
+
+
+def test_a_fetch_runs_beside_an_earlier_state_at_one_slot():
+    plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 5}).chunk("user", require=["slow"]).build()
+    _, events = run(plan, fakes(fetches=[Fetch(1, "x.fetch", what="it")]))
+    assert story(events) == ["start slow", "fetch user", "fetched user", "end slow", "start user", "end user"]
+
+
+def test_a_state_does_not_wait_for_its_fetch_here_and_none_starts_after_it():
+    plan = PlanBuilder().chunk("first").chunk("slow", "test.wait", args={"seconds": 1}).chunk("later").build()
+    fetches = [Fetch(0, "x.fetch"), Fetch(2, "x.fetch")]
+    fake = fakes(fetches=fetches)
+    _, events = run(plan, fake)
+    assert fake.fetched == [2]
+    assert story(events)[2:] == ["start slow", "fetch later", "end slow", "start later", "end later", "fetched later"]
+    assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["cancelled"]
+
+
+def test_no_more_run_at_once_than_there_are_places():
+    builder = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 60})
+    for number in range(9):
+        builder.chunk(f"c{number}", require=["slow"])
+    fake = fakes(fetches=[Fetch(number + 1, "x.fetch") for number in range(9)])
+    run(builder.build(), fake, prefetch=3)
+    assert fake.most == 3
+    assert fake.fetched == list(range(1, 10))
+
+
+@pytest.mark.parametrize("options", [{"test": True}, {"prefetch": 0}])
+def test_a_dry_run_fetches_nothing(options):
+    plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 5}).chunk("user", require=["slow"]).build()
+    fake = fakes(fetches=[Fetch(1, "x.fetch")])
+    _, events = run(plan, fake, **options)
+    assert not fake.fetched
+    assert not any(isinstance(event, PrefetchStarted) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "fetched"),
+    [
+        ("require", "fail", False),
+        ("watch", "fail", False),
+        ("require", "nop", True),
+        ("onchanges", "nop", False),
+        ("onchanges", "change", True),
+        ("onfail", "nop", False),
+        ("onfail", "fail", True),
+    ],
+)
+def test_nothing_is_fetched_for_a_state_that_is_known_not_to_run(kind, target, fetched):
+    builder = PlanBuilder().chunk("target", f"test.{target}").chunk("slow", "test.wait", args={"seconds": 5})
+    requisites = {"require": ["slow"]}
+    requisites[kind] = [*requisites.get(kind, ()), "target"]
+    plan = builder.chunk("user", **requisites).build()
+    fake = fakes(fetches=[Fetch(2, "x.fetch")])
+    run(plan, fake)
+    assert fake.fetched == ([2] if fetched else [])
+
+
+def test_a_fetch_ends_when_its_state_turns_out_not_to_run():
+    builder = PlanBuilder().chunk("wait", "test.wait", args={"seconds": 1}).chunk("fail", "test.fail", require=["wait"])
+    plan = builder.chunk("slow", "test.wait", args={"seconds": 9}).chunk("user", require=["fail", "slow"]).build()
+    _, events = run(plan, fakes(fetches=[Fetch(3, "x.fetch")]))
+    ended = next(event for event in events if isinstance(event, PrefetchEnded))
+    assert ended.result == "cancelled"
+    assert ended.time == pytest.approx(1, abs=0.01)
+
+
+def test_a_fetch_that_is_too_early_starts_again_when_its_topic_is_announced():
+    plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 5}).chunk("user", require=["slow"]).build()
+    came = [Fetched("later", "waits for lists", "lists"), Fetched("fetched")]
+
+    async def fetch(_):
+        return came.pop(0)
+
+    fake = fakes(fetch, [Fetch(1, "x.fetch")])
+
+    @fake.state("test.wait")
+    async def wait(name, seconds):
+        await asyncio.sleep(seconds / 2)
+        assert len(came) == 1
+        thread = threading.Thread(target=fake.supervisor.announced, args=("lists",))
+        thread.start()
+        thread.join()
+        fake.supervisor.announced("others")
+        await asyncio.sleep(seconds / 2)
+        return row(name)
+
+    _, events = run(plan, fake)
+    assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["later", "fetched"]
+
+
+def test_fetches_of_one_transaction_go_together_and_those_of_one_function_after_each_other():
+    builder = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 60})
+    for name in ("a", "b", "c", "d"):
+        builder.chunk(name, require=["slow"])
+    plan = builder.group("a", "b").build()
+    nodes = tuple(
+        type(node)(node.kind, node.chunk, node.members, node.label, transaction=node.kind is NodeKind.GROUP)
+        for node in plan.nodes
+    )
+    plan = type(plan)(plan.chunks, nodes, plan.requisites, plan.rank, plan.dag)
+    calls = []
+
+    async def fetch(fetches):
+        calls.append([each.chunk for each in fetches])
+        return await brings(fetches)
+
+    fake = fakes(fetch, [Fetch(number, "x.fetch", together=True) for number in (1, 2, 3, 4)])
+    run(plan, fake, prefetch=4)
+    assert calls == [[1, 2], [3], [4]]
+    assert fake.most == 1
+
+
+def test_a_cancelled_run_cancels_its_fetches_and_reports_it():
+    plan = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 60}).chunk("user", require=["slow"]).build()
+    ends = []
+
+    async def fetch(_):
+        try:
+            await asyncio.sleep(100)
+        finally:
+            ends.append("ended")
+
+    report, events = run(plan, fakes(fetch, [Fetch(1, "x.fetch")]), (3, "cancel", "enough"))
+    assert ends == ["ended"]
+    assert report.cancelled == "enough"
+    assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["cancelled"]
+
+
+def test_a_fetch_waits_only_for_what_it_reads_and_what_its_state_requires_of_others():
+    builder = PlanBuilder().chunk("repo", "file.managed").chunk("other", "file.managed").chunk("dep", "pkg.installed")
+    builder.chunk("key", "cmd.run").chunk("app", "pkg.installed", require=["dep", "key"])
+    plan = builder.build()
+    plan.dag.add(0, 4, "footprint", ("path:/etc/apt/sources.list.d/x.list",))
+    plan.dag.add(1, 4, "footprint", ("path:/etc/motd", "formula:app"))
+    assert nodes_needed(plan, Fetch(4, "pkg.prefetch", reads=("path:/etc/apt/**",))) == {0, 3}
+    assert nodes_needed(plan, Fetch(4, "pkg.prefetch", reads=("path:/etc/apt/sources.list.d/x.list#1",))) == {0, 3}
+    assert nodes_needed(plan, Fetch(4, "cp.prefetch")) == set()
+
+
+def test_a_fetch_waits_for_the_members_of_a_set():
+    builder = PlanBuilder().chunk("a").chunk("b", "cmd.run").set("sls", "a", "b").chunk("c", require=["sls"])
+    assert nodes_needed(builder.build(), Fetch(2, "x.fetch", reads=("y",))) == {1}
+
+
+def test_what_is_announced_while_a_fetch_finds_it_missing_starts_it_again():
+    plan = PlanBuilder().chunk("slow").chunk("user", require=["slow"]).build()
+    queue = PrefetchQueue(Machine(plan), [Fetch(1, "x.fetch")])
+    assert queue.take() == [0]
+    queue.announced("lists")
+    queue.done([0], "lists")
+    assert queue.take() == [0]
+    queue.done([0], "lists")
+    assert queue.take() == []
+    queue.announced("lists")
+    assert queue.take() == [0]
+
+
+@given(data=st.data(), width=st.integers(1, 4), places=st.integers(1, 3))
+def test_rows_are_the_same_with_and_without(data, width, places):
+    builder = PlanBuilder()
+    size = data.draw(st.integers(2, 10))
+    for number in range(size):
+        targets = data.draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
+        kind = data.draw(st.sampled_from([kind for kind in KINDS if kind != "prereq"]))
+        function = data.draw(st.sampled_from(["nop", "change", "fail", "wait"]))
+        arguments = {"seconds": data.draw(st.integers(1, 3))} if function == "wait" else {}
+        if data.draw(st.integers(0, 9)) == 0:
+            arguments = {**arguments, "failhard": True} if function != "wait" else arguments
+        builder.chunk(f"c{number}", f"test.{function}", args=arguments, **{kind: [f"c{each}" for each in targets]})
+    plan = builder.build()
+    chunks = data.draw(st.lists(st.integers(0, size - 1), unique=True, min_size=1))
+    fetches = [
+        Fetch(chunk, data.draw(st.sampled_from(["x.one", "x.two"])), together=data.draw(st.booleans()))
+        for chunk in chunks
+    ]
+    answers = data.draw(st.lists(st.sampled_from(["fetched", "nothing", "failed", "later"]), min_size=1))
+
+    async def fetch(wanted):
+        await asyncio.sleep(len(wanted))
+        for each in wanted:
+            assert not fake_machine_excludes(plan, each.chunk, fake)
+        answer = answers[wanted[0].chunk % len(answers)]
+        return Fetched(answer, "", "lists" if answer == "later" else "")
+
+    def fake_machine_excludes(plan, chunk, fake):
+        failed = {tag for tag, made in fake.rows.items() if made["result"] is False}
+        return (
+            any(
+                requisite.kind in {"require", "watch"} and plan.chunks[requisite.node].tag in failed
+                for requisite in plan.requisites[chunk]
+            )
+            and plan.chunks[chunk].tag not in fake.rows
+        )
+
+    without, _ = run(plan, fakes(), concurrency=width, prefetch=0)
+    fake = fakes(fetch, fetches)
+    beside, events = run(plan, fake, concurrency=width, prefetch=places)
+    if width == 1 or not any(chunk.args.get("failhard") for chunk in plan.chunks):
+        assert plain(beside) == plain(without)
+    assert fake.most <= places
+    assert fake.active == 0
+    said = [type(event) for event in events if isinstance(event, (PrefetchStarted, PrefetchEnded))]
+    assert said.count(PrefetchStarted) == said.count(PrefetchEnded)
+
+
+def test_the_machine_knows_early_what_will_not_run():
+    builder = PlanBuilder().chunk("a").chunk("b").chunk("all", require=["a", "b"]).chunk("any", require_any=["a", "b"])
+    plan = builder.chunk("change", onchanges=["a"]).build()
+    machine = Machine(plan)
+    assert not any(map(machine.is_excluded, range(5)))
+    machine.take()
+    machine.done(0, FAILED)
+    assert [machine.is_excluded(number) for number in range(5)] == [False, False, True, False, True]
+    machine.take()
+    assert machine.has_started(1)
+    assert not machine.has_started(3)
+    machine.done(1, DONE)
+    assert [machine.is_excluded(number) for number in range(5)] == [False, False, True, False, True]
+    machine = Machine(plan)
+    machine.take()
+    machine.done(0, CHANGED)
+    assert not machine.is_excluded(4)
