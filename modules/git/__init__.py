@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 
+from .ahead import prefetch
 from .checkouts import (
     add,
     branch,
@@ -66,6 +67,7 @@ __all__ = [
     "ls_remote",
     "merge",
     "merge_base",
+    "prefetch",
     "pull",
     "push",
     "remote_get",

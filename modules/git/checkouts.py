@@ -7,6 +7,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.errors import InvocationError
 
+from .ahead import clone_from_prefetched
 from .programs import expanded, run, split_options, with_credentials
 
 
@@ -29,13 +30,16 @@ def clone(
     where = expanded(cwd, user)
     if not url:
         raise InvocationError("Missing 'url' argument")
-    arguments = ["clone", *split_options(opts), "--", with_credentials(url, https_user, https_pass)]
+    address = with_credentials(url, https_user, https_pass)
+    wanted = split_options(opts)
+    arguments = ["clone", *wanted, "--", address]
     if name is not None:
         filesystem.makedirs(where)
         run([*arguments, name], where, user=user, **options)
     else:
         filesystem.require_unshared(where, "git", user, make=True)
-        run([*arguments, where], "/", user=user, **options)
+        if not clone_from_prefetched(address, where, wanted, user=user, **options):
+            run([*arguments, where], "/", user=user, **options)
     return True
 
 

@@ -33,8 +33,10 @@ from .settings import config_set, config_unset
 from .update import bring_up_to_date as _bring_up_to_date
 
 _CONFIGURATION = ("path:/etc/gitconfig",)
+_CLONING = frozenset({"latest", "cloned", "detached"})
+_FETCHED_AHEAD = ("https://", "http://", "git://", "file://")
 
-__all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "present"]
+__all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "mod_prefetch", "present"]
 
 
 def __virtual__() -> bool | tuple[bool, str]:
@@ -289,9 +291,32 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     return {"reads": reads, "writes": writes, "makes": [_resources.folder(path, user=user)]}
 
 
+def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects of the repository that a state will clone.
+
+    None for another user, who could not read them; for ssh, where a first contact is remembered; with ``depth``, as
+    objects are borrowed only from a whole repository.
+    """
+    name, target = str(low.get("name", "")), low.get("target")
+    if low.get("fun") not in _CLONING or not name.startswith(_FETCHED_AHEAD) or not isinstance(target, str):
+        return []
+    if any(low.get(key) is not None for key in ("user", "depth", "identity")) or not os.path.isabs(target):
+        return []
+    arguments = {key: low[key] for key in ("https_user", "https_pass") if low.get(key) is not None}
+    home = f"path:{os.path.expanduser('~')}"
+    reads = [*_CONFIGURATION, f"{home}/.gitconfig", f"{home}/.netrc", f"{home}/.git-credentials", *_local_tree(name)]
+    what = f"git {name.partition('?')[0]}"
+    fetch = {"function": "git.prefetch", "arguments": {"url": name, "target": target, **arguments}}
+    return [{**fetch, "reads": reads, "what": what}]
+
+
+def _local_tree(name: str) -> list[str]:
+    return _resources.files(name, below="/**")
+
+
 def _reached(name: str, user: Any, home: str) -> list[str]:
     """Return what git reads to reach a repository: a folder, or a host, its key and what the user shows to it."""
-    local = _resources.files(name, below="/**")
+    local = _local_tree(name)
     if local:
         return local
     reads = [*_resources.NETWORK]
