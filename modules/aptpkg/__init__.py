@@ -12,6 +12,7 @@ from typing import Any
 from asyncstate.dunders import __grains__, __salt__
 from asyncstate.interfaces.pkg import PkgInterface as _PkgInterface
 
+from ._ahead import prefetch
 from ._candidates import (
     latest_version,
     list_repo_pkgs,
@@ -59,6 +60,7 @@ __all__ = [
     "normalize_name",
     "owner",
     "parse_arch",
+    "prefetch",
     "purge",
     "refresh_db",
     "remove",

@@ -7,6 +7,7 @@ import re
 import time
 from typing import Any
 
+from asyncstate import prefetch as ahead
 from asyncstate.dunders import __context__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -16,6 +17,9 @@ from ._versions import compare
 
 REFRESH_PENDING = "pkg.refresh"
 """The key of ``__context__`` that tells the states whether the lists were refreshed in this run."""
+
+LISTS = "pkg.lists"
+"""What is announced when the lists have been refreshed."""
 
 _LISTS = "/var/lib/apt/lists"
 _SIZE = re.compile(r" \[.+B\]$")
@@ -29,7 +33,7 @@ def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: An
     with ``failhard`` if a source does.
     """
     __context__[REFRESH_PENDING] = False
-    if cache_valid_time and _age_of_lists() < float(cache_valid_time):
+    if cache_valid_time and age_of_lists() < float(cache_valid_time):
         return {}
     done = call(["apt-get", "-q", "update"], timeout=kwargs.get("timeout"))
     if done["retcode"]:
@@ -47,6 +51,7 @@ def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: An
             found[source] = False
             if kind.startswith("Err"):
                 failed.append(source)
+    ahead.announce(LISTS)
     if failhard and failed:
         raise CommandExecutionError(f"Error getting repos: {', '.join(failed)}")
     return found
@@ -134,7 +139,8 @@ def resolution() -> dict[str, Any]:
     return {"recommends": recommends.strip() == "wanted='true'", "provided": sorted(provided)}
 
 
-def _age_of_lists() -> float:
+def age_of_lists() -> float:
+    """Return how many seconds ago the lists of packages last changed; infinity if there are none."""
     try:
         return time.time() - os.stat(_LISTS).st_mtime
     except OSError:

@@ -10,6 +10,7 @@ from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 from .._package_transactions import changes, without_holds  # noqa: TID252 - as `modules` for type checkers
+from ._ahead import prefetched
 from ._candidates import latest_version, list_repo_pkgs, refresh_db
 from ._installed import forget, get_selections, hold, list_pkgs, normalize_name, unhold
 from ._programs import call
@@ -71,17 +72,19 @@ def install(
         orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
     extra = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
-    with without_holds(
-        {order.package for order in orders}.intersection(get_selections(state="hold")["hold"]), unhold, hold
-    ):
-        for how, more in extra.items():
-            arguments = [order.argument for order in orders if order.kind == how]
-            if arguments:
-                more = [*more, "--download-only"] if downloadonly else more
-                _run(["apt-get", "-q", "-y", *options, *more, "install", "--", *arguments], kwargs.get("env"), errors)
-    forget()
-    new = list_pkgs()
-    done = changes(old, new)
+    held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
+    with prefetched([] if downloadonly else [order.package for order in orders]) as used:
+        with without_holds(held, unhold, hold):
+            for how, more in extra.items():
+                arguments = [order.argument for order in orders if order.kind == how]
+                if arguments:
+                    more = [*more, "--download-only"] if downloadonly else more
+                    command = ["apt-get", "-q", "-y", *options, *more, "install", "--", *arguments]
+                    _run(command, kwargs.get("env"), errors)
+        forget()
+        new = list_pkgs()
+        done = changes(old, new)
+        used.update((name, version) for name in done for version in new.get(name, "").split(","))
     for order in orders:
         if order.kind == "reinstall" and order.package not in done:
             done[order.package] = {"old": old.get(order.package, ""), "new": new.get(order.package, "")}

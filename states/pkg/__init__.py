@@ -15,6 +15,7 @@ from ._footprint import mod_footprint
 from ._holds import held, unheld
 from ._install import downloaded, installed
 from ._newest import latest, uptodate
+from ._prefetch import mod_prefetch
 from ._refresh import plan_refresh as _plan_refresh
 from ._removal import purged, removed
 from ._transaction import mod_transaction
@@ -31,6 +32,7 @@ __all__ = [
     "mod_aggregate_split",
     "mod_footprint",
     "mod_init",
+    "mod_prefetch",
     "mod_transaction",
     "mod_watch",
     "purged",

@@ -10,6 +10,7 @@ from apt_root import AptRoot, needs_apt
 from asyncstate.modules.aptpkg import _programs
 
 from asyncstate.errors import CommandExecutionError
+from asyncstate.prefetch import Prefetched
 
 pytestmark = needs_apt
 
@@ -86,6 +87,17 @@ def test_apt_get_waits_for_the_package_database(apt, hold):
     assert (row["result"], row["changes"]) == (True, {"alpha": {"old": "", "new": "1.0"}})
     assert any(line.startswith("Waiting for cache lock") for line in said)
     assert not holder.holds
+
+
+def test_fetching_ahead_waits_for_no_lock(apt, hold, tmp_path):
+    hold((*DPKG, "var/cache/apt/archives/lock"))
+    ahead = Prefetched(str(tmp_path / "cache"), lambda _: None)
+    with apt.harness.calling() as context:
+        context.prefetched = ahead
+        apt.harness.salt["pkg.prefetch"]([{"name": "alpha"}])
+    assert "Waiting" not in str(apt.ran)
+    assert list((apt.root / "var/cache").glob("prefetch-apt-*/partial"))
+    ahead.close()
 
 
 def test_lists_that_another_program_fetches_are_waited_for(apt, hold, monkeypatch):
