@@ -124,4 +124,5 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     if link:
         links[link] = chosen
     writes = [f"alternatives:{name}", f"path:{chosen}", *_resources.files(link)]
-    return {"reads": reads, "writes": writes, **({"links": links} if links else {})}
+    programs = ["update-alternatives"]
+    return {"reads": reads, "writes": writes, "programs": programs, **({"links": links} if links else {})}

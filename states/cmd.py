@@ -236,6 +236,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
         "reads": [*reads, *(name for effects in found for name in effects.reads)],
         "writes": [*(name for effects in found for name in effects.writes), *made],
         "makes": [name for effects in found for name in effects.makes],
+        "programs": [name for effects in found for name in effects.programs],
         "links": _by_place(links),
         "copies": _by_place(copies),
         "unknown": "; ".join(unknown),

@@ -343,7 +343,7 @@ class Compiler:
         homes = Homes(builder.chunks, self._home_of)
         formula = FormulaRule(
             strict=mode == "strict",
-            lists=package_lists(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
+            packages=package_lists(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
             has_account=self._has_account,
         )
         footprints = Footprints(

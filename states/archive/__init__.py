@@ -138,12 +138,14 @@ def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, tru
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what an extraction reads, writes and makes: its target tree, the owner, the source and its hash."""
+    """Return what an extraction reads, writes, makes and runs: its target tree, the owner, the source and its hash."""
     path = os.path.normpath(str(low.get("name", "")))
     reads = [*_resources.fetched(low.get("source")), *_resources.checks(low), *_resources.accounts(low)]
     reads += [*_resources.files(low.get("if_missing"), low.get("enforce_ownership_on"))]
     made = _resources.folder(path, user=low.get("user"))
-    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": [made]}
+    named = f"{low.get('source')} {low.get('archive_format')}"
+    programs = ["rar"] if "rar" in named.lower() else ["tar", "unzip"]
+    return {"reads": reads, "writes": [f"path:{path}", f"path:{path}/**"], "makes": [made], "programs": programs}
 
 
 def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from asyncstate.data.packages import PackageLists, package_lists
+from asyncstate.data.packages import BASE, PROGRAMS, PackageLists, package_lists
 
-TABLE = "# of a test\n/etc/a.conf\n/etc/a/\n/etc/x/\n/var/lib/a/\n\na 0 1 3\nb* 2\nc\n"
+TABLE = "# of a test\n/etc/a.conf\n/etc/a\n/etc/x\n/var/lib/a\n\na 0 1 3 | 2\nb* 2 |\ncurl |\nlibtool-5 | 1\n"
 
 
 @pytest.fixture
@@ -12,25 +12,38 @@ def lists():
     return PackageLists(TABLE)
 
 
-def test_a_package_is_listed_with_its_places_and_whether_it_makes_accounts(lists):
-    assert lists.brings("a") == ({"/etc/a.conf", "/etc/a/", "/var/lib/a/"}, False)
-    assert lists.brings("b:i386") == ({"/etc/x/"}, True)
-    assert lists.brings("c") == (set(), False)
+def test_a_package_is_listed_with_its_places_and_what_it_comes_with(lists):
+    assert lists.brings("a")[:3] == ({"/etc/a.conf", "/etc/a", "/var/lib/a"}, False, {"a", "curl"})
+    assert lists.brings("b:i386")[:3] == ({"/etc/x"}, True, {"b"})
+    assert lists.brings("curl")[:3] == (set(), False, {"curl"})
     assert lists.brings("d") is None
     assert lists.brings("*") is None
+    assert lists.brings("") is None
 
 
 @pytest.mark.parametrize(
     ("path", "place"),
     {
         "/etc/a.conf": "/etc/a.conf",
-        "/etc/a": "/etc/a/",
-        "/etc/a/b/c": "/etc/a/",
-        "/etc/ab/c": None,
+        "/etc/a": "/etc/a",
+        "/etc/a/b/c": "/etc/a",
+        "/etc/ab/c": "/etc/ab",
         "/etc/b.conf": None,
-        "/var/lib/a": "/var/lib/a/",
-        "/var/lib/a/b": "/var/lib/a/",
+        "/etc/.java/x": None,
+        "/etc/systemd/system/x.service": "/etc/systemd",
+        "/usr/lib/systemd/system/x.service": "/etc/systemd",
+        "/etc/init.d": "/etc/systemd",
+        "/var/lib/a": "/var/lib/a",
+        "/var/lib/a/b": "/var/lib/a",
+        "/var/lib/bee": "/var/lib/bee",
+        "/var/lib/systemd/b": None,
         "/var/lib": None,
+        "/var/www/b": None,
+        "/run/bee": "/run/bee",
+        "/var/run/bee/c": "/run/bee",
+        "/run/lock/b": None,
+        "/opt/b": "/opt",
+        "/usr/share/b": None,
         "/": None,
         "": None,
     }.items(),
@@ -39,11 +52,45 @@ def test_a_path_belongs_to_the_place_of_packages_above_it(lists, path, place):
     assert lists.place(path) == place
 
 
+@pytest.mark.parametrize(
+    ("package", "place", "expected"),
+    [
+        ("a", "/etc/a", True),
+        ("a", "/etc/x", False),
+        ("b", "/etc/a", False),
+        ("curl", "/var/lib/curlies", True),
+        ("a", "/var/lib/curlies", True),
+        ("curl", "/var/lib/wget", False),
+        ("libtool-5", "/var/lib/tools", True),
+        ("curl", "/opt", False),
+        ("curl", "/etc/systemd", False),
+    ],
+)
+def test_a_place_that_is_listed_for_no_package_counts_by_its_name(lists, package, place, expected):
+    assert lists.brings(package).has(place) is expected
+
+
+def test_a_package_brings_the_programs_of_those_it_comes_with(lists):
+    assert lists.brings("curl").runs("curl")
+    assert lists.brings("a").runs("curl")
+    assert not lists.brings("b").runs("curl")
+
+
 def test_debian_is_listed_and_other_families_are_not():
     debian = package_lists("Debian")
-    assert "/etc/fail2ban/" in debian.brings("fail2ban").places
-    assert "/etc/nginx/" in debian.brings("nginx").places, "what it depends on brings it"
-    assert "/etc/nginx/" not in debian.brings("redis-server").places
+    assert debian.brings("fail2ban").has("/etc/fail2ban")
+    assert debian.brings("nginx").has("/etc/nginx"), "what it depends on brings it"
+    assert not debian.brings("redis-server").has("/etc/nginx")
     assert debian.brings("redis-server").accounts
+    assert debian.brings("haproxy").has("/var/lib/haproxy"), "a script makes it"
+    assert debian.brings("mariadb-server").has("/var/lib/mysql"), "a script makes it"
+    assert debian.brings("redis-server").has("/etc/systemd")
+    assert not debian.brings("unzip").has("/etc/systemd")
     assert debian.place("/etc/timezone") is None, "a script makes it"
     assert package_lists("RedHat") is None
+
+
+def test_each_package_that_brings_a_known_program_is_listed():
+    debian = package_lists("Debian")
+    assert not [name for names in PROGRAMS.values() for name in names if debian.brings(name) is None]
+    assert not BASE & PROGRAMS.keys()

@@ -155,6 +155,7 @@ def test_footprint():
         "reads": ["path:/bin/new"],
         "writes": ["alternatives:editor", f"path:{chosen}", "path:/usr/bin/editor"],
         "links": {chosen: "/bin/new", "/usr/bin/editor": chosen},
+        "programs": ["update-alternatives"],
     }
     set_to_new = alternatives.mod_footprint({"fun": "set", "name": "editor", "path": "/bin/new"})
     assert set_to_new["links"] == {chosen: "/bin/new"}
@@ -162,6 +163,7 @@ def test_footprint():
     assert alternatives.mod_footprint({"name": "editor"}) == {
         "reads": [],
         "writes": ["alternatives:editor", f"path:{chosen}"],
+        "programs": ["update-alternatives"],
     }
 
 

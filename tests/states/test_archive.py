@@ -368,3 +368,4 @@ def test_footprint():
     assert found["writes"] == ["path:/opt/app", "path:/opt/app/**"]
     assert set(found["reads"]) == {"path:/s.tar", "path:/i", "user:u"}
     assert found["makes"] == ["path:/opt?0755:u:root"]
+    assert found["programs"] == ["tar", "unzip"]

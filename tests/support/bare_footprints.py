@@ -48,9 +48,9 @@ def declared(source):
     footprints = Footprints(source, FormulaRule(strict=False), Findings())
     return {
         name: list(
-            footprints.of(
-                LowChunk(0, VIRTUAL.get(name, name), "present", "i", "/n", "formula.part", "base", 0, ARGUMENTS)
-            )
+            footprints.of_all(
+                [LowChunk(0, VIRTUAL.get(name, name), "present", "i", "/n", "formula.part", "base", 0, ARGUMENTS)], [0]
+            )[0]
         )
         for name in names
     }

@@ -38,12 +38,19 @@ _READ_BY_MODULES = {
 }
 """What functions of these execution modules read, besides grains and the paths they are given."""
 
+_RUN_NOTHING = frozenset("config environ file grains hosts match pillar test".split())
+"""Execution modules whose functions start no program."""
+
 
 class Tested(NamedTuple):
-    """What conditions read. ``unknown``: why they may read more; empty if they do not."""
+    """What conditions read. ``unknown``: why they may read more; empty if they do not.
+
+    ``programs`` are the names of those that they run; None: nobody can tell.
+    """
 
     reads: tuple[str, ...] = ()
     unknown: str = ""
+    programs: tuple[str, ...] | None = ()
 
 
 def conditions_read(args: dict[str, Any]) -> Tested | None:
@@ -56,6 +63,7 @@ def conditions_read(args: dict[str, Any]) -> Tested | None:
         return None
     reads: dict[str, None] = {}
     reasons: dict[str, None] = {}
+    programs: dict[str, None] | None = {}
     for condition in CONDITIONS:
         value = args.get(condition)
         for entry in value if isinstance(value, (list, tuple)) else (value,):
@@ -67,9 +75,16 @@ def conditions_read(args: dict[str, Any]) -> Tested | None:
                 else:
                     tested = _function(entry, args)
                 reads.update(dict.fromkeys(tested.reads))
+                programs = _all_of(programs, tested)
                 if tested.unknown:
                     reasons[f"in its {condition}, {tested.unknown}"] = None
-    return Tested(tuple(reads), "; ".join(reasons))
+    return Tested(tuple(reads), "; ".join(reasons), None if programs is None else tuple(programs))
+
+
+def _all_of(programs: dict[str, None] | None, tested: Tested) -> dict[str, None] | None:
+    if programs is None or tested.programs is None or tested.unknown:
+        return None
+    return programs | dict.fromkeys(tested.programs)
 
 
 def _command(text: str, args: dict[str, Any]) -> Tested:
@@ -82,8 +97,9 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
     )
     runs_as = (f"user:{user}",) if isinstance(user, str) and user else ()
     touched = (*effects.reads, *effects.writes, *effects.makes)
+    programs = None if args.get("root") else effects.programs
     runs_in = _paths([args.get("shell"), args.get("prepend_path"), args.get("root")])
-    return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown)
+    return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown, programs)
 
 
 def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
@@ -93,8 +109,12 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
     given = [text for key, value in entry.items() if key != "fun" for text in texts(value, keys=False)]
     reads = ["grains", *(path for text in given for path in _paths(text))]
     unknown = "" if module in _READ_BY_MODULES else f"what {function} reads is not known"
+    programs: dict[str, None] | None = {} if module in _RUN_NOTHING else None
     if module == "cmd":
+        programs = {}
         commands = [_command(text, args) for text in given]
+        for tested in commands:
+            programs = _all_of(programs, tested)
         reads += [name for tested in commands for name in tested.reads]
         unknown = next((tested.unknown for tested in commands if tested.unknown), "")
     read = _READ_BY_MODULES.get(module, "")
@@ -103,7 +123,7 @@ def _function(entry: dict[Any, Any], args: dict[str, Any]) -> Tested:
         reads += [f"{read}{text}" for text in given]
     elif read:
         reads.append(read)
-    return Tested(tuple(reads), unknown)
+    return Tested(tuple(reads), unknown, None if programs is None else tuple(programs))
 
 
 def _paths(value: Any) -> Iterator[str]:

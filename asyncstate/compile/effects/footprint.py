@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
-from asyncstate.compile.effects.formula import HOLDERS
+from asyncstate.compile.effects.formula import HOLDERS, Touching
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, Scoreboard, folder_and_marks
@@ -51,7 +51,10 @@ _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
 
 class Footprint(NamedTuple):
-    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not."""
+    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not.
+
+    ``programs`` are the names of those that it runs; None: its module does not say.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -59,13 +62,15 @@ class Footprint(NamedTuple):
     unknown: str = ""
     links: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    programs: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
         """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
+        programs = _names(declared["programs"]) if "programs" in declared else None
         links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies)
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs)
 
     def and_reads(self, names: Iterable[str]) -> Footprint:
         """Return this footprint with more that is read."""
@@ -83,6 +88,14 @@ class Footprint(NamedTuple):
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
+
+
+class _Own(NamedTuple):
+    """What a state touches itself, the programs its conditions run, and whether the rule of formulas is about it."""
+
+    footprint: Footprint
+    tested: tuple[str, ...] | None = ()
+    in_formula: bool = False
 
 
 class FootprintSource(Protocol):
@@ -138,8 +151,17 @@ class Footprints:
         ``serial`` are the chunks' numbers in the order of a serial run.
         """
         named = [Footprint()] * len(chunks)
+        held = []
         for number in serial:
-            named[number] = self.of(chunks[number])
+            own, tested, in_formula = self._own(chunks[number])
+            named[number] = own
+            if in_formula:
+                state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))
+                held.append((number, state))
+        for (number, _), more in zip(held, self._formula.of_all([state for _, state in held]), strict=True):
+            if more.reads or more.writes:
+                own = named[number]
+                named[number] = own._replace(reads=(*own.reads, *more.reads), writes=(*own.writes, *more.writes))
         if self._learned is not None:
             self._replace_guesses(self._learned, chunks, named)
         paths = LinkedPaths(
@@ -175,15 +197,15 @@ class Footprints:
                 if more:
                     known[index] = known[index].and_reads(paths.all_names(tuple(more)))
 
-    def of(self, chunk: LowChunk) -> Footprint:
-        """Return what a chunk touches, each path under the name it has there."""
+    def _own(self, chunk: LowChunk) -> _Own:
+        """Return what a chunk touches itself, each path under the name it has there."""
         if _says_it_itself(chunk.args):
             written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
-            return _below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes)
+            return _Own(_below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes))
         tested = conditions_read(chunk.args)
         without = chunk.state in _WITHOUT
         if without and tested is None:
-            return Footprint()
+            return _Own(Footprint())
         module = self._module(chunk)
         own = Footprint() if without else self._with_arguments(self._declared(module, chunk), chunk)
         if tested is not None:
@@ -195,10 +217,9 @@ class Footprints:
         holds = self._formula.holds(chunk, unknown=bool(own.unknown))
         if own.unknown and not holds:
             self.unknown[chunk.index] = own.unknown
-        if holds or module.bundled or chunk.state in HOLDERS or tested is not None:
-            # A package may install what a condition tests.
-            return self._in_formula(chunk, own, asks=tested is not None)
-        return own
+        # A package may install what a condition tests.
+        in_formula = holds or module.bundled or chunk.state in HOLDERS or tested is not None
+        return _Own(own, () if tested is None else tested.programs, in_formula)
 
     def _with_arguments(self, own: Footprint, chunk: LowChunk) -> Footprint:
         """Return what a state touches because of arguments that any state may have."""
@@ -211,10 +232,6 @@ class Footprints:
             reads, writes = self._surroundings.reloads(chunk.args)
             own = own.and_reads(reads)._replace(writes=(*own.writes, *writes))
         return own
-
-    def _in_formula(self, chunk: LowChunk, own: Footprint, *, asks: bool) -> Footprint:
-        held = self._formula.of(chunk, own.reads, own.writes, asks=asks, unknown=bool(own.unknown))
-        return own._replace(reads=(*own.reads, *held.reads), writes=(*own.writes, *held.writes))
 
     def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
         if module.declare is None:

@@ -4,17 +4,20 @@ A formula is the first part of an SLS name: ``nginx`` for ``nginx``, ``nginx.con
 can list in advance all that a package installs and a daemon reads. Resources of the formula stand for that:
 
     resource             written by               read by
-    formula:F/packages   states of packages       services, and what any package may bring: files, accounts …
-    formula:F/programs   states of packages       services, and what runs programs: commands, settings …
+    formula:F/packages   states of packages       services, and what any package may bring or change the work of
     formula:F/daemons    states that run daemons  what a daemon may read when it starts: all but packages
 
 No state reads one that stands for packages without need: none brings what is in ``/home``, ``/srv`` or ``/usr/local``.
 A daemon may read anything when it starts, so that what comes later must not be there yet.
 
-Where it is listed what packages bring, a state with a file in ``/etc/x/`` reads, instead of ``formula:F/packages``, two
-others: ``formula:F/packages:/etc/x/``, which the packages write that have files there, and
-``formula:F/unlisted-packages``, which those write that are in no list. A place in no list may be any package's.
-``formula:F/accounts`` is what packages write that make accounts, and the owners of files read that nobody else makes.
+Where it is known what packages bring, a state reads, instead of ``formula:F/packages``, one resource for each question
+that it has, and ``formula:F/unknown-packages``, which those write of which nothing is known:
+
+    formula:F/packages:/etc/nginx   which of them has something in /etc/nginx?
+    formula:F/packages:curl         which of them brings the program curl?
+    formula:F/accounts              which of them makes accounts? Asked for owners of files that nobody else makes
+
+A package is asked the questions of its formula only, so a formula without packages costs nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from asyncstate.compile.effects.scoreboard import ALWAYS_THERE, ENTRY
+from asyncstate.data.packages import BASE, PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
 
+    from asyncstate.data.packages import Brings
     from asyncstate.model.chunk import LowChunk
 
 HOLDERS = frozenset({"pkg", "service"})
@@ -36,38 +41,46 @@ _PACKAGE = "package:"
 _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
-_RUN_NOTHING = frozenset("environ event file grains host ini ini_manage ssh_auth".split())
-"""States that edit files and run no program, so that only packages which bring the files concern them."""
+_RUN_NOTHING = frozenset("environ event file grains group host ini ini_manage ssh_auth user".split())
+"""States that run no program but those of accounts, which every system has: only packages that bring what they touch
+concern them."""
+
+_NOBODY_KNOWS = ("",)
 
 _ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
 """Package states that change no file of a package."""
 
+_REMOVE = frozenset({"removed", "purged"})
+"""Package states that also remove what depends on the packages they name."""
+
 _OF_BOOT = frozenset({"enabled", "disabled", "masked", "unmasked"})
-"""Service states that start and stop nothing."""
+"""Service states that start and stop nothing: they link units."""
 
 _ACCOUNT_STATES = frozenset({"user", "group"})
-"""They run programs, but those that every system has."""
 
-_SOURCES = frozenset({"pkg", "pkgrepo"})
+_SOURCES = frozenset({"pkgrepo"})
 """States of the package manager that bring no package: its database orders them."""
 
 _OF_PACKAGES = tuple(f"/{top}/" for top in "bin boot etc lib lib32 lib64 libx32 opt run sbin usr var".split())
 """The folders in which packages have files: the Filesystem Hierarchy Standard leaves them no others."""
 
-_LISTED = ("/etc/", "/var/")
-_BASE = frozenset((*ALWAYS_THERE, "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/hosts"))
+_UNITS = "path:/etc/systemd/system"
+_PROGRAM_FOLDERS = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin"})
+_BASE_PATHS = frozenset((*ALWAYS_THERE, "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/hosts"))
 """Folders and files that no package brings. What packages add to the files of accounts is a resource of its own."""
 
-_SHELLS = frozenset(
-    f"{folder}/{name}"
-    for folder in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
-    for name in ("sh", "bash", "dash", "false", "true", "nologin")
-)
-"""Programs that every system has whose packages are listed."""
+_SHELLS = frozenset("sh bash dash false true nologin".split())
+"""Programs in :data:`_PROGRAM_FOLDERS` that every system has of whose packages anything is known."""
 
 _NOT_OF_PACKAGES = ("/usr/local/", "/var/local/", "/var/tmp/")  # noqa: S108 - compared, not used
 _SERVED = ("/srv/ftp/", "/srv/tftp/", "/srv/git/")
 """The parts of ``/srv`` that daemons make when they are installed, against the standard."""
+
+_ANY = None
+"""The answer that any package may bring something."""
+_NOT_ASKED = "?"
+_DEEP = 3
+"""How many slashes a folder has that is in one place, such as ``/var/lib/nginx``."""
 
 
 class Held(NamedTuple):
@@ -77,46 +90,55 @@ class Held(NamedTuple):
     writes: tuple[str, ...] = ()
 
 
+class Touching(NamedTuple):
+    """A state, and what it touches itself.
+
+    ``programs`` are those that it runs and ``tested`` those that its conditions run, None if nobody knows.
+    ``unknown``: it may touch more.
+    """
+
+    chunk: LowChunk
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    programs: Sequence[str] | None = None
+    tested: Sequence[str] | None = ()
+    unknown: bool = False
+
+
+class PackageKnowledge(Protocol):
+    """What is known of the packages of a system."""
+
+    def brings(self, package: str, /) -> Brings | None:
+        """Return what a package brings with all it depends on, or None if that is not known."""
+
+    def place(self, path: str, /) -> str | None:
+        """Return the place that a path belongs to, or None if it may be any package's."""
+
+
 class _Formula:
-    """The names of the resources of one formula."""
+    """One formula: the names of its resources, and what its states ask of its packages."""
 
     def __init__(self, name: str) -> None:
         self.packages = f"formula:{name}/packages"
-        self.programs = f"formula:{name}/programs"
-        self.unlisted = f"formula:{name}/unlisted-packages"
+        self.unknown = f"formula:{name}/unknown-packages"
         self.accounts = f"formula:{name}/accounts"
         self.daemons = f"formula:{name}/daemons"
-        self.brought = (self.packages, self.programs)
+        self.has_packages = False
+        self.has_daemons = False
+        self.places: dict[str, str] = {}
+        self.programs: dict[str, str] = {}
 
     def at(self, place: str) -> str:
-        """Return the resource that stands for what listed packages bring at a place."""
-        return f"{self.packages}:{place}"
+        """Return the resource that stands for what packages bring at a place."""
+        return self.places.setdefault(place, f"{self.packages}:{place}")
 
-
-class Brings(Protocol):
-    """What a package brings with all it depends on."""
-
-    @property
-    def places(self) -> Iterable[str]:
-        """Where it has files."""
-
-    @property
-    def accounts(self) -> bool:
-        """Whether it makes accounts."""
-
-
-class PackageLists(Protocol):
-    """What is listed of the packages of a system."""
-
-    def brings(self, package: str, /) -> Brings | None:
-        """Return what a package brings, or None if it is in no list."""
-
-    def place(self, path: str, /) -> str | None:
-        """Return the place that a path belongs to, or None if no package is listed there."""
+    def program(self, name: str) -> str:
+        """Return the resource that stands for the packages that bring a program."""
+        return self.programs.setdefault(name, f"{self.packages}:{name}")
 
 
 class FormulaRule:
-    """What states hold of their formulas. It is asked for each chunk in serial order.
+    """What states hold of their formulas.
 
     ``strict``: states with unknown effects, and commands, keep their place among all states of their formula.
     ``has_account("user:www")`` says which accounts this machine has.
@@ -126,83 +148,115 @@ class FormulaRule:
         self,
         *,
         strict: bool,
-        lists: PackageLists | None = None,
+        packages: PackageKnowledge | None = None,
         has_account: Callable[[str], bool] | None = None,
     ) -> None:
         self._strict = strict
-        self._lists = lists
-        self._formulas: dict[str, _Formula] = {}
+        self._knowledge = packages
         self._has_account = has_account
+        self._formulas: dict[str, _Formula] = {}
+        self._folders: dict[str, str | None] = {}
         self._made_accounts = {"user:root", "group:root", "user:0", "group:0"}
 
     def holds(self, chunk: LowChunk, *, unknown: bool) -> bool:
         """Whether a state with unknown effects, or a command, keeps its place among all states of its formula."""
         return self._strict and (unknown or chunk.state in _COMMANDS)
 
-    def of(self, chunk: LowChunk, reads: Iterable[str], writes: Iterable[str], *, asks: bool, unknown: bool) -> Held:
-        """Return what a state holds of its formula. It ``asks`` if it has conditions, which may run any program."""
-        formula = self._formula(chunk)
-        if self.holds(chunk, unknown=unknown):
-            return Held(writes=(*formula.brought, formula.unlisted, formula.accounts, formula.daemons))
-        brings = chunk.state == "pkg" and chunk.fun not in _ONLY_DATABASE
-        runs = chunk.state == "service" and chunk.fun not in _OF_BOOT
+    def of_all(self, states: Sequence[Touching]) -> list[Held]:
+        """Return what states hold of their formulas. They stand in serial order."""
+        for state in states:
+            formula, chunk = self._formula(state.chunk), state.chunk
+            if self.holds(chunk, unknown=state.unknown):
+                formula.has_packages = formula.has_daemons = True
+            elif _brings(chunk):
+                formula.has_packages = True
+            elif _runs(chunk):
+                formula.has_daemons = True
+        read = [self._reads(state) for state in states]
+        return [Held(reads, self._writes(state)) for state, reads in zip(states, read, strict=True)]
+
+    def _reads(self, state: Touching) -> tuple[str, ...]:
+        chunk = state.chunk
         if chunk.state in _ACCOUNT_STATES:
-            self._made_accounts.update(name for name in writes if name.startswith(_ACCOUNTS))
-        if brings:
-            return Held(writes=self._brought(formula, writes))
-        if runs:
-            return Held(formula.brought, (formula.daemons,))
-        if chunk.state == "service":
-            return Held(formula.brought)
-        if chunk.state in _SOURCES:
-            return Held()
-        return Held(tuple(self._read(chunk.state, formula, (*reads, *writes), asks=asks)))
+            self._made_accounts.update(name for name in state.writes if name.startswith(_ACCOUNTS))
+        if _brings(chunk) or chunk.state in _SOURCES or chunk.state == "pkg":
+            return ()
+        if self.holds(chunk, unknown=state.unknown):
+            return ()
+        formula = self._formula(chunk)
+        needs_daemons = formula.has_daemons and chunk.state != "service"
+        daemons = (formula.daemons,) if needs_daemons else ()
+        return (*daemons, *self._of_packages(formula, state)) if formula.has_packages else daemons
 
-    def _brought(self, formula: _Formula, writes: Iterable[str]) -> tuple[str, ...]:
-        """Return what a package state writes: where its packages are listed to have files, or that they are not."""
-        names = [name.removeprefix(_PACKAGE) for name in writes if name.startswith(_PACKAGE)]
-        lists = self._lists
-        listed = [lists.brings(name) for name in names] if lists is not None else []
-        known = [each for each in listed if each is not None]
-        if not known or len(known) < len(names):
-            return (*formula.brought, formula.unlisted, formula.accounts)
-        places = sorted({place for each in known for place in each.places})
+    def _writes(self, state: Touching) -> tuple[str, ...]:
+        chunk, formula = state.chunk, self._formula(state.chunk)
+        if self.holds(chunk, unknown=state.unknown):
+            return (formula.packages, formula.unknown, formula.accounts, formula.daemons)
+        if _brings(chunk):
+            return self._brought(formula, state)
+        return (formula.daemons,) if _runs(chunk) else ()
+
+    def _brought(self, formula: _Formula, state: Touching) -> tuple[str, ...]:
+        """Return what a package state writes: answers to the questions of its formula, or that nobody knows them."""
+        names = [name.removeprefix(_PACKAGE) for name in state.writes if name.startswith(_PACKAGE)]
+        known = [] if state.chunk.fun in _REMOVE else self._known(names)
+        if not known:
+            return (formula.packages, formula.unknown, formula.accounts)
         accounts = (formula.accounts,) if any(each.accounts for each in known) else ()
-        return (*formula.brought, *accounts, *map(formula.at, places))
+        places = [name for place, name in formula.places.items() if any(each.has(place) for each in known)]
+        programs = [name for program, name in formula.programs.items() if any(each.runs(program) for each in known)]
+        return (formula.packages, *accounts, *places, *programs)
 
-    def _read(self, state: str, formula: _Formula, touched: tuple[str, ...], *, asks: bool) -> Iterator[str]:
-        yield formula.daemons
-        if asks or not (state in _RUN_NOTHING or state in _ACCOUNT_STATES):
-            yield formula.programs
-        else:
-            yield from self._of_packages(formula, touched)
-            if state in _ACCOUNT_STATES:
-                yield formula.accounts
-
-    def _of_packages(self, formula: _Formula, touched: tuple[str, ...]) -> dict[str, None]:
-        """Return what stands for the packages that may bring paths, and the owners of files."""
-        found: dict[str, None] = {}
-        for name in touched:
-            if name.startswith(_PATH):
-                path, tree, _ = name.removeprefix(_PATH).partition(ENTRY)[0].partition("/**")
-                if not may_be_of_a_package(path or "/") or (not tree and path in _BASE):
-                    continue
-                place = self._place(path)
-                if place is None:
-                    found[formula.packages] = None
-                elif place:
-                    found |= {formula.unlisted: None, formula.at(place): None}
-            elif name.startswith(_ACCOUNTS) and not self._is_there(name):
-                found[formula.accounts] = None
+    def _known(self, names: Iterable[str]) -> list[Brings]:
+        """Return what packages bring; nothing unless it is known of each."""
+        found = []
+        for name in names:
+            brings = None if self._knowledge is None else self._knowledge.brings(name)
+            if brings is None:
+                return []
+            found.append(brings)
         return found
 
-    def _place(self, path: str) -> str | None:
-        """Return the place of a path: "" if every system has it, None if it may be any package's."""
-        if self._lists is None:
-            return None
-        if path in _SHELLS:
+    def _of_packages(self, formula: _Formula, state: Touching) -> Iterable[str]:
+        """Return what stands for the packages that a state may need, or whose files it may touch."""
+        found: dict[str, None] = {}
+        for program in _programs(state):
+            if program in BASE:
+                continue
+            if program not in PROGRAMS or self._knowledge is None:
+                return (formula.packages,)
+            found |= {formula.unknown: None, formula.program(program): None}
+        of_boot = (_UNITS,) if state.chunk.state == "service" else ()
+        for name in (*of_boot, *state.reads, *state.writes):
+            if name.startswith(_PATH):
+                place = self._place(name)
+                if place is _ANY:
+                    return (formula.packages,)
+                if place:
+                    found |= {formula.unknown: None, formula.at(place): None}
+            elif name == "accounts" or (name.startswith(_ACCOUNTS) and not self._is_there(name)):
+                found |= {formula.unknown: None, formula.accounts: None}
+        return found
+
+    def _place(self, name: str) -> str | None:
+        """Return the place of a path: "" if no package or every system has it, ``_ANY`` if it may be any package's."""
+        path, tree, _ = name.removeprefix(_PATH).partition(ENTRY)[0].partition("/**")
+        folder, _, file = path.rpartition("/")
+        if not folder.startswith("/etc/") and folder.count("/") < _DEEP:
+            return "" if not tree and path in _BASE_PATHS else self._answer(path, folder, file)
+        known = self._folders.get(folder, _NOT_ASKED)
+        if known == _NOT_ASKED:  # all files of a folder below the places are in one place
+            known = self._folders[folder] = self._answer(path, folder, file)
+        return known
+
+    def _answer(self, path: str, folder: str, file: str) -> str | None:
+        if not may_be_of_a_package(path or "/"):
             return ""
-        return self._lists.place(path) if path.startswith(_LISTED) else None
+        if self._knowledge is None:
+            return _ANY
+        if folder in _PROGRAM_FOLDERS:
+            return "" if file in _SHELLS else _ANY
+        return self._knowledge.place(path)
 
     def _is_there(self, account: str) -> bool:
         """Whether an account is there without any package: on this machine, or made by the tree before."""
@@ -216,6 +270,26 @@ class FormulaRule:
         if known is None:
             known = self._formulas[name] = _Formula(name)
         return known
+
+
+def _programs(state: Touching) -> Sequence[str]:
+    """Return the programs that a state runs, with one that nobody knows if it may run any."""
+    if state.tested is None:
+        return _NOBODY_KNOWS
+    chunk, programs = state.chunk, state.programs
+    if chunk.state == "service":
+        programs = () if chunk.fun in _OF_BOOT else _NOBODY_KNOWS
+    elif programs is None or (state.unknown and chunk.state in _COMMANDS):
+        programs = () if chunk.state in _RUN_NOTHING else _NOBODY_KNOWS
+    return (*programs, *state.tested) if state.tested else programs
+
+
+def _brings(chunk: LowChunk) -> bool:
+    return chunk.state == "pkg" and chunk.fun not in _ONLY_DATABASE
+
+
+def _runs(chunk: LowChunk) -> bool:
+    return chunk.state == "service" and chunk.fun not in _OF_BOOT
 
 
 def may_be_of_a_package(path: str) -> bool:

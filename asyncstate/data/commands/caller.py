@@ -56,6 +56,7 @@ class Caller(Operands):
                 return
             if name in self._functions:
                 return
+            self.found.programs[name] = None
             if name in SHELLS:
                 self._shell(argv[1:])
                 return

@@ -20,7 +20,8 @@ class Effects(NamedTuple):
 
     ``links`` are the links that it makes, each with what it says, ``copies`` what it copies or moves with the links in
     it, each with where it comes from. ``bare``: the reason is only that a program names nothing, so that whoever knows
-    what it makes may settle it.
+    what it makes may settle it. ``programs`` are the names of those that it runs, with the folder where that is no
+    system folder.
     """
 
     reads: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Effects(NamedTuple):
     bare: bool = False
     links: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    programs: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=_CACHED)
@@ -62,6 +64,7 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
         bare,
         tuple(found.links),
         tuple(found.copies),
+        tuple(found.programs),
     )
 
 

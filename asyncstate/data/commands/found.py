@@ -28,6 +28,7 @@ class Found:
         self.copies: dict[tuple[str, str], None] = {}
         self.reasons: dict[str, None] = {}
         self.bare: dict[str, None] = {}
+        self.programs: dict[str, None] = {}
         self.forgotten: set[str] = set()
         self.reads_script: bool = False
         self.all_known: bool = True

@@ -81,7 +81,7 @@ class Shell:
         reading = _Reading()
         for kind, text in tokens:
             if kind == syntax.WORD:
-                self._word(reading, text)
+                self._word(reading, text if len(text) > 1 else text.translate(_PLAIN_BRACES))
             elif kind == syntax.REDIRECTION:
                 reading.redirection = text
             elif kind == syntax.BODY:

@@ -1,24 +1,106 @@
 """What is known of packages before they are installed: where they have files in ``/etc`` and ``/var``.
 
 ``debian.txt`` is made of the archive's own lists of contents and dependencies. It holds for what a package brings with
-all that it depends on or recommends; what only a maintainer script makes is in no list, so a place that no list
-names may be any package's.
+all that it depends on or recommends. What only a maintainer script makes is in no list. A folder that is in no list
+belongs to the packages that its name reminds of, a file directly in ``/etc`` to any.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from asyncstate.data.packages.places import UNITS, last_name, place_of, words_of
 
 _TABLES = {"Debian": "debian.txt"}
 
+_SHARED = frozenset(
+    """
+    /etc/alternatives /etc/default /etc/logrotate.d /run/credentials /run/initctl /run/lock /run/log /run/mount
+    /run/network /run/shm /run/systemd /run/udev /run/user /var/cache/debconf /var/lib/apt /var/lib/dpkg /var/lib/misc
+    /var/lib/systemd /var/spool/mail
+    """.split()
+)
+"""Places in which packages of any name have something, made by their scripts and daemons."""
 
-class Brings(NamedTuple):
-    """What a package brings: the ``places`` where it has files, such as ``/etc/nginx/``; whether it makes accounts."""
+_TOP = 2
+
+PROGRAMS = {
+    "bunzip2": {"bzip2"},
+    "bzcat": {"bzip2"},
+    "bzip2": {"bzip2"},
+    "crontab": {"bcron", "cron", "systemd-cron"},
+    "curl": {"curl"},
+    "file": {"file"},
+    "jq": {"jq"},
+    "sysctl": {"procps"},
+    "tar": {"bzip2", "lzip", "lzop", "ncompress", "tar", "xz-utils", "zstd"},
+    "unxz": {"xz-utils"},
+    "unzip": {"unzip"},
+    "wget": {"wget"},
+    "xz": {"xz-utils"},
+    "xzcat": {"xz-utils"},
+    "zip": {"zip"},
+}
+"""Programs that do what they do whichever other packages are there, and the packages of Debian that bring them."""
+
+BASE = frozenset(
+    """
+    [ [[ : test true false echo printf exit return break continue shift set unset wait sleep uname arch nproc tty exec
+    mktemp getopts ulimit umask jobs printenv stty basename dirname type hash alias bg fg times command builtin trap .
+    source hostid logname sync cat tac more nl od wc md5sum b2sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum
+    sum readlink realpath df fold paste join comm cmp pr expand fmt tsort stat du head tail cut tr sort uniq diff grep
+    egrep fgrep zgrep sed seq yes expr zcat ls dir vdir tee touch cp mv ln link install rm unlink rmdir shred truncate
+    mkdir mkfifo mknod chgrp chmod chown chattr lsattr split csplit gzip gunzip find xargs dd env nice nohup stdbuf
+    timeout sh dash update-alternatives
+    """.split()
+)
+"""Programs that no system of a known family lacks, and that do what they do whichever other packages are there."""
+
+
+class Brings(Protocol):
+    """What a package brings with all it depends on."""
+
+    @property
+    def accounts(self) -> bool:
+        """Whether it makes accounts."""
+
+    @property
+    def says(self) -> str:
+        """Who says so: ``dpkg``, or the name of a list."""
+
+    def has(self, place: str, /) -> bool:
+        """Whether it may have something at a place."""
+
+    def runs(self, program: str, /) -> bool:
+        """Whether it may bring a program."""
+
+
+class Listed(NamedTuple):
+    """What is listed of a package: its ``places``, whether it makes accounts, and the ``packages`` it comes with.
+
+    ``known`` are the places that are listed for any package.
+    """
 
     places: frozenset[str]
     accounts: bool
+    packages: frozenset[str]
+    known: frozenset[str] = frozenset()
+    says: str = "the list of Debian"
+
+    def has(self, place: str) -> bool:
+        """Whether it has something at a place. One that is listed for no package counts by its name."""
+        if place in self.places:
+            return True
+        return place not in self.known and not words_of(last_name(place)).isdisjoint(self._words())
+
+    def runs(self, program: str) -> bool:
+        """Whether it brings a program of which it is known who does."""
+        return not self.packages.isdisjoint(PROGRAMS.get(program, ()))
+
+    def _words(self) -> frozenset[str]:
+        return _words(self.packages, self.places)
 
 
 class PackageLists:
@@ -27,30 +109,48 @@ class PackageLists:
     def __init__(self, table: str) -> None:
         places, _, packages = table.partition("\n\n")
         self._places = [line for line in places.split("\n") if line.startswith("/")]
-        self._known = frozenset(self._places)
-        self._lines = {}
-        for line in packages.splitlines():
-            name, _, numbers = line.partition(" ")
-            self._lines[name.removesuffix("*")] = (numbers, name.endswith("*"))
+        self._packages = packages.split("\n")
+        self._known = frozenset((*self._places, UNITS, "/opt"))
 
-    def brings(self, package: str) -> Brings | None:
+    @cached_property
+    def _lines(self) -> dict[str, int]:
+        return {line.partition(" ")[0].removesuffix("*"): number for number, line in enumerate(self._packages) if line}
+
+    def brings(self, package: str) -> Listed | None:
         """Return what a package brings, or None if it is not known. An architecture may follow the name: ``a:i386``."""
-        line = self._lines.get(package.partition(":")[0])
-        if line is None:
+        name = package.partition(":")[0]
+        number = self._lines.get(name)
+        if number is None:
             return None
-        numbers, accounts = line
-        return Brings(frozenset(self._places[int(number)] for number in numbers.split()), accounts)
+        first, _, rest = self._packages[number].partition(" ")
+        own, _, others = rest.partition("|")
+        names = (self._packages[int(each)].partition(" ")[0].removesuffix("*") for each in others.split())
+        places = frozenset(self._places[int(each)] for each in own.split())
+        return Listed(places, first.endswith("*"), frozenset((name, *names)), self._known)
 
     def place(self, path: str) -> str | None:
-        """Return the place of a path in ``/etc`` or ``/var``, or None if no package is known to have files there."""
-        if path in self._known:
-            return path
-        parts = path.split("/")
-        for depth in (4, 3):
-            folder = "/".join(parts[:depth]) + "/"
-            if len(parts) >= depth and folder in self._known:
-                return folder
-        return None
+        """Return the place of a path, or None if nobody can tell which packages have something there."""
+        place = place_of(path)
+        if not place or (place in self._known and place not in _SHARED):
+            return place or None
+        return place if may_be_named_after_its_package(path, place) else None
+
+
+def may_be_named_after_its_package(path: str, place: str) -> bool:
+    """Whether scripts of packages make a place under their own name only.
+
+    They make files of other names directly in ``/etc``, such as ``/etc/timezone``.
+    """
+    name = last_name(place)
+    if place in _SHARED or name.startswith(".") or not words_of(name):
+        return False
+    below_etc = place.startswith("/etc/") and path.startswith(f"{place}/")
+    return place.count("/") > _TOP or place.startswith("/run/") or below_etc
+
+
+@cache
+def _words(packages: frozenset[str], places: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for name in (*packages, *map(last_name, places)) for word in words_of(name))
 
 
 @cache

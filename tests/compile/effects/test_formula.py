@@ -1,13 +1,14 @@
 """What states of one formula wait for: packages, what stands between, daemons."""
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trees import FakeStates, edges, plan
 
-from asyncstate.compile.effects.formula import FormulaRule, may_be_of_a_package
+from asyncstate.compile.effects.formula import FormulaRule, Touching, may_be_of_a_package
 
 
 def path(low):
@@ -133,35 +134,59 @@ def test_the_file_system_hierarchy_says_where_packages_have_files(where, expecte
     assert may_be_of_a_package(where) is expected
 
 
-LISTED = {"a": ({"/etc/a/", "/etc/shared/"}, False), "b": ({"/etc/b/", "/etc/shared/", "/etc/b.conf"}, True)}
-PLACES = ("/etc/a/", "/etc/b/", "/etc/shared/", "/etc/b.conf")
+PLACES = {"a": {"/etc/a", "/etc/shared"}, "b": {"/etc/b", "/etc/shared", "/etc/b.conf"}}
+PROGRAMS = {"a": {"curl"}, "b": set()}
 
 
-class Lists:
-    """Lists of two packages: one has files in ``/etc/a``, the other in ``/etc/b``, and an account."""
+class Brings(NamedTuple):
+    """What a package brings."""
+
+    places: set[str]
+    programs: set[str]
+    accounts: bool
+
+    says = "a test"
+
+    def has(self, place):
+        return place in self.places
+
+    def runs(self, program):
+        return program in self.programs
+
+
+class Known:
+    """Knows two packages: one has files in ``/etc/a`` and curl, the other has files in ``/etc/b``, and an account."""
 
     def brings(self, package):
-        found = LISTED.get(package)
-        return None if found is None else SimpleNamespace(places=found[0], accounts=found[1])
+        return Brings(PLACES[package], PROGRAMS[package], package == "b") if package in PLACES else None
 
     def place(self, path):
-        return next((place for place in PLACES if f"{path}/".startswith(place)), None)
+        place = "/".join(path.split("/")[:3])
+        return place if place in set().union(*PLACES.values()) | {"/etc/systemd"} else None
 
 
-def held(rule, state, fun, *, reads=(), writes=(), asks=False, sls="f"):
-    chunk = SimpleNamespace(state=state, fun=fun, sls=sls)
-    return rule.of(chunk, reads, writes, asks=asks, unknown=False)
+def state(kind, fun, *, reads=(), writes=(), programs=None, tested=(), unknown=False, sls="f"):
+    return Touching(SimpleNamespace(state=kind, fun=fun, sls=sls), reads, writes, programs, tested, unknown)
 
 
-def conflict(packages, path, *, reads=(), lists=True, accounts=()):
-    """Whether a state with a file and one of packages wait for each other."""
-    rule = FormulaRule(strict=False, lists=Lists() if lists else None, has_account=lambda name: name in accounts)
-    brought = held(rule, "pkg", "installed", writes=["pkgdb", *(f"package:{name}" for name in packages)]).writes
-    return not set(brought).isdisjoint(held(rule, "file", "managed", reads=reads, writes=[f"path:{path}"]).reads)
+def packages(names, fun="installed"):
+    return state("pkg", fun, writes=("pkgdb", *(f"package:{name}" for name in names)))
+
+
+def between(*states, known=True, accounts=(), strict=False):
+    """What the first and the last of some states conflict about in their formulas."""
+    rule = FormulaRule(strict=strict, packages=Known() if known else None, has_account=lambda name: name in accounts)
+    held = rule.of_all(states)
+    first, last = held[0], held[-1]
+    return (set(first.writes) & {*last.reads, *last.writes}) | (set(first.reads) & set(last.writes))
+
+
+def a_file(path, **more):
+    return state("file", "managed", writes=(f"path:{path}",), **more)
 
 
 @pytest.mark.parametrize(
-    ("packages", "path", "expected"),
+    ("names", "path", "expected"),
     [
         ("a", "/etc/a/x.conf", True),
         ("a", "/etc/a", True),
@@ -175,6 +200,7 @@ def conflict(packages, path, *, reads=(), lists=True, accounts=()):
         ("a", "/etc/**", True),
         ("a", "/etc/nobody/x", True),
         ("a", "/usr/share/x", True),
+        ("a", "/usr/bin/x", True),
         ("a", "/var/lib/nobody", True),
         ("a", "/home/u/x", False),
         ("c", "/etc/a/x", True),
@@ -182,57 +208,122 @@ def conflict(packages, path, *, reads=(), lists=True, accounts=()):
         ("", "/etc/a/x", True),
     ],
 )
-def test_a_listed_package_concerns_the_places_it_is_listed_at_and_those_in_no_list(packages, path, expected):
-    assert conflict(packages, path) is expected
+def test_a_known_package_concerns_the_places_it_has_and_those_that_nobody_knows(names, path, expected):
+    assert bool(between(packages(names), a_file(path))) is expected
+    assert bool(between(a_file(path), packages(names))) is expected
 
 
-def test_without_lists_every_package_concerns_every_place_of_packages():
-    assert conflict("a", "/etc/b/x", lists=False)
-    assert not conflict("a", "/srv/x", lists=False)
+def test_a_package_that_is_removed_takes_those_with_it_that_depend_on_it():
+    assert between(packages("a", "removed"), a_file("/etc/b/x"))
+    assert between(packages("a", "purged"), a_file("/etc/b/x"))
+
+
+def test_without_knowledge_every_package_concerns_every_place_of_packages():
+    assert between(packages("a"), a_file("/etc/b/x"), known=False)
+    assert not between(packages("a"), a_file("/srv/x"), known=False)
+
+
+def test_what_a_formula_has_not_is_not_waited_for():
+    alone = FormulaRule(strict=False, packages=Known()).of_all([a_file("/etc/a/x"), state("cmd", "run")])
+    assert [tuple(held) for held in alone] == [((), ()), ((), ())]
+
+
+def test_the_reason_names_the_place():
+    assert between(packages("a"), a_file("/etc/a/x")) == {"formula:f/packages:/etc/a"}
 
 
 def test_an_owner_comes_from_packages_that_make_accounts_unless_it_is_there():
-    owner = ["user:www"]
-    assert conflict("b", "/srv/x", reads=owner)
-    assert conflict("c", "/srv/x", reads=owner)
-    assert not conflict("a", "/srv/x", reads=owner)
-    assert not conflict("b", "/srv/x", reads=owner, accounts=owner)
-    assert not conflict("b", "/srv/x", reads=["user:1000"])
+    owner = ("user:www",)
+    assert between(packages("b"), a_file("/srv/x", reads=owner))
+    assert between(packages("c"), a_file("/srv/x", reads=owner))
+    assert not between(packages("a"), a_file("/srv/x", reads=owner))
+    assert not between(packages("b"), a_file("/srv/x", reads=owner), accounts=owner)
+    assert not between(packages("b"), a_file("/srv/x", reads=("user:1000",)))
 
 
 def test_a_shell_that_every_system_has_needs_no_package():
-    rule = FormulaRule(strict=False, lists=Lists())
-    user = held(rule, "user", "present", reads=["path:/bin/bash"], writes=["user:u", "path:/home/u"])
-    assert "formula:f/packages" not in user.reads
-    other = held(rule, "user", "present", reads=["path:/bin/zsh"], writes=["user:v"])
-    assert "formula:f/packages" in other.reads
+    user = ("user:u", "path:/home/u")
+    assert not between(packages("a"), state("user", "present", reads=("path:/bin/bash",), writes=user))
+    assert between(packages("a"), state("user", "present", reads=("path:/bin/zsh",), writes=user))
 
 
 def test_the_files_of_all_accounts_are_those_of_packages_that_make_accounts():
-    files = [f"path:/etc/{name}" for name in ("passwd", "group", "shadow", "gshadow")]
-    rule = FormulaRule(strict=False, lists=Lists())
-    user = set(held(rule, "user", "present", writes=["user:u", *files]).reads)
-    brought = [set(held(rule, "pkg", "installed", writes=[f"package:{name}"]).writes) for name in "abc"]
-    assert [bool(user & each) for each in brought] == [False, True, True]
+    files = tuple(f"path:/etc/{name}" for name in ("passwd", "group", "shadow", "gshadow"))
+    user = state("user", "present", writes=("user:u", "accounts", *files))
+    assert [bool(between(packages(name), user)) for name in "abc"] == [False, True, True]
 
 
-NAMES = st.sampled_from("abc")
+@pytest.mark.parametrize(
+    ("names", "programs", "expected"),
+    [
+        ("a", ("echo", "test"), False),
+        ("a", ("curl",), True),
+        ("b", ("curl",), False),
+        ("c", ("curl",), True),
+        ("c", ("echo",), False),
+        ("a", ("echo", "own-tool"), True),
+        ("a", None, True),
+        ("a", (), False),
+    ],
+)
+def test_a_command_waits_for_packages_that_bring_its_programs(names, programs, expected):
+    assert bool(between(packages(names), state("cmd", "run", programs=programs))) is expected
+    assert bool(between(packages(names), a_file("/home/x", tested=programs))) is expected
+
+
+def test_a_command_with_unknown_effects_may_need_any_package():
+    assert between(packages("a"), state("cmd", "run", programs=("echo",), unknown=True))
+
+
+def test_a_command_waits_for_packages_that_have_something_where_it_writes():
+    command = state("cmd", "run", writes=("path:/etc/a/x",), programs=("cp",))
+    assert between(packages("a"), command)
+    assert not between(packages("b"), command)
+
+
+def test_a_service_that_starts_at_boot_waits_for_packages_that_bring_units():
+    units = ("path:/etc/systemd/system/d.service",)
+    assert not between(packages("a"), state("service", "enabled", reads=units))
+    assert between(packages("c"), state("service", "masked", reads=units))
+    assert between(packages("a"), state("service", "running", reads=units))
+
+
+def test_a_state_whose_effects_are_unknown_keeps_its_place_in_strict_order():
+    for other in (packages("a"), a_file("/home/x"), state("service", "running"), state("cmd", "run")):
+        assert between(state("cmd", "run", unknown=True), other, strict=True)
+        assert between(other, state("cmd", "run", unknown=True), strict=True)
+
+
+NAMES = st.lists(st.sampled_from("abc"), max_size=3)
 PATHS = st.sampled_from(
     ["/etc/a/x", "/etc/b/x", "/etc/b.conf", "/etc/shared/y", "/etc/none/x", "/usr/bin/x", "/home/u"]
 )
+RUN = st.sampled_from([None, (), ("curl",), ("echo",), ("own-tool",), ("echo", "curl")])
+MORE = st.builds(lambda path, programs: state("cmd", "run", writes=(f"path:{path}",), programs=programs), PATHS, RUN)
+FILES = st.builds(lambda path, tested: a_file(path, tested=tested), PATHS, RUN)
+STATES = st.one_of(MORE, FILES, NAMES.map(packages), st.just(state("service", "running")))
 
 
-@given(st.lists(NAMES, max_size=3), PATHS)
-def test_more_packages_never_free_a_file_and_lists_only_free_it(packages, path):
-    if conflict(packages, path) and packages:
-        assert conflict([*packages, "a"], path)
-        assert conflict(packages, path, lists=False)
+@given(st.lists(STATES, min_size=2, max_size=5))
+def test_knowledge_only_frees_states_and_never_those_that_packages_concern(states):
+    with_it, without = between(*states), between(*states, known=False)
+    assert without or not with_it
+    if without and not with_it:
+        assert {states[0].chunk.state, states[-1].chunk.state} & {"pkg"}
+        brought, other = (states[0], states[-1]) if states[0].chunk.state == "pkg" else (states[-1], states[0])
+        names = [name.removeprefix("package:") for name in brought.writes if name.startswith("package:")]
+        places = set().union(*(PLACES.get(name, ()) for name in names))
+        paths = [name.removeprefix("path:") for name in other.writes]
+        assert not any(path.startswith(place) for path in paths for place in places)
 
 
-@given(st.lists(NAMES, max_size=3), st.booleans())
-def test_services_and_commands_wait_for_every_package(packages, listed):
-    rule = FormulaRule(strict=False, lists=Lists() if listed else None)
-    brought = set(held(rule, "pkg", "installed", writes=["pkgdb", *(f"package:{name}" for name in packages)]).writes)
-    assert brought & set(held(rule, "service", "running", writes=["service:s"]).reads)
-    assert brought & set(held(rule, "cmd", "run").reads)
-    assert brought & set(held(rule, "file", "managed", writes=["path:/home/x"], asks=True).reads)
+@given(NAMES, PATHS)
+def test_more_packages_never_free_a_file(names, path):
+    if names and between(packages(names), a_file(path)):
+        assert between(packages([*names, "a"]), a_file(path))
+
+
+@given(NAMES, st.booleans())
+def test_services_and_commands_that_nobody_knows_wait_for_every_package(names, known):
+    for other in (state("service", "running"), state("cmd", "run"), a_file("/home/x", tested=None)):
+        assert between(packages(names), other, known=known)

@@ -295,7 +295,7 @@ def escaped(path):
 @given(PATHS, PATHS)
 def test_any_legal_quoting_gives_the_same_effects(folder, name):
     path = f"/{folder}/{name}"
-    expected = Effects((), (f"path:{path}",))
+    expected = Effects((), (f"path:{path}",), programs=("rm",))
     for quoted in (
         in_single(path),
         in_double(path),
@@ -408,3 +408,19 @@ def test_a_folder_with_a_mode_of_its_own_is_written():
     for text in ("mkdir -p -m 700 /a/b", "mkdir -pm700 /a/b", "install -d -o www /a/b", "install -d --mode=0700 /a/b"):
         effects = effects_of(text, "/d")
         assert (effects.writes, effects.makes) == (("path:/a/b",), ("path:/a",)), text
+
+
+@pytest.mark.parametrize(
+    ("text", "programs"),
+    {
+        "echo a > /x": ("echo",),
+        "test -f /x && sudo -u www /usr/bin/curl -o /y https://h/": ("test", "sudo", "curl"),
+        "sh -c 'cp /a /b | /opt/t/bin/t'": ("sh", "cp", "/opt/t/bin/t"),
+        "find /a -exec rm {} \\;": ("find", "rm"),
+        "{ true; }; f() { cp /a /b; }; f": ("true", "cp"),
+        "cd /x": (),
+        "/etc/init.d/d restart": ("/etc/init.d/d",),
+    }.items(),
+)
+def test_the_programs_of_a_command_are_named(text, programs):
+    assert set(effects_of(text).programs) == set(programs)
