@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,15 @@ _NOT_OF_THE_STATE = frozenset({"pid"})
 """Keys of changes that are another number each time."""
 
 
+_DATED = re.compile(r"# \(.* installed on .*\)$")
+"""The line in which a crontab says when it was installed."""
+
+
+class _Lines(NamedTuple):
+    different: list[str]
+    only_moved: bool
+
+
 class Likeness(NamedTuple):
     """What two applies have in common, and the differences of each kind, a line each."""
 
@@ -26,12 +36,15 @@ class Likeness(NamedTuple):
     rows: list[str]
     packages: list[str]
     paths: list[str]
+    orders: list[str]
+    """Files whose lines are the same, in another order: of accounts, in which it says nothing."""
 
     def __str__(self) -> str:
         found = ((self.rows, "row"), (self.packages, "package"), (self.paths, "path"))
         different = [f"{len(lines)} {what}{'s' if len(lines) > 1 else ''} differ" for lines, what in found if lines]
         comments = f"{self.same_comments} of {self.states} comments the same"
-        return "; ".join([", ".join(different) or "same rows, packages and files", comments])
+        orders = [f"lines in another order: {', '.join(self.orders)}"] if self.orders else []
+        return "; ".join([", ".join(different) or "same rows, packages and files", *orders, comments])
 
     @property
     def lines(self) -> list[str]:
@@ -48,9 +61,11 @@ def compare(one: Run, other: Run, *, whole_changes: bool) -> Likeness:
     same = sum(1 for tag in tags if _comment(one, tag) == _comment(other, tag))
     rows = [line for tag in sorted(tags) for line in _row(tag, one, other, whole_changes=whole_changes)]
     packages = [f"package {line}" for line in _entries(one.packages, other.packages)]
-    texts = [f"line of {path}: {line}" for path in one.texts for line in _lines(one.texts[path], other.texts[path])]
-    paths = [line for line in _entries(one.paths, other.paths) if not _ignored(line.partition(": ")[0])]
-    return Likeness(len(tags), same, rows, packages, [*paths, *texts])
+    texts = {path: _lines(one.texts[path], other.texts[path]) for path in one.texts.keys() & other.texts.keys()}
+    paths = list(_entries(_without(one.paths, texts), _without(other.paths, texts)))
+    paths += [f"line of {path}: {line}" for path in sorted(texts) for line in texts[path].different]
+    orders = [path for path in sorted(texts) if texts[path].only_moved]
+    return Likeness(len(tags), same, rows, packages, paths, orders)
 
 
 def _comment(run: Run, tag: str) -> Any:
@@ -83,9 +98,16 @@ def _entries(one: Mapping[str, object], other: Mapping[str, object]) -> Iterator
             yield f"{name}: {_shown(one, name)}, {_shown(other, name)}"
 
 
-def _lines(one: str, other: str) -> list[str]:
-    difference = difflib.ndiff(one.splitlines(), other.splitlines())
-    return [line for line in difference if line[0] in "+-"]
+def _lines(one: str, other: str) -> _Lines:
+    first, second = ([line for line in text.splitlines() if not _DATED.match(line)] for text in (one, other))
+    if first != second and sorted(first) == sorted(second):
+        return _Lines([], only_moved=True)
+    return _Lines([line for line in difflib.ndiff(first, second) if line[0] in "+-"], only_moved=False)
+
+
+def _without(paths: Mapping[str, object], texts: Mapping[str, object]) -> dict[str, object]:
+    """Return the paths that count, without those of which the lines are compared."""
+    return {path: entry for path, entry in paths.items() if path not in texts and not _ignored(path)}
 
 
 def _shown(entries: Mapping[str, object], name: str) -> str:

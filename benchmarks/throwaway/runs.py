@@ -38,6 +38,7 @@ _ENVIRON = {
     "DEBIAN_FRONTEND": "noninteractive",
 }
 _OF_THE_TOOLS = (
+    "/etc/salt",
     "/etc/salt/*",
     "/opt/*",
     "/root/.cache/*",
@@ -48,10 +49,14 @@ _OF_THE_TOOLS = (
     "/var/lib/dpkg/status",
     "/var/lib/dpkg/triggers/*",
     "/var/cache/salt*",
-    # Keys that packages make by chance.
+    # Keys and names that programs make by chance.
     "/etc/ssh/ssh_host_*",
     "/etc/ssl/certs/*",
     "/etc/ssl/private/*",
+    "/etc/machine-id",
+    "/var/lib/dbus/machine-id",
+    "/etc/dbconfig-common/*",
+    "*/.ssh/known_hosts*",  # the names in there are hashed with a salt
 )
 NOT_COMPARED = (*IGNORED, *_OF_THE_TOOLS)
 """Paths that may differ between two applies of one tree, beside what ``asyncstate shake`` never compares."""

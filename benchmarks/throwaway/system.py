@@ -124,9 +124,15 @@ def _bootstrap(root: Path, mirror: Mirror, suite: str) -> None:
 
 
 def _stand_ins(root: Path) -> None:
-    """Give the root a systemctl that answers, and the folder by which programs know that systemd runs."""
+    """Give the root a systemctl that answers, and the folder by which programs know that systemd runs.
+
+    It lies where the scripts of packages look, and stays there when a package brings the real one.
+    """
     for program in (_HERE / "stand_in").iterdir():
-        shutil.copy(program, root / "usr/local/sbin" / program.name)
+        for path in (f"/bin/{program.name}", f"/usr/bin/{program.name}"):
+            divert = ["dpkg-divert", "--local", "--no-rename", "--divert", f"{path}.real", "--add", path]
+            _in_root(root, {}, divert)
+        shutil.copy(program, root / "usr/bin" / program.name)
     (root / "run/systemd/system").mkdir(parents=True, exist_ok=True)
     (root / "etc/hosts").write_text(_HOSTS, encoding="utf-8")
 
