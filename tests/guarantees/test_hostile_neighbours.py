@@ -345,39 +345,57 @@ def test_every_state_is_in_the_table_or_says_why_not(ground, tmp_path):
 
 def tree(folder: Path) -> list[tuple[Any, ...]]:
     """Return all of a tree: names, kinds, modes, owners, times and contents."""
+    paths = [str(folder)]
+    for top, folders, names in os.walk(folder):
+        paths += [f"{top}/{name}" for name in (*folders, *names)]
     found = []
-    for path in [folder, *sorted(folder.rglob("*"))]:
-        status = path.lstat()
-        content = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
-        content = os.readlink(path).encode() if stat.S_ISLNK(status.st_mode) else content
-        mtime = 0 if path == folder.parent else status.st_mtime_ns
-        found.append((str(path), status.st_mode, status.st_uid, status.st_gid, status.st_ino, mtime, content))
+    for path in sorted(paths):
+        status = os.lstat(path)
+        content = b""
+        if stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                content = file.read()
+        elif stat.S_ISLNK(status.st_mode):
+            content = os.readlink(path).encode()
+        owners = status.st_uid, status.st_gid
+        found.append((path, status.st_mode, *owners, status.st_ino, status.st_mtime_ns, content))
     return found
 
 
-def given_away(folder: Path) -> list[Path]:
+def given_away(folder: Path) -> list[str]:
     """Return the files with root's secret in them that others can read. What is exchanged meanwhile is left out."""
-    found = []
-    for top, _, names in os.walk(folder):
-        for path in (folder.__class__(top, name) for name in names):
-            with suppress(OSError), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
-                status = os.fstat(file.fileno())
-                readable = status.st_uid == NOBODY or status.st_mode & 0o044
-                if stat.S_ISREG(status.st_mode) and readable and SECRET in file.read():
-                    found.append(path)
-    return found
+    return [
+        path
+        for top, _, names in os.walk(folder)
+        for path in (f"{top}/{name}" for name in names)
+        if _others_read(os.lstat, path) and _tells_the_secret(path)
+    ]
+
+
+def _others_read(look: Callable[[Any], os.stat_result], file: str | int) -> bool:
+    try:
+        status = look(file)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and bool(status.st_uid == NOBODY or status.st_mode & 0o044)
+
+
+def _tells_the_secret(path: str) -> bool:
+    with suppress(OSError), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+        return _others_read(os.fstat, file.fileno()) and SECRET in file.read()
+    return False
 
 
 @pytest.mark.feature("F214")
 @pytest.mark.parametrize("where", ["home", "shared"])
 @pytest.mark.parametrize("state", STATES)
 def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where):
+    victim = tree(tmp_path / "victim")
     for plant, (make, below) in PLANTS.items():
         planted = tmp_path / where / "x"
         if where == "shared" and make is _moved:
             continue  # in a sticky folder nobody but root moves what is root's
         make(planted)
-        victim = tree(tmp_path / "victim")
         everything = tree(tmp_path / where)
         function, arguments = STATES[state](f"{tmp_path}/{where}/{below}", tmp_path)
         told = f"{function} {plant}"
