@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.commands import effects_of
+from asyncstate.data.commands import effects_of, script_effects
 from asyncstate.data.commands.environment import pairs_of
 from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
@@ -204,7 +204,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a command reads, writes and makes, as far as its text says it; ``unknown`` says what stays open.
 
     The text is read as a shell reads it, and a table says what common programs do with their operands. Every path that
-    another program names counts as written, and so does all in ``cwd`` and ``creates``.
+    another program names counts as written, and so does all in ``cwd`` and ``creates``. The text of a shell script is
+    read, too, where the compiler knows it.
     """
     if low.get("fun") in {"call", "wait_call"}:
         return {"unknown": "it calls a Python function"}
@@ -223,15 +224,20 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     test_name = _test_command(low.get("stateful"))
     commands += [str(test_name)] if test_name else []
     found = [effects_of(command, folder, user, environment) for command in commands]
-    links = [link for effects in found for link in effects.links]
-    copies = [copy for effects in found for copy in effects.copies]
     unknown = [effects.unknown for effects in found if effects.unknown and not (effects.bare and made)]
     if "script" in str(low.get("fun")):
         source = str(low.get("source") or _script_name(low))
         reads += [f"path:{path}" for path in (source.removeprefix("file://"),) if path.startswith("/")]
+        text = str(low.get("__script__", ""))
         unknown = [f"it runs the script {source}, and what that does is not known"]
+        if text:
+            within = script_effects(text, _arguments(low), folder, user, environment)
+            unknown = [f"in the script {source}, {within.unknown}"] if within.unknown else []
+            found = [*found, within]
     elif low.get("template"):
         unknown.append("a template makes its text in the run")
+    links = [link for effects in found for link in effects.links]
+    copies = [copy for effects in found for copy in effects.copies]
     return {
         "reads": [*reads, *(name for effects in found for name in effects.reads)],
         "writes": [*(name for effects in found for name in effects.writes), *made],
@@ -327,5 +333,9 @@ def _script_name(low: Mapping[str, Any]) -> str:
 
 def _script_command(low: Mapping[str, Any]) -> str:
     """Return a command line with the arguments of a script; the script itself stands on the standard input."""
+    return f"/dev/stdin {_arguments(low)}"
+
+
+def _arguments(low: Mapping[str, Any]) -> str:
     arguments = low.get("args") or str(low.get("name", ""))[len(_script_name(low)) :]
-    return f"/dev/stdin {' '.join(map(str, arguments)) if isinstance(arguments, (list, tuple)) else arguments}"
+    return " ".join(map(shlex.quote, map(str, arguments))) if isinstance(arguments, (list, tuple)) else str(arguments)

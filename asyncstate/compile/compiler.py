@@ -338,7 +338,8 @@ class Compiler:
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
             return {}
-        templates = Templates(SaltSources(self._file_client).template_of, usual_syntax=not self._opts.get("jinja_env"))
+        sources = SaltSources(self._file_client)
+        templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
         surroundings = Surroundings(self._file_client, self._opts, self._python)
         homes = Homes(builder.chunks, self._home_of)
         formula = FormulaRule(
@@ -353,6 +354,7 @@ class Compiler:
             self._links,
             surroundings=surroundings,
             templates=templates,
+            script_of=sources.script_of,
             homes=homes,
             learned=self._learned if mode == "learned" else None,
         )

@@ -43,5 +43,8 @@ AGGREGATED: Final = "__agg__"
 TRANSACTION: Final = "__transaction__"
 """Key of low data: ``{"id": text, "later": [low, …]}``, the later members of its transaction that may run."""
 
+SCRIPT: Final = "__script__"
+"""Key of low data given to ``mod_footprint``: the text of the script that the state runs, where it is known."""
+
 REQUISITE_LOWS: Final = "__reqs__"
 """Key of low data given to ``mod_watch``: by requisite, the low data of the states that are watched."""

@@ -21,11 +21,12 @@ from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, Scoreboard, folder_and_marks
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
-from asyncstate.compile.effects.surroundings import RELOADS
+from asyncstate.compile.effects.surroundings import RELOADS, around
+from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
-from asyncstate.model.hooks import MOD_FOOTPRINT
+from asyncstate.model.hooks import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Footprints:
     """Footprints of chunks. ``formula`` says what they hold of their formulas.
 
     ``links`` are those of this machine, ``homes`` knows where the homes of users are. Without ``surroundings`` and
-    ``templates`` a state reads only what is said of itself.
+    ``templates`` a state reads only what is said of itself. ``script_of`` returns path and text of the script that a
+    state runs; without it, and where it returns none, nobody knows what a script touches.
     ``learned`` says what a state was seen to touch: that replaces guesses.
     """
 
@@ -131,6 +133,7 @@ class Footprints:
         *,
         surroundings: Surroundings | None = None,
         templates: Templates | None = None,
+        script_of: Callable[[LowChunk], tuple[str, str]] | None = None,
         homes: Homes | None = None,
         learned: Learned | None = None,
     ) -> None:
@@ -140,20 +143,22 @@ class Footprints:
         self._links = links
         self._surroundings = surroundings
         self._templates = templates
+        self._script_of = script_of
         self._formula = formula
         self._findings = findings
         self._modules: dict[str, _Module] = {}
         self.unknown: dict[int, str] = {}
 
-    def of_all(self, chunks: Sequence[LowChunk], serial: Iterable[int]) -> list[Footprint]:
+    def of_all(self, chunks: Sequence[LowChunk], serial: Sequence[int]) -> list[Footprint]:
         """Return what each chunk touches, under all names, and the resources that stand for its formula.
 
         ``serial`` are the chunks' numbers in the order of a serial run.
         """
         named = [Footprint()] * len(chunks)
+        owns = self._owns(chunks, serial)
         held = []
         for number in serial:
-            own, tested, in_formula = self._own(chunks[number])
+            own, tested, in_formula = owns[number]
             named[number] = own
             if in_formula:
                 state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))
@@ -174,6 +179,20 @@ class Footprints:
         if self._surroundings is not None:
             self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
+
+    def _owns(self, chunks: Sequence[LowChunk], serial: Sequence[int]) -> dict[int, _Own]:
+        """Return what each chunk touches itself. Scripts are read unless another state writes them."""
+        scripts = [number for number in serial if chunks[number].function in SCRIPTS]
+        owns = {number: self._own(chunks[number]) for number in serial if chunks[number].function not in SCRIPTS}
+        if scripts:
+            written = {name for own in owns.values() for name in own.footprint.writes}
+            for number in scripts:
+                path, text = self._script_of(chunks[number]) if self._script_of is not None else ("", "")
+                known = path and written.isdisjoint(around(path))
+                owns[number] = self._own(chunks[number], text if known else "")
+                written.update(owns[number].footprint.writes)
+            self.unknown = dict(sorted(self.unknown.items()))
+        return owns
 
     def _replace_guesses(self, learned: Learned, chunks: Sequence[LowChunk], named: list[Footprint]) -> None:
         written = [footprint.writes for footprint in named]
@@ -197,8 +216,11 @@ class Footprints:
                 if more:
                     known[index] = known[index].and_reads(paths.all_names(tuple(more)))
 
-    def _own(self, chunk: LowChunk) -> _Own:
-        """Return what a chunk touches itself, each path under the name it has there."""
+    def _own(self, chunk: LowChunk, script: str = "") -> _Own:
+        """Return what a chunk touches itself, each path under the name it has there.
+
+        ``script`` is the text of the script that it runs, "" if that is not known.
+        """
         if _says_it_itself(chunk.args):
             written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
             return _Own(_below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes))
@@ -207,7 +229,7 @@ class Footprints:
         if without and tested is None:
             return _Own(Footprint())
         module = self._module(chunk)
-        own = Footprint() if without else self._with_arguments(self._declared(module, chunk), chunk)
+        own = Footprint() if without else self._with_arguments(self._declared(module, chunk, script), chunk)
         if tested is not None:
             unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
             own = own.and_reads(tested.reads)._replace(unknown=unknown)
@@ -233,11 +255,14 @@ class Footprints:
             own = own.and_reads(reads)._replace(writes=(*own.writes, *writes))
         return own
 
-    def _declared(self, module: _Module, chunk: LowChunk) -> Footprint:
+    def _declared(self, module: _Module, chunk: LowChunk, script: str) -> Footprint:
         if module.declare is None:
             return Footprint(unknown=_SAYS_NOTHING)
         try:
-            declared = module.declare(chunk.as_low())
+            low = chunk.as_low()
+            if script:
+                low[SCRIPT] = script
+            declared = module.declare(low)
             if isinstance(declared, dict):
                 return Footprint.of(declared)
             _refuse_awaitables(declared)

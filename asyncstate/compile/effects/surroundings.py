@@ -117,6 +117,11 @@ class Surroundings:
                 yield from (f"{PATH}{root}{below}{TREE}" for root in self._client.roots(other or env))
 
 
+def around(path: str) -> frozenset[str]:
+    """Return the resources of which one is written if somebody writes a path, as itself or with what it is in."""
+    return _above([path])
+
+
 def _starts_program(chunk: LowChunk) -> bool:
     if chunk.state == "file":
         return chunk.fun == "patch" or not _FILE_WITH_PROGRAM.isdisjoint(chunk.args)

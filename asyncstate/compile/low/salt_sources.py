@@ -1,4 +1,4 @@
-"""``salt://`` sources of states: find those that are missing, and read the templates among them."""
+"""``salt://`` sources of states: find those that are missing, and read the templates and scripts among them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ MISSING_SOURCE = "missing-source"
 
 _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
 """Functions that fetch the file that their ``name`` says, unless they have a ``source``."""
+
+SCRIPTS = frozenset({"cmd.script", "cmd.wait_script"})
+"""Functions that run the file that their ``source`` or ``name`` says."""
 
 _HINT_LIMIT = 10
 """How many errors get the nearest name: comparing with every file of a large tree is slow."""
@@ -72,16 +75,30 @@ class SaltSources:
         texts = [str(draft.args.get("contents", ""))]
         whole = _TEXTS_ELSEWHERE.isdisjoint(draft.args)
         for url in _texts(draft.args.get("source")):
-            path, env = parse_salt_url(url)
-            in_tree = url.startswith(SALT_SCHEME)
-            whole = whole and in_tree
-            found = self._file_client.find(path, env or _environment(draft)) if in_tree else _local(path)
+            whole = whole and url.startswith(SALT_SCHEME)
             try:
-                texts.append(self._file_client.read(found).decode(errors="replace") if found else "")
+                texts.append(self._read(url, draft)[1])
             except (AsyncStateError, OSError):
                 whole = False  # its state will say so
         text = "\n".join(texts)
         return text, whole and bool(text.strip())
+
+    def script_of(self, chunk: LowChunk) -> tuple[str, str]:
+        """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
+        url = chunk.args.get("source") or (chunk.name.split(maxsplit=1) or [""])[0]
+        if chunk.function not in SCRIPTS or chunk.args.get("template") or not isinstance(url, str):
+            return "", ""
+        try:
+            return self._read(url.removeprefix("file://"), chunk)
+        except (AsyncStateError, OSError):
+            return "", ""  # its state will say so
+
+    def _read(self, url: str, draft: Draft | LowChunk) -> tuple[str, str]:
+        """Return path and text of a file of the tree or of this machine; "" if there is none that can be read."""
+        path, env = parse_salt_url(url)
+        in_tree = url.startswith(SALT_SCHEME)
+        found = self._file_client.find(path, env or _environment(draft)) if in_tree else _local(path)
+        return (found, self._file_client.read(found).decode(errors="replace")) if found else ("", "")
 
     def _lacks(self, url: str, draft: Draft) -> bool:
         if not url.startswith(SALT_SCHEME):

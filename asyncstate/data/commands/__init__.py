@@ -5,6 +5,6 @@ one command and those that it starts. ``programs`` is the table of what common p
 ``paths`` turns words into names of resources, and ``effects`` puts all together. Nothing here looks at the disk.
 """
 
-from asyncstate.data.commands.effects import Effects, effects_of
+from asyncstate.data.commands.effects import Effects, effects_of, script_effects
 
-__all__ = ["Effects", "effects_of"]
+__all__ = ["Effects", "effects_of", "script_effects"]

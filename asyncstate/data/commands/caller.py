@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Inside = Callable[[str, Folders, Mapping[str, tuple[str, ...]]], None]
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "csh", "tcsh", "fish", "rbash"})
+READ_SHELLS = SHELLS - {"csh", "tcsh", "fish"}
+"""The shells whose language is that of a POSIX shell."""
+
 _SYSTEM_FOLDER = re.compile(r"/(?:usr/(?:local/)?)?s?bin/[^/]+$")
 _ANYWHERE = re.compile(r"(?:python|pip|node|npm|ruby|gem|perl|php)[\d.]*$")
 _VERSION = re.compile(r"^(python|pip|php|ruby|perl|gcc|g\+\+|clang|node|pip)-?\d[\d.]*$")

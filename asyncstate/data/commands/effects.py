@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import lru_cache
 from typing import NamedTuple
 
+from asyncstate.data.commands.caller import READ_SHELLS
 from asyncstate.data.commands.found import Found, shown
 from asyncstate.data.commands.paths import Folders, named, normal
 from asyncstate.data.commands.shell import Shell
@@ -68,6 +70,29 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
     )
 
 
+def script_effects(
+    text: str, arguments: str = "", folder: str = "", user: str = "", environment: tuple[tuple[str, str], ...] = ()
+) -> Effects:
+    """Return what a script touches that is started with ``arguments``. Never raises.
+
+    Only those of a POSIX shell are read, and of what a shell like it can do besides; the first line says which it is.
+    """
+    first = text.partition("\n")[0]
+    if first.startswith("#!"):
+        name = next((word for word in first[2:].split() if not (word.startswith("-") or word.endswith("/env"))), "")
+        name = name.rpartition("/")[2]
+        if name not in READ_SHELLS:
+            return Effects(unknown=f"{name or 'an unnamed program'} runs it, not a shell")
+    if "\0" in text:
+        return Effects(unknown="there is no text that a shell reads")
+    try:
+        words = shlex.split(arguments)
+    except ValueError:
+        words = []
+    given = tuple((str(number), word) for number, word in enumerate(words, 1))
+    return effects_of(text, folder, user, (*environment, *given))
+
+
 def _given(found: Found, environment: tuple[tuple[str, str], ...]) -> None:
     """Note the paths in the variables that a command gets: read, or written if nobody knows what it does with them."""
     for name, value in environment:
@@ -87,4 +112,4 @@ def _bare(programs: list[str], folder: str) -> str:
     return f"it names nothing that {listed} touches"
 
 
-__all__ = ["TILDE", "Effects", "effects_of"]
+__all__ = ["TILDE", "Effects", "effects_of", "script_effects"]

@@ -147,6 +147,7 @@ class Shell:
             reading.words = reading.words[:-1]
         else:
             self._functions.add(reading.words[-1])
+            self._forget_arguments()
             reading.words = []
             self._saved.append((self._folders, dict(self._variables)))
 
@@ -187,6 +188,11 @@ class Shell:
             if 0 < len(values) <= _MOST_WORDS:
                 self._variables[words[0]] = tuple(values)
 
+    def _forget_arguments(self) -> None:
+        """Forget ``$1`` and its like: a function has its own, ``shift`` and ``set`` give others."""
+        for number in range(1, 10):
+            self._variables.pop(str(number), None)
+
     def _forget(self, name: str) -> None:
         self._variables.pop(name, None)
         self._found.forgotten.add(name)
@@ -194,6 +200,7 @@ class Shell:
     def _simple(self, words: list[str], redirections: list[tuple[str, str]]) -> None:
         if words[:1] == ["function"]:
             self._functions.update(words[1:2])
+            self._forget_arguments()
             words = words[3:] if words[2:3] == ["{"] else words[2:]
         assigned: dict[str, tuple[str, ...]] = {}
         while words and (name := _ASSIGNMENT.match(words[0])) is not None:
@@ -224,6 +231,8 @@ class Shell:
         elif argv[0] in {"read", "unset", "mapfile", "readarray"}:
             for word in argv[1:]:
                 self._forget(word)
+        elif argv[0] == "shift" or (argv[0] == "set" and ("--" in argv or (argv[1:2] and argv[1][:1] not in "-+"))):
+            self._forget_arguments()
         elif argv[0] == "eval":
             self._evaluate(" ".join(_as_script(word) for word in argv[1:]))
         else:

@@ -35,6 +35,10 @@ _ARITHMETIC = re.compile(r"\(\([\w\s$]*[-+*/%<>=!][^()\n]*\)\)")
 _BRACKETED = re.compile(r"[^\s\]]+\]")
 _OPERATOR_CHARACTERS = frozenset(";&|<>()\n")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_GROUPS = {BRACE: "{", END_BRACE: "}"}
+"""Braces that stand alone and keep commands together."""
+
+_DIGITS = frozenset("123456789")
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
 _REDIRECTIONS = frozenset({"<", "<&", "<>", ">", ">>", ">&", ">|", "&>", "&>>", "<<<"})
 _OF_OUTPUT = "the output of a command"
@@ -183,7 +187,10 @@ class _Reader:
                 inner = text[self._place : end]
                 word += [EMPTY, inner] if "\\" not in inner else [OPEN, "text with escapes", END]
                 self._place = end + 1
-        elif following and (following in "?$!#@*-" or following.isdigit()):
+        elif following in _DIGITS:
+            word += [variable, following, END]
+            self._place += 1
+        elif following and following in "?$!#@*-":
             word += [OPEN, f"${following}", END]
             self._place += 1
         else:
@@ -192,7 +199,7 @@ class _Reader:
     def _parameter(self, inner: str, variable: str) -> None:
         """Read what stands in ``${…}``."""
         name = _NAME.match(inner)
-        if name is not None and name.end() == len(inner):
+        if inner in _DIGITS or (name is not None and name.end() == len(inner)):
             self._word += [variable, inner, END]
             return
         self._tokens += [Token(NESTED, found) for found in _substitutions(inner)]
@@ -270,6 +277,8 @@ class _Reader:
         if self._word:
             word = "".join(self._word)
             self._word = []
+            if word in _GROUPS:
+                word = _GROUPS[word]
             self._tokens.append(Token(WORD, word))
             self._testing = word == "[[" or (self._testing and word != "]]")
 

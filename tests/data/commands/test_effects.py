@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.data.commands import Effects, effects_of
+from asyncstate.data.commands import Effects, effects_of, script_effects
 from asyncstate.data.commands.programs import NETWORK
 
 NOT_THEIRS = {*NETWORK, *(f"path:~/{name}" for name in (".curlrc", ".netrc", ".wgetrc"))}
@@ -424,3 +424,32 @@ def test_a_folder_with_a_mode_of_its_own_is_written():
 )
 def test_the_programs_of_a_command_are_named(text, programs):
     assert set(effects_of(text).programs) == set(programs)
+
+
+SCRIPTS = {
+    "#!/bin/sh\necho a > /srv/out": ("", (), ("path:/srv/out",), ""),
+    "echo a > out": ("", (), ("path:/d/out",), ""),
+    '#!/bin/bash -e\nset -euo pipefail\n. /etc/os-release\n: > "$1"': (
+        "'/a b'",
+        ("path:/etc/os-release/**", "path:/a b/**"),
+        ("path:/a b",),
+        "",
+    ),
+    "#!/usr/bin/env sh\ncat < ${1}/x > $2": ("/a /b", ("path:/a/x/**", "path:/a/**", "path:/b/**"), ("path:/b",), ""),
+    "#!/usr/bin/env python3\nprint()": ("", (), (), "python3 runs it, not a shell"),
+    "#!/usr/bin/fish\ntrue": ("", (), (), "fish runs it, not a shell"),
+    "#!": ("", (), (), "an unnamed program runs it, not a shell"),
+    "\x7fELF\0": ("", (), (), "there is no text that a shell reads"),
+    "f() { : > $1; }\nf /a": ("/b", (), ("path:/b",), "it uses $1, which only a run knows"),
+    "shift; : > $1": ("/b", (), ("path:/b",), "it uses $1, which only a run knows"),
+    "set -- $X; : > $1": ("/b", (), ("path:/b",), "it uses $1, which only a run knows"),
+    ": > $1": ("'a", (), (), "it uses $1, which only a run knows"),
+    "{ echo a > /x; }; { echo b; } > /y": ("", (), ("path:/x", "path:/y"), ""),
+}
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_what_a_script_touches(text):
+    arguments, reads, writes, unknown = SCRIPTS[text]
+    effects = script_effects(text, arguments, "/d")
+    assert (set(effects.reads), set(effects.writes), effects.unknown) == (set(reads), set(writes), unknown)
