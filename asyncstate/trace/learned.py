@@ -14,7 +14,7 @@ import msgspec
 
 from asyncstate.model.encode import plain
 from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
-from asyncstate.trace.touched import ENSURED, LISTED, MADE, REMOVED, WRITTEN
+from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,13 +47,13 @@ class Effects(msgspec.Struct, frozen=True):
         for path, what in touched.items():
             if "#" in path:  # in a name of a resource it stands before the name of an entry
                 path = f"{path.partition('#')[0].rpartition('/')[0]}/**"
-            if what & (WRITTEN | REMOVED) or (what & MADE and not what & ENSURED):
+            if what & (WRITTEN | REMOVED | SET) or (what & MADE and not what & ENSURED):
                 writes.append(f"path:{path}")
             elif what & ENSURED:
                 makes.append(f"path:{path}")
             if what & LISTED:
                 reads.append(f"path:{path}/**")
-            elif not what & (WRITTEN | REMOVED | MADE | ENSURED):
+            elif not what & (CHANGES | ENSURED):
                 reads.append(f"path:{path}")
         named = [_fewer(names) for names in (reads, writes, makes)]
         if any(names is None for names in named):

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from asyncstate.trace.touched import ABSENT, CHANGES, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, WRITTEN, above
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from asyncstate.model.dag import Dag
 
-BELOW = 1 << 8
+    Marks = Mapping[int, Mapping[str, Collection[str]]]
+
+BELOW = 1 << 9
 """Something that exists below this path was touched."""
-ENTRY = 1 << 9
+ENTRY = 1 << 10
 """A name in this folder came or went."""
 
 _DIRECT = LOOKED | ABSENT | CHANGES
@@ -39,16 +41,21 @@ class Conflict(NamedTuple):
     after: int
 
 
-def conflicts(dag: Dag, rank: Sequence[int], touched: Mapping[int, Mapping[str, int]]) -> list[Conflict]:
+def conflicts(
+    dag: Dag, rank: Sequence[int], touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None
+) -> list[Conflict]:
     """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
 
-    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node.
+    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` those of
+    folders (see `Touched`).
     """
+    known = marks or {}
     found = [
         Conflict(one, two, path, before, after)
         for path, accesses in _accesses(rank, touched).items()
         if len(accesses) > 1
         for one, before, two, after in _pairs(list(accesses.items()))
+        if not (_both_ensure(before, after) and _agree(_marks(known, one, path), _marks(known, two, path)))
     ]
     unordered = _without_order(dag, {(conflict.earlier, conflict.later) for conflict in found})
     kept = [conflict for conflict in found if (conflict.earlier, conflict.later) in unordered]
@@ -57,16 +64,42 @@ def conflicts(dag: Dag, rank: Sequence[int], touched: Mapping[int, Mapping[str, 
 
 def clash(before: int, after: int) -> bool:
     """Whether an access with the flags ``before`` and a later one with ``after`` give another result the other way."""
-    both = before | after
-    only_ensured = before & ENSURED and after & ENSURED and not both & (WRITTEN | REMOVED)
-    if not only_ensured and ((before & CHANGES and after & _DIRECT) or (after & CHANGES and before & _DIRECT)):
+    if (before & CHANGES and after & _DIRECT) or (after & CHANGES and before & _DIRECT):
         return True
     for one, other in ((before, after), (after, before)):
         if one & LISTED and other & (ENTRY | MADE | REMOVED):
             return True
         if one & REMOVED and other & (BELOW | ENSURED):
             return True
+    if before & ENSURED and after & ENSURED:
+        return True  # where their marks differ
     return bool(before & MADE and after & BELOW and not after & ENSURED)
+
+
+def _both_ensure(before: int, after: int) -> bool:
+    """Whether two accesses make a folder if it is missing, and otherwise see and change only its mode and owner."""
+    if not (before & ENSURED and after & ENSURED) or (before | after) & (WRITTEN | REMOVED):
+        return False
+    return not (before & LISTED and after & ENTRY) and not (after & LISTED and before & ENTRY)
+
+
+def _agree(one: Collection[str], other: Collection[str]) -> bool:
+    """Whether a folder with these marks becomes the same whichever state makes it."""
+    made, mode, owner = zip(_kinds(one), _kinds(other), strict=True)
+    # A mode that is set replaces the one that the folder was made with, whoever made it.
+    return _same(owner) and (_same(mode) if any(mode) else _same(made))
+
+
+def _kinds(marks: Collection[str]) -> list[set[str]]:
+    return [{mark for mark in marks if mark.startswith(kind)} for kind in ("made", "mode", "owner")]
+
+
+def _same(both: tuple[set[str], set[str]]) -> bool:
+    return not all(both) or both[0] == both[1]
+
+
+def _marks(marks: Marks, node: int, path: str) -> Collection[str]:
+    return marks.get(node, {}).get(path, ())
 
 
 def _accesses(rank: Sequence[int], touched: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, int]]:

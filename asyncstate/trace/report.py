@@ -9,13 +9,14 @@ import msgspec
 from asyncstate.errors import Issue
 from asyncstate.model.plan import NodeKind
 from asyncstate.trace.races import BELOW, ENTRY, conflicts
-from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, WRITTEN, above
+from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.trace.races import Marks
 
 _SHOWN = 3
 """How many paths of one race are named."""
@@ -38,10 +39,11 @@ class Race(msgspec.Struct, frozen=True):
     contacts: tuple[Contact, ...]
 
 
-def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]]) -> list[Race]:
+def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None) -> list[Race]:
     """Return the races between states, by the place of the states in the serial order.
 
-    ``touched`` has flags of paths by node. Listeners run after everything else, one by one, so they race with nothing.
+    ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
+    so they race with nothing.
     """
     nodes = {
         node: _with_made_folders(plan, node, flags)
@@ -49,7 +51,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]]) -> list[Rac
         if plan.nodes[node].kind is not NodeKind.LISTENER
     }
     contacts: dict[tuple[int, int], dict[str, Contact]] = {}
-    for conflict in conflicts(plan.dag, plan.rank, nodes):
+    for conflict in conflicts(plan.dag, plan.rank, nodes, marks):
         pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
         if pair[0] != pair[1]:
             contact = Contact(
@@ -106,15 +108,17 @@ def _settled(one: LowChunk, two: LowChunk, contact: Contact) -> str:
 def _deed(what: int) -> str:
     """Return what a state did, in one or two words."""
     for flag, word in (
+        (REMOVED | MADE, "makes and removes"),
         (REMOVED, "removes"),
         (MADE, "makes"),
         (WRITTEN, "writes"),
+        (SET, "sets the mode or owner of"),
         (ENTRY, "adds or removes names in"),
         (LISTED, "lists"),
         (ENSURED, "needs"),
         (LOOKED, "reads"),
         (BELOW, "needs"),
     ):
-        if what & flag:
+        if what & flag == flag:
             return word
     return "looks for"

@@ -15,7 +15,7 @@ from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, NAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    Note = Callable[[str, int], None]
+    Note = Callable[[str, int, str], None]
 
 _LOOKS = "stat stat64 lstat lstat64 newfstatat fstatat64 statx access faccessat faccessat2 readlink readlinkat execve"
 _OPENS = "open openat openat2 creat"
@@ -27,6 +27,9 @@ _CHANGES = (
     "chmod fchmod fchmodat fchmodat2 chown chown32 lchown lchown32 fchown fchown32 fchownat truncate truncate64 "
     "ftruncate ftruncate64 utime utimes futimesat utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr"
 )
+_TIMES = frozenset("utime utimes futimesat utimensat".split())
+_NAMELESS = frozenset({"fsetxattr", "fremovexattr"})
+"""Calls with a text that names an attribute, and no file."""
 _LISTS = "getdents getdents64"
 _MOVES = "chdir fchdir"
 
@@ -60,6 +63,7 @@ _DESCRIPTOR = re.compile(r"-?\d+<((?:[^>\\]|\\.)*)>(\(deleted\))?")
 _WORKING = re.compile(r"AT_FDCWD<((?:[^>\\]|\\.)*)>")
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"v": b"\v", b"f": b"\f", b"a": b"\a", b"b": b"\b", b"e": b"\x1b"}
+_UMASK = 0o022
 _UNFINISHED = "<unfinished ...>"
 _WRITING = ("O_WRONLY", "O_RDWR", "O_TRUNC")
 _MISSING = frozenset({"ENOENT", "ENOTDIR"})
@@ -67,9 +71,10 @@ _DONE = {"make": MADE | WRITTEN, "remove": REMOVED, "change": WRITTEN}
 
 
 def read(lines: Iterable[str], folder: str, note: Note) -> None:
-    """Call ``note(path, flags)`` for everything that the lines of one ``strace -f -y`` say was touched.
+    """Call ``note(path, flags, mark)`` for everything that the lines of one ``strace -f -y`` say was touched.
 
-    ``folder`` is the working directory of the first process. Lines that are no calls are passed over.
+    ``mark`` is that of `Touched.note`, or "". ``folder`` is the working directory of the first process. Lines that are
+    no calls are passed over.
     """
     trace = _Trace(folder, note)
     for line in lines:
@@ -120,9 +125,9 @@ class _Trace:
     def _handle(self, kind: str, call: _Call) -> None:
         note, error = self._note, call.error
         if kind == "list":
-            note(_of_descriptor(call.arguments), LISTED)
+            note(_of_descriptor(call.arguments), LISTED, "")
             return
-        paths = self._paths(call)
+        paths = [] if call.name in _NAMELESS else self._paths(call)
         if kind == "make" and call.name.startswith("symlink"):
             del paths[:1]  # the text in the link
         path = paths[0] if paths else _of_descriptor(call.arguments) if kind in {"change", "move"} else ""
@@ -130,16 +135,17 @@ class _Trace:
             return
         looked = ABSENT if error in _MISSING else LOOKED
         if kind == "mkdir":
-            note(path, MADE | ENSURED if not error else ENSURED | LOOKED if error == "EEXIST" else looked)
+            what = MADE | ENSURED if not error else ENSURED | LOOKED if error == "EEXIST" else looked
+            note(path, what, _made(call) if what & ENSURED else "")
         elif len(paths) > 1 and kind in {"rename", "link"}:
-            note(path, looked if error or kind == "link" else REMOVED)
-            note(paths[1], LOOKED if error else WRITTEN | NAMED)
+            note(path, looked if error or kind == "link" else REMOVED, "")
+            note(paths[1], LOOKED if error else WRITTEN | NAMED, "")
         elif kind == "open" and not error:
             self._open(path, call)
         elif error or kind not in _DONE:
-            note(path, looked)
+            note(path, looked, "")
         else:
-            note(path, _DONE[kind])
+            note(path, _DONE[kind], _set(call) if kind == "change" else "")
         if kind == "move" and not error:
             self._folders[call.process] = os.path.normpath(path)
 
@@ -152,9 +158,9 @@ class _Trace:
             what = MADE | WRITTEN
         else:
             what = WRITTEN | (LOOKED if "O_RDWR" in flags else 0) | (NAMED if creates else 0)
-        self._note(path, what)
+        self._note(path, what, "")
         if call.real.startswith("/") and call.real != path:
-            self._note(call.real, what)
+            self._note(call.real, what, "")
 
     def _paths(self, call: _Call) -> list[str]:
         """Return the absolute form of each path among the arguments; "" for one that no name stands for."""
@@ -167,6 +173,23 @@ class _Trace:
                 path = (f"{above}/{path}" if path else _plain(folder)) if above[:1] == "/" else ""
             found.append(path)
         return found
+
+
+def _made(call: _Call) -> str:
+    """Return the mark of a folder that is made, or would be: its mode, as the usual umask leaves it."""
+    mode = call.arguments.rpartition(", ")[2]
+    return f"made {int(mode, 8) & ~_UMASK:04o}" if mode.isdigit() else ""
+
+
+def _set(call: _Call) -> str:
+    """Return the mark of a folder whose mode, owner or time is set, "" for another change."""
+    after = call.arguments[call.arguments.rfind('"') + 1 :] if '"' in call.arguments else call.arguments
+    values = [value for value in after.split(", ")[1:] if value.lstrip("-").isdigit()]
+    if "chmod" in call.name and values:
+        return f"mode {values[0]}"
+    if "chown" in call.name and len(values) > 1:
+        return f"owner {values[0]} {values[1]}"
+    return "time" if call.name in _TIMES else ""
 
 
 def _of_descriptor(arguments: str) -> str:

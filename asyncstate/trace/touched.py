@@ -28,32 +28,47 @@ REMOVED: Final = 128
 MOST_PATHS = 200_000
 """How many paths of one state are kept in memory. A state that touches more is not wholly seen."""
 
-CHANGES: Final = WRITTEN | MADE | REMOVED
+SET: Final = 256
+"""A folder that the state ensures got its mode or owner: `Touched.marks` has which."""
+
+CHANGES: Final = WRITTEN | MADE | REMOVED | SET
 """The flags of a path that is not as it was before."""
 
 
 class Touched:
     """The paths that one state touched, with flags. ``is_shared`` says which paths count: see `noise`.
 
-    What a state makes and removes again, such as a temporary file, is left out, with everything below it.
+    What a state makes and removes again, such as a temporary file, is left out, with everything below it. But folders
+    among it are in ``temporary``: two states may have chosen the same name. ``marks`` has for folders that were ensured
+    which mode they get if they are made (``made 0755``), and what was set on them (``mode 0750``, ``owner 0 0``).
     """
 
-    __slots__ = ("_gone", "_is_shared", "flags", "unseen")
+    __slots__ = ("_gone", "_is_shared", "flags", "marks", "temporary", "unseen")
 
     def __init__(self, is_shared: Callable[[str], bool] = lambda _path: True) -> None:
         self.flags: dict[str, int] = {}
         self.unseen: dict[str, None] = {}
         """Programs that were started where they could not be followed: what they touched is not known."""
+        self.marks: dict[str, set[str]] = {}
+        self.temporary: dict[str, int] = {}
         self._is_shared = is_shared
         self._gone: set[str] = set()
 
-    def note(self, path: str, what: int) -> None:
-        """Note that an absolute path was touched. Parts like ``..`` and ``//`` are resolved by name alone."""
+    def note(self, path: str, what: int, mark: str = "") -> None:
+        """Note that an absolute path was touched. Parts like ``..`` and ``//`` are resolved by name alone.
+
+        ``mark`` says how a folder was ensured, or what was set; see `marks`.
+        """
         if "/." in path or "//" in path or path[-1:] == "/":
             path = posixpath.normpath(path)
         if path[:2] == "//":
             path = path[1:]
         known = self.flags.get(path)
+        if mark:
+            if what == WRITTEN and known is not None and known & ENSURED:
+                what = SET
+            if what & (ENSURED | SET):
+                self.marks.setdefault(path, set()).add(mark)
         if known is None:
             if path[:1] == "/" and self._is_shared(path):
                 if len(self.flags) < MOST_PATHS:
@@ -63,6 +78,8 @@ class Touched:
         elif what & REMOVED and known & MADE:
             del self.flags[path]
             self._gone.add(path)
+            if known & ENSURED:
+                self.temporary[path] = MADE | REMOVED
         else:
             self.flags[path] = known | what
 
@@ -72,6 +89,11 @@ class Touched:
         if not gone:
             return dict(self.flags)
         return {path: what for path, what in self.flags.items() if gone.isdisjoint(above(path))}
+
+    def seen_by_others(self) -> dict[str, int]:
+        """Return what `seen` returns, and the temporary folders: others may have seen them."""
+        temporary = {path: what for path, what in self.temporary.items() if path not in self.flags}
+        return {**self.seen(), **temporary} if temporary else self.seen()
 
 
 def above(path: str) -> list[str]:

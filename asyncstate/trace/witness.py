@@ -142,6 +142,14 @@ class Trace:
             witness = self._witnesses[node] = Witness(self._strace, self._is_shared)
         return witness
 
+    def seen_by_others(self) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, set[str]]]]:
+        """Return the flags of paths by node, with those of temporary folders, and the marks of folders by node."""
+        touched = {node: witness.touched for node, witness in self._witnesses.items()}
+        return (
+            {node: each.seen_by_others() for node, each in touched.items()},
+            {node: each.marks for node, each in touched.items()},
+        )
+
     def touched(self) -> dict[int, dict[str, int]]:
         """Return the flags of paths by node."""
         return {node: witness.touched.seen() for node, witness in self._witnesses.items()}

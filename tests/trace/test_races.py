@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from asyncstate.model.dag import Dag
 from asyncstate.trace.races import BELOW, ENTRY, clash, conflicts
-from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, WRITTEN
+from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, SET, WRITTEN
 
 
 def found(touched, edges=(), size=None):
@@ -105,3 +105,43 @@ def test_readers_never_clash(one, other):
         assert not clash(one, other)
     assert not clash(LISTED, ENSURED | LOOKED | BELOW)
     assert clash(LISTED, ENTRY)
+
+
+FOUND_FOLDER = ENSURED | LOOKED
+MAKERS = {
+    "the same mode": ({"made 0755"}, {"made 0755"}, False),
+    "another mode": ({"made 0700"}, {"made 0755"}, True),
+    "nothing known": (set(), {"made 0755"}, False),
+    "one sets a mode": ({"made 0700", "mode 0750"}, {"made 0755"}, False),
+    "both set one": ({"made 0700", "mode 0750"}, {"made 0755", "mode 0750"}, False),
+    "both set another": ({"made 0755", "mode 0750"}, {"made 0755", "mode 0700"}, True),
+    "one mode after the other": ({"made 0755", "mode 0750", "mode 0700"}, {"made 0755", "mode 0750"}, True),
+    "one owner": ({"made 0755", "owner 33 33"}, {"made 0755", "owner 33 33"}, False),
+    "two owners": ({"made 0755", "owner 33 33"}, {"made 0755", "owner 0 0"}, True),
+    "one sets the owner": ({"made 0755", "owner 33 33"}, {"made 0755"}, False),
+    "an owner is no mode": ({"made 0700", "owner 33 33"}, {"made 0755"}, True),
+    "times": ({"made 0755", "time"}, {"made 0755", "time"}, False),
+}
+
+
+@pytest.mark.parametrize("case", MAKERS)
+def test_two_makers_of_a_folder_race_if_it_matters_who_is_first(case):
+    one, other, is_race = MAKERS[case]
+    for before, after in ((MADE_FOLDER, FOUND_FOLDER | SET), (MADE_FOLDER | SET, FOUND_FOLDER)):
+        touched = {0: {"/d": before, "/d/a": WRITTEN | NAMED}, 1: {"/d": after, "/d/b": WRITTEN | NAMED}}
+        marks = {0: {"/d": one}, 1: {"/d": other}}
+        assert bool(conflicts(Dag(2), range(2), touched, marks)) == is_race
+
+
+def test_a_maker_that_lists_the_names_races_with_one_that_adds_some():
+    assert found({0: {"/d": MADE_FOLDER | LISTED}, 1: {"/d": FOUND_FOLDER, "/d/f": MADE}}) == [(0, 1, "/d")]
+    assert found({0: {"/d": MADE_FOLDER}, 1: {"/d": FOUND_FOLDER | LISTED}}) == []
+
+
+def test_who_only_looks_at_a_folder_races_with_who_sets_its_mode():
+    assert found({0: {"/d": FOUND_FOLDER | SET}, 1: {"/d": LOOKED}}) == [(0, 1, "/d")]
+
+
+def test_two_states_with_one_temporary_folder_race():
+    assert found({0: {"/t": MADE | REMOVED}, 1: {"/t": MADE | REMOVED}}) == [(0, 1, "/t")]
+    assert found({0: {"/t": MADE_FOLDER, "/t/f": MADE}, 1: {"/t": MADE | REMOVED}}) == [(0, 1, "/t")]

@@ -11,7 +11,7 @@ from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, NAME
 def read(text, folder="/w"):
     found = {}
 
-    def note(path, what):
+    def note(path, what, _mark):
         if path:
             found[path] = found.get(path, 0) | what
 
@@ -115,3 +115,28 @@ def test_any_name_is_read_back(name):
 def test_odd_lines_are_no_error(lines):
     for path in read("\n".join(lines)):
         assert isinstance(path, str)
+
+
+MARKS = {
+    'mkdir("d", 0777) = 0': "made 0755",
+    'mkdir("d", 0755) = -1 EEXIST (File exists)': "made 0755",
+    'mkdirat(AT_FDCWD</w>, "d", 0700) = 0': "made 0700",
+    'mkdir("d", 0777) = -1 EACCES (Permission denied)': "",
+    'chmod("d", 0750) = 0': "mode 0750",
+    'fchmodat(AT_FDCWD</w>, "d", 0750) = 0': "mode 0750",
+    'fchmodat2(AT_FDCWD</w>, "d", 01777, AT_SYMLINK_NOFOLLOW) = 0': "mode 01777",
+    "fchmod(3</w/d>, 0750) = 0": "mode 0750",
+    'chown("d", 33, 33) = 0': "owner 33 33",
+    'fchownat(AT_FDCWD</w>, "d", 33, -1, AT_SYMLINK_NOFOLLOW) = 0': "owner 33 -1",
+    "fchown(3</w/d>, 0, 0) = 0": "owner 0 0",
+    'utimensat(AT_FDCWD</w>, "d", [{tv_sec=1, tv_nsec=0} /* 1970-01-01 */, UTIME_OMIT], 0) = 0': "time",
+    'fsetxattr(3</w/d>, "user.x", "1", 1, 0) = 0': "",
+    'openat(AT_FDCWD</w>, "d", O_RDONLY) = 3</w/d>': "",
+}
+
+
+@pytest.mark.parametrize("call", MARKS)
+def test_marks_of_folders(call):
+    marks = {}
+    strace.read([f"7 {call}\n"], "/w", lambda path, _what, mark: marks.update({path: mark}))
+    assert marks == {"/w/d": MARKS[call]}

@@ -4,7 +4,7 @@ import pytest
 
 from asyncstate.trace import touched
 from asyncstate.trace.noise import shared_paths
-from asyncstate.trace.touched import ABSENT, LOOKED, MADE, NAMED, REMOVED, WRITTEN, Touched, above
+from asyncstate.trace.touched import ABSENT, ENSURED, LOOKED, MADE, NAMED, REMOVED, SET, WRITTEN, Touched, above
 
 
 def noted(*accesses, is_shared=lambda path: True):
@@ -77,3 +77,22 @@ def test_noise(path):
 )
 def test_what_states_share(path):
     assert shared_paths(["/var/cache/us"])(path)
+
+
+def test_others_may_have_seen_a_temporary_folder():
+    state = Touched()
+    for path, what in (("/t", MADE | ENSURED), ("/t/f", WRITTEN), ("/t", REMOVED), ("/u", MADE), ("/u", REMOVED)):
+        state.note(path, what)
+    assert state.seen() == {}
+    assert state.seen_by_others() == {"/t": MADE | REMOVED}
+    state.note("/t", MADE | ENSURED)
+    assert state.seen_by_others() == {"/t": MADE | ENSURED, "/t/f": WRITTEN}
+
+
+def test_marks_of_folders():
+    state = Touched()
+    state.note("/d", MADE | ENSURED, "made 0755")
+    state.note("/d/", WRITTEN, "mode 0700")
+    state.note("/f", WRITTEN, "mode 0600")
+    assert state.seen() == {"/d": MADE | ENSURED | SET, "/f": WRITTEN}
+    assert state.marks == {"/d": {"made 0755", "mode 0700"}}

@@ -110,6 +110,6 @@ class TracedDispatch:
     @property
     def warnings(self) -> Sequence[Issue]:
         """Warnings of the run, and the races that were seen in it. What was seen is kept, too."""
-        races = find_races(self._plan, self._trace.touched())
+        races = find_races(self._plan, *self._trace.seen_by_others())
         lost = self._keep(self._trace, self._worked)
         return [*self._inner.warnings, *race_issues(self._plan, races), *lost, *_still_followed()]
