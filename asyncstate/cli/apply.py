@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import report_options, run_options, selection_options, tree_options
+from asyncstate.cli.options import in_a_directory, report_options, run_options, selection_options, tree_options
 from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     help="Record what each state really reads and writes, and warn of races: two states that touch the same path, with "
     "no order between them. Needs strace; works at any -j.",
 )
+@option(
+    "--races",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=in_a_directory,
+    help="Write the races that --trace-effects sees to FILE, as JSON.",
+)
 @report_options
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -59,6 +67,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
     if options["trace_effects"] and (settings.test or options["mock"]):
         raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
+    if options["races"] and not options["trace_effects"]:
+        raise click.UsageError("--races needs --trace-effects: only a run that is watched shows races")
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).apply(selection)

@@ -83,7 +83,7 @@ def _all(decorators: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     return apply
 
 
-def _in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse a report file in a missing directory before anything runs. Raises BadParameter."""
     import os
 
@@ -346,7 +346,7 @@ report_options: Callable[[Any], Any] = _all(
             section="Output",
             metavar="FILE.html",
             type=click.Path(dir_okay=False),
-            callback=_in_a_directory,
+            callback=in_a_directory,
             help="Write a report to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
         ),
         option(
@@ -354,7 +354,7 @@ report_options: Callable[[Any], Any] = _all(
             section="Output",
             metavar="FILE",
             type=click.Path(dir_okay=False),
-            callback=_in_a_directory,
+            callback=in_a_directory,
             help="Write the result to FILE as JUnit XML, for a CI server.",
         ),
     ]

@@ -230,11 +230,18 @@ class Session:
             show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport) -> None:
-        """Write the files of --junit and --report."""
+        """Write the files of --junit, --races and --report."""
         if self.options.get("junit"):
             from asyncstate.report.junit import junit_xml
 
             self._write_file(self.options["junit"], junit_xml(report))
+        if self.options.get("races"):
+            import msgspec
+
+            from asyncstate.model.encode import json_bytes
+
+            races = {"races": msgspec.to_builtins(report.races)}
+            self._write_file(self.options["races"], json_bytes(races).decode() + "\n")
         if self.options.get("report") and self.profile is not None:
             from asyncstate.report.html import html_report
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from asyncstate.model.encode import json_bytes
+from asyncstate.model.race import Race
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
@@ -115,7 +116,10 @@ class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
 
 
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
-    """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan."""
+    """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan.
+
+    ``races`` are those that a traced run showed.
+    """
 
     exit_code: int
     succeeded: int
@@ -124,6 +128,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     not_started: tuple[str, ...] = ()
     cancelled: str = ""
     warnings: tuple[str, ...] = ()
+    races: tuple[Race, ...] = ()
 
 
 AnyEvent = (

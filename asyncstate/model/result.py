@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from asyncstate.errors import Issue
+from asyncstate.model.race import Race
 
 Row = dict[str, Any]
 """A state's return in Salt's shape: ``name result changes comment __id__ __sls__ __run_num__ start_time duration``, and
@@ -46,7 +47,8 @@ class RunReport(msgspec.Struct, frozen=True):
 
     ``not_started`` are the tags of the states that failhard or a cancellation kept from starting. ``handled`` are the
     failures that an ``onfail_stop: false`` handler made good. ``warnings`` come from the plan, or name a plugin that
-    blocked the event loop; ``notices`` come from the run. ``wall_ms`` is the duration of the run, ``busy_ms`` the sum
+    blocked the event loop; ``notices`` come from the run. ``races`` are those that a traced run showed, which are
+    among the warnings, too. ``wall_ms`` is the duration of the run, ``busy_ms`` the sum
     of the durations of its states.
     """
 
@@ -55,6 +57,7 @@ class RunReport(msgspec.Struct, frozen=True):
     handled: tuple[str, ...] = ()
     warnings: tuple[Issue, ...] = ()
     notices: tuple[str, ...] = ()
+    races: tuple[Race, ...] = ()
     test: bool = False
     concurrency: int = 1
     shuffle: int | None = None

@@ -25,6 +25,7 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.race import Race
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.no_log import hush_arguments, hush_references, hush_row
 from asyncstate.redact.redactor import MASK, Redactor
@@ -177,6 +178,7 @@ class ShownPlan:
                     "not_started": tuple(map(self.tag, event.not_started)),
                     "cancelled": redactor.text(event.cancelled),
                     "warnings": tuple(map(redactor.text, event.warnings)),
+                    "races": tuple(map(self.race, event.races)),
                 }
         return {}
 
@@ -213,8 +215,19 @@ class ShownPlan:
             handled=tuple(map(self.tag, report.handled)),
             warnings=tuple(map(redactor.issue, report.warnings)),
             notices=tuple(map(redactor.text, report.notices)),
+            races=tuple(map(self.race, report.races)),
             cancelled=redactor.text(report.cancelled),
         )
+
+    def race(self, race: Race) -> Race:
+        """Return a race as it is shown."""
+        text = self._snapshot().text
+        earlier, later = (
+            msgspec.structs.replace(state, tag=self.tag(state.tag), id=text(state.id), file=text(state.file))
+            for state in (race.earlier, race.later)
+        )
+        contacts = tuple(msgspec.structs.replace(each, path=text(each.path)) for each in race.contacts)
+        return Race(earlier, later, contacts, {module: text(id_) for module, id_ in race.require.items()})
 
     @property
     def plan(self) -> Plan:

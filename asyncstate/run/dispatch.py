@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
     from asyncstate.run.machine import Work
 
@@ -151,3 +152,7 @@ class Dispatch(Protocol):
     @property
     def warnings(self) -> Sequence[Issue]:
         """Problems in the tree or its plugins that the run showed. Asked for once, at its end, in a thread."""
+
+    @property
+    def races(self) -> Sequence[Race]:
+        """The races between states that a traced run showed. Asked for after `warnings`."""

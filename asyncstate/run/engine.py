@@ -212,6 +212,7 @@ class Engine:
                 cut_short=bool(self._cancelled),
                 warnings=(*self.plan.warnings, *found),
                 notices=(*pool.notices, *announcer.notices),
+                races=tuple(self._dispatch.races),
                 test=self.options.test,
                 concurrency=self.options.concurrency,
                 shuffle=self.options.shuffle,
@@ -235,5 +236,6 @@ class Engine:
                 not_started=report.not_started,
                 cancelled=report.cancelled,
                 warnings=(*map(str, found), *report.notices),
+                races=report.races,
             )
         return shown

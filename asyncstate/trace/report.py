@@ -1,13 +1,16 @@
-"""Says races in words, as ThreadSanitizer does: two states, the path, which one wrote it, where both are declared."""
+"""Finds the races between the states of a plan, and says them in words.
+
+As ThreadSanitizer does: two states, the path, which one wrote it, where both are declared.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from asyncstate.errors import Issue
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.race import Contact, Race, RacingState
+from asyncstate.redact.redactor import MASK
 from asyncstate.trace.races import BELOW, ENTRY, conflicts
 from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
 
@@ -22,28 +25,11 @@ _SHOWN = 3
 """How many paths of one race are named."""
 
 
-class Contact(msgspec.Struct, frozen=True):
-    """A path that two states touched, and what each did with it, in words; ``writes`` says which of them changed it."""
-
-    path: str
-    before: str
-    after: str
-    writes: tuple[bool, bool]
-
-
-class Race(msgspec.Struct, frozen=True):
-    """Two states, by index in the plan and in serial order, that touched the same paths without an order."""
-
-    earlier: int
-    later: int
-    contacts: tuple[Contact, ...]
-
-
 def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None) -> list[Race]:
     """Return the races between states, by the place of the states in the serial order.
 
     ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
-    so they race with nothing.
+    so they race with nothing. The paths of a state with ``no_log`` are hidden.
     """
     nodes = {
         node: _with_made_folders(plan, node, flags)
@@ -55,18 +41,30 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
         pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
         if pair[0] != pair[1]:
             contact = Contact(
-                conflict.path,
+                MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
                 _deed(conflict.before),
                 _deed(conflict.after),
-                (bool(conflict.before & (CHANGES | ENTRY)), bool(conflict.after & (CHANGES | ENTRY))),
+                bool(conflict.before & (CHANGES | ENTRY)),
+                bool(conflict.after & (CHANGES | ENTRY)),
             )
-            contacts.setdefault(pair, {}).setdefault(conflict.path, contact)
-    return [Race(one, two, tuple(found.values())) for (one, two), found in sorted(contacts.items())]
+            contacts.setdefault(pair, {}).setdefault(contact.path, contact)
+    return [_race(plan.chunks[one], plan.chunks[two], found) for (one, two), found in sorted(contacts.items())]
 
 
-def race_issues(plan: Plan, races: Iterable[Race]) -> list[Issue]:
+def race_issues(races: Iterable[Race]) -> list[Issue]:
     """Return the races as warnings for the report."""
-    return [_issue(plan.chunks[race.earlier], plan.chunks[race.later], race.contacts) for race in races]
+    return [
+        Issue(_message(race), file=race.later.file, line=race.later.line, hint=_settled(race), rule="")
+        for race in races
+    ]
+
+
+def _race(one: LowChunk, two: LowChunk, contacts: Mapping[str, Contact]) -> Race:
+    return Race(_racing(one), _racing(two), tuple(contacts.values()), {one.state: one.id})
+
+
+def _racing(chunk: LowChunk) -> RacingState:
+    return RacingState(chunk.tag, chunk.id, chunk.function, chunk.file, chunk.line)
 
 
 def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:
@@ -82,26 +80,28 @@ def _state_of(plan: Plan, node: int) -> int:
     return what.chunk if what.kind is not NodeKind.GROUP else plan.nodes[what.members[0]].chunk
 
 
-def _issue(one: LowChunk, two: LowChunk, contacts: tuple[Contact, ...]) -> Issue:
-    first = contacts[0]
-    lines = [f"race on {first.path}: no order between {one.function} {one.id} and {two.function} {two.id}"]
+def _message(race: Race) -> str:
+    one, two, contacts = race.earlier, race.later, race.contacts
+    lines = [f"race on {contacts[0].path}: no order between {one.function} {one.id} and {two.function} {two.id}"]
     lines += [
-        f"{contact.path}: {one.id} {contact.before} it, {two.id} {contact.after} it" for contact in contacts[:_SHOWN]
+        f"{contact.path}: {one.id} {contact.earlier} it, {two.id} {contact.later} it" for contact in contacts[:_SHOWN]
     ]
     if len(contacts) > _SHOWN:
         lines.append(f"and {len(contacts) - _SHOWN} more paths")
-    return Issue("\n".join(lines), file=two.file, line=two.line, hint=_settled(one, two, first), rule="")
+    return "\n".join(lines)
 
 
-def _settled(one: LowChunk, two: LowChunk, contact: Contact) -> str:
+def _settled(race: Race) -> str:
     """Return the place of the other state, and the requisite or the footprints that would settle the race."""
+    one, two, contact = race.earlier, race.later, race.contacts[0]
     place = f"{one.file}:{one.line}" if one.line else one.file
     where = f"{one.id} is at {place}\n" if place else ""
     sides = [
-        f"  in {chunk.id}  footprint: {{{'writes' if writes else 'reads'}: ['path:{contact.path}']}}"
-        for chunk, writes in zip((one, two), contact.writes, strict=True)
+        f"  in {state.id}  footprint: {{{'writes' if writes else 'reads'}: ['path:{contact.path}']}}"
+        for state, writes in ((one, contact.earlier_writes), (two, contact.later_writes))
     ]
-    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{one.state}: {one.id}}}]"
+    ((module, id_),) = race.require.items()
+    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{module}: {id_}}}]"
     return "\n".join([f"{where}{requisite}", "or with footprints, where the modules do not declare them", *sides])
 
 

@@ -116,6 +116,7 @@ def test_version(flag, capsys):
         (["apply", "--pillar", "[1]"], "expected a mapping"),
         (["apply", "--file-root", "/nowhere/at/all"], "/nowhere/at/all is not a directory"),
         (["apply", "--junit", "/nowhere/at/all.xml"], "/nowhere/at is not a directory"),
+        (["apply", "--races", "races.json"], "--races needs --trace-effects: only a run that is watched shows races"),
         (["apply", "tset=True"], "tset=True: no such keyword"),
         (["apply", "test=perhaps"], "expected True or False"),
         (["show", "sls"], "Missing argument"),

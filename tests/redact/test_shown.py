@@ -19,6 +19,7 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import BrokenListener
+from asyncstate.model.race import Contact, Race, RacingState
 from asyncstate.model.result import RunReport
 from asyncstate.model.tag import parse_tag
 from asyncstate.redact.redactor import MASK
@@ -104,6 +105,14 @@ EVENTS = {
         "not_started": ("cmd_|-hunter2_|-hunter2_|-run",),
         "cancelled": "hunter2",
         "warnings": ("hunter2",),
+        "races": (
+            Race(
+                RacingState("cmd_|-hunter2_|-hunter2_|-run", "hunter2", "cmd.run", "/hunter2.sls", 1),
+                RacingState("cmd_|-b_|-b_|-run", "b", "cmd.run"),
+                (Contact("/hunter2", "writes", "reads", earlier_writes=True, later_writes=False),),
+                {"cmd": "hunter2"},
+            ),
+        ),
     },
 }
 

@@ -28,7 +28,7 @@ class FakeDispatch:
         self.test = test
         self.log = []
         self.groups = []
-        self.overdue, self.notices, self.warnings = [], [], []
+        self.overdue, self.notices, self.warnings, self.races = [], [], [], []
         self.to_fetch, self.fetcher = [], None
         self.supervisor = self.rows = self.plan = None
 

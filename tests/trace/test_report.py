@@ -17,7 +17,7 @@ install:
 
 def issues(tree, touched):
     compiled = plan(tree)
-    return race_issues(compiled, find_races(compiled, touched))
+    return race_issues(find_races(compiled, touched))
 
 
 def test_a_race_has_both_states_the_path_and_what_settles_it():

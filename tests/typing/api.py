@@ -170,6 +170,9 @@ def read_report(report: RunReport) -> None:
     assert_type(report.failed, list[str])
     assert_type([report.handled, report.not_started, report.notices], list[tuple[str, ...]])
     assert_type(report.warnings, tuple[Issue, ...])
+    for race in report.races:
+        assert_type([race.earlier.tag, race.later.file], list[str])
+        assert_type([contact.path for contact in race.contacts], list[str])
     assert_type([report.cancelled, report.digest, report.run_id], list[str])
     assert_type((report.wall_ms, report.busy_ms), tuple[float, float])
     for issue in report.warnings:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedModule
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Fetch, Supervisor
@@ -101,6 +102,11 @@ class LocalDispatch:
     def warnings(self) -> Sequence[Issue]:
         """Functions that held up the event loop."""
         return () if self.watch is None else self.watch.issues
+
+    @property
+    def races(self) -> Sequence[Race]:
+        """None: only a traced run sees races."""
+        return ()
 
 
 def _module(function: str, host: PluginHost) -> LoadedModule | None:

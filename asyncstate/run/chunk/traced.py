@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
+    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch, Fetch, Fetched, ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
@@ -59,6 +60,7 @@ class TracedDispatch:
         self._trace = trace
         self._keep = keep
         self._worked: set[int] = set()
+        self._races: Sequence[Race] = ()
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
         """Return what the state modules of the plan declare."""
@@ -108,8 +110,13 @@ class TracedDispatch:
         return self._inner.notices
 
     @property
+    def races(self) -> Sequence[Race]:
+        """The races that were seen."""
+        return self._races
+
+    @property
     def warnings(self) -> Sequence[Issue]:
         """Warnings of the run, and the races that were seen in it. What was seen is kept, too."""
-        races = find_races(self._plan, *self._trace.seen_by_others())
+        self._races = find_races(self._plan, *self._trace.seen_by_others())
         lost = self._keep(self._trace, self._worked)
-        return [*self._inner.warnings, *race_issues(self._plan, races), *lost, *_still_followed()]
+        return [*self._inner.warnings, *race_issues(self._races), *lost, *_still_followed()]

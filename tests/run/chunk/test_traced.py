@@ -9,6 +9,8 @@ from traced_calls import strace_or_skip
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import ConfigError
+from asyncstate.model.race import Contact
+from asyncstate.redact.redactor import MASK
 from asyncstate.trace import store
 
 
@@ -60,10 +62,33 @@ def test_a_pair_without_an_order_is_named(tmp_path, concurrency):
     report = applied(tmp_path, PAIR, concurrency=concurrency)
     assert report.ok
     assert races(report) == [f"race on {tmp_path}/out: no order between cmd.run make and cmd.run install"]
+    (race,) = report.races
+    sides = [(state.tag, state.function, state.file, state.line) for state in (race.earlier, race.later)]
+    make, install = report.rows
+    file = f"{tmp_path}/salt/a.sls"
+    assert sides == [(make, "cmd.run", file, 3), (install, "cmd.run", file, 7)]
+    assert race.contacts == (Contact(f"{tmp_path}/out", "writes", "reads", True, False),)
+    assert race.require == {"cmd": "make"}
+
+
+def test_the_paths_of_a_state_that_hides_itself_are_hidden(tmp_path):
+    (race,) = applied(tmp_path, PAIR + "    - no_log: True\n").races
+    assert [contact.path for contact in race.contacts] == [MASK]
 
 
 def test_an_order_settles_it(tmp_path):
-    assert races(applied(tmp_path, PAIR + "    - require: [{cmd: make}]\n")) == []
+    report = applied(tmp_path, PAIR + "    - require: [{cmd: make}]\n")
+    assert (races(report), report.races) == ([], ())
+
+
+def test_two_that_make_a_folder_alike_do_not_race(tmp_path):
+    text = """
+one: {cmd.run: [{name: 'cd DIR; mkdir -p d/e; echo > d/e/1'}]}
+two: {cmd.run: [{name: 'X=DIR; install -d $X/d/e; echo > $X/d/e/2'}]}
+"""
+    assert races(applied(tmp_path, text, implicit_order="none")) == []
+    found = races(applied(tmp_path, text.replace("-p d", "-pm 700 d").replace("d/e", "f/e"), implicit_order="none"))
+    assert found == [f"race on {tmp_path}/f/e: no order between cmd.run one and cmd.run two"]
 
 
 def test_states_and_commands_meet(tmp_path):
