@@ -85,17 +85,25 @@ def _both_ensure(before: int, after: int) -> bool:
 
 def _agree(one: Collection[str], other: Collection[str]) -> bool:
     """Whether a folder with these marks becomes the same whichever state makes it."""
-    made, mode, owner = zip(_kinds(one), _kinds(other), strict=True)
-    # A mode that is set replaces the one that the folder was made with, whoever made it.
-    return _same(owner) and (_same(mode) if any(mode) else _same(made))
+    made, first, mode, owner = zip(_kinds(one), _kinds(other), strict=True)
+    if not _same(*owner):
+        return False
+    if any(mode):  # it replaces what the folder was made with, whoever made it
+        return _same(mode[0] or first[0], mode[1] or first[1])
+    return _same(*made) and _same(*first)
 
 
 def _kinds(marks: Collection[str]) -> list[set[str]]:
-    return [{mark for mark in marks if mark.startswith(kind)} for kind in ("made", "mode", "owner")]
+    found: dict[str, set[str]] = {"made": set(), "first": set(), "mode": set(), "owner": set()}
+    for mark in marks:
+        kind, _, value = mark.partition(" ")
+        found.setdefault(kind, set()).add(value)
+    return [found[kind] for kind in ("made", "first", "mode", "owner")]
 
 
-def _same(both: tuple[set[str], set[str]]) -> bool:
-    return not all(both) or both[0] == both[1]
+def _same(one: set[str], other: set[str]) -> bool:
+    """Whether two sets of values agree, as far as both are known."""
+    return not (one and other) or one == other
 
 
 def _marks(marks: Marks, node: int, path: str) -> Collection[str]:

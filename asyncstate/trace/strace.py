@@ -97,6 +97,7 @@ class _Trace:
         self._note = note
         self._folders: dict[str, str] = {}
         self._begun: dict[str, str] = {}
+        self._made: dict[str, str] = {}
 
     def line(self, line: str) -> None:
         process, _, call = line.rstrip("\n").partition(" ")
@@ -137,6 +138,8 @@ class _Trace:
         if kind == "mkdir":
             what = MADE | ENSURED if not error else ENSURED | LOOKED if error == "EEXIST" else looked
             note(path, what, _made(call) if what & ENSURED else "")
+            if what & MADE:
+                self._made[os.path.normpath(path)] = call.process
         elif len(paths) > 1 and kind in {"rename", "link"}:
             note(path, looked if error or kind == "link" else REMOVED, "")
             note(paths[1], LOOKED if error else WRITTEN | NAMED, "")
@@ -145,7 +148,8 @@ class _Trace:
         elif error or kind not in _DONE:
             note(path, looked, "")
         else:
-            note(path, _DONE[kind], _set(call) if kind == "change" else "")
+            is_own = self._made.get(os.path.normpath(path)) == call.process
+            note(path, _DONE[kind], _set(call, first=is_own) if kind == "change" else "")
         if kind == "move" and not error:
             self._folders[call.process] = os.path.normpath(path)
 
@@ -181,12 +185,15 @@ def _made(call: _Call) -> str:
     return f"made {int(mode, 8) & ~_UMASK:04o}" if mode.isdigit() else ""
 
 
-def _set(call: _Call) -> str:
-    """Return the mark of a folder whose mode, owner or time is set, "" for another change."""
+def _set(call: _Call, *, first: bool) -> str:
+    """Return the mark of a folder whose mode, owner or time is set, "" for another change.
+
+    ``first``: the process that made the folder sets it. That may be a part of making it.
+    """
     after = call.arguments[call.arguments.rfind('"') + 1 :] if '"' in call.arguments else call.arguments
     values = [value for value in after.split(", ")[1:] if value.lstrip("-").isdigit()]
     if "chmod" in call.name and values:
-        return f"mode {values[0]}"
+        return f"{'first' if first else 'mode'} {values[0]}"
     if "chown" in call.name and len(values) > 1:
         return f"owner {values[0]} {values[1]}"
     return "time" if call.name in _TIMES else ""

@@ -40,7 +40,8 @@ class Touched:
 
     What a state makes and removes again, such as a temporary file, is left out, with everything below it. But folders
     among it are in ``temporary``: two states may have chosen the same name. ``marks`` has for folders that were ensured
-    which mode they get if they are made (``made 0755``), and what was set on them (``mode 0750``, ``owner 0 0``).
+    which mode they get if they are made (``made 0755``), which one their maker set (``first 0750``), and what others
+    set on them (``mode 0750``, ``owner 0 0``).
     """
 
     __slots__ = ("_gone", "_is_shared", "flags", "marks", "temporary", "unseen")

@@ -140,3 +140,10 @@ def test_marks_of_folders(call):
     marks = {}
     strace.read([f"7 {call}\n"], "/w", lambda path, _what, mark: marks.update({path: mark}))
     assert marks == {"/w/d": MARKS[call]}
+
+
+def test_the_mode_that_a_maker_sets_is_its_first():
+    marks = []
+    lines = ['7 mkdir("d", 0700) = 0', '7 chmod("/w/d", 0750) = 0', '8 chmod("d", 0755) = 0']
+    strace.read([f"{line}\n" for line in lines], "/w", lambda _path, _what, mark: marks.append(mark))
+    assert marks == ["made 0700", "first 0750", "mode 0755"]

@@ -84,7 +84,7 @@ def test_an_order_settles_it(tmp_path):
 def test_two_that_make_a_folder_alike_do_not_race(tmp_path):
     text = """
 one: {cmd.run: [{name: 'cd DIR; mkdir -p d/e; echo > d/e/1'}]}
-two: {cmd.run: [{name: 'X=DIR; install -d $X/d/e; echo > $X/d/e/2'}]}
+two: {cmd.run: [{name: 'X=DIR; mkdir -p $X/d/e; echo > $X/d/e/2'}]}
 """
     assert races(applied(tmp_path, text, implicit_order="none")) == []
     found = races(applied(tmp_path, text.replace("-p d", "-pm 700 d").replace("d/e", "f/e"), implicit_order="none"))
