@@ -11,7 +11,7 @@ from traced_calls import observed, strace_or_skip
 
 from asyncstate.errors import ConfigError
 from asyncstate.process.child import run_child
-from asyncstate.process.lineage import processes
+from asyncstate.process.lineage import processes, started_here
 from asyncstate.trace.following import Strace, find_program, left_running
 from asyncstate.trace.touched import ABSENT, ENSURED, LISTED, LOOKED, MADE, REMOVED, WRITTEN
 
@@ -100,13 +100,13 @@ def test_what_cannot_be_started_fails_as_it_does_without(strace, argv):
 def strace_processes():
     """The strace processes that this test process has started, by their marks."""
     found = set()
-    for process in processes():
+    for process in started_here(processes()):
         try:
             with open(f"/proc/{process.pid}/cmdline", "rb") as file:
                 command = file.read()
         except OSError:
             continue
-        if command.startswith(b"/") and b"strace\0-D\0" in command[:200] and process.mark:
+        if command.startswith(b"/") and b"strace\0-D\0" in command[:200]:
             found.add(process.pid)
     return found
 
