@@ -16,7 +16,7 @@ from asyncstate.compile.effects.footprint import Footprints, FootprintSource, ad
 from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
-from asyncstate.compile.effects.transactions import add_transactions, call_hook
+from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
@@ -239,9 +239,12 @@ class Compiler:
         builder = PlanBuilder(graph, aggregation.serial, order)
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
-        unknown = self._order_by_footprints(builder, findings)
+        transactions = self._transactions(builder, findings)
+        unknown = self._order_by_footprints(builder, findings, transactions)
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
-        refused |= self._join_transactions(builder, findings)
+        if transactions is not None:
+            transactions.add_groups()
+            refused |= transactions.refused
         self._silence(findings)
         return builder.finish(
             listening=listening,
@@ -333,10 +336,14 @@ class Compiler:
         refused = "__virtual__" in self._states.reason(f"{module}.{MOD_AGGREGATE}")
         return None if refused else "there is no such state module"
 
-    def _order_by_footprints(self, builder: PlanBuilder, findings: Findings) -> dict[int, str]:
+    def _order_by_footprints(
+        self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
+    ) -> dict[int, str]:
         """Add the edges of the option ``implicit_order``; say of each chunk whose effects it does not order why."""
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode == "none":
+            if transactions is not None:
+                transactions.refuse_all()
             return {}
         sources = SaltSources(self._file_client)
         templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
@@ -358,13 +365,13 @@ class Compiler:
             homes=homes,
             learned=self._learned if mode == "learned" else None,
         )
-        add_footprints(builder, footprints)
+        add_footprints(builder, footprints, transactions)
         return footprints.unknown
 
-    def _join_transactions(self, builder: PlanBuilder, findings: Findings) -> dict[int, str]:
-        """Form transactions, unless the tree or the options already say what to aggregate."""
+    def _transactions(self, builder: PlanBuilder, findings: Findings) -> Transactions | None:
+        """Return what forms transactions; None if the tree or the options already say what to aggregate."""
         if self._opts.get("state_aggregate") is not None:
-            return {}
+            return None
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
 
         def refuses(chunk: LowChunk, first: bool) -> str | None:
@@ -373,7 +380,7 @@ class Compiler:
             function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
-        return add_transactions(builder, refuses, self._no_transactions())
+        return Transactions(builder, refuses, self._no_transactions())
 
     def _no_transactions(self) -> str:
         """Return which option keeps package states apart, "" if none does."""

@@ -84,6 +84,11 @@ class Plan(msgspec.Struct, frozen=True):
         """The LISTENER nodes, in the order of their calls."""
         return tuple(node for node in self.nodes[len(self.chunks) :] if node.kind is NodeKind.LISTENER)
 
+    @property
+    def turns(self) -> tuple[tuple[int, ...], ...]:
+        """The members of each transaction. They run one at a time, in serial order, though none waits for another."""
+        return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
+
     def chunk_of(self, node: int) -> LowChunk:
         """Return the chunk that a CHUNK, CHECK or LISTENER node calls."""
         what = self.nodes[node]

@@ -25,6 +25,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.gate import Mark, Verdict, target_marks, verdict
+from asyncstate.run.priority import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -75,7 +76,8 @@ class Machine:
     ``failhard`` are the chunks whose failure stops dispatching. ``exclusive`` chunks run alone, and so do their checks
     and groups. ``lanes`` are the lanes in which each chunk needs a place, ``limits`` the number of places of a lane
     (default: one). ``priority`` has a number for each node: of several ready nodes, the one with the lowest is taken
-    first. Default: the plan's rank, which is the serial order.
+    first. Default: the plan's rank, which is the serial order. The members of a transaction have a lane of their own,
+    and keep their serial order at any priority: they settle one after the other what the first has done for all.
     """
 
     def __init__(
@@ -92,14 +94,14 @@ class Machine:
         self._failhard = failhard
         self._exclusive = _exclusive_nodes(plan, exclusive)
         self._alone = False
-        self._lanes = lanes or {}
+        self._lanes = {**(lanes or {}), **_lanes_of_turns(plan, lanes or {})}
         self._limits = limits or {}
         self._taken: Counter[str] = Counter()
         self._parked: dict[str, list[int]] = {}
         self._waiting = plan.dag.in_degrees()
         self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
-        self._rank = plan.rank if priority is None else priority
+        self._rank = plan.rank if priority is None else in_turn(plan, priority)
         self._ready: list[tuple[int, int]] = []
         self._check_of = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
         self._started = bytearray(len(plan.nodes))
@@ -366,6 +368,14 @@ _PLAIN = frozenset({RequisiteKind.REQUIRE, RequisiteKind.WATCH})
 """Requisites that fail with the first of their targets."""
 DECIDING: frozenset[RequisiteKind] = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.ONFAIL, RequisiteKind.PREREQ})
 """Requisites that keep a chunk from running although nothing has failed."""
+
+
+def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int, Sequence[str]]:
+    return {
+        member: (*lanes.get(member, ()), f"transaction of node {members[0]}")
+        for members in plan.turns
+        for member in members
+    }
 
 
 def _listeners(plan: Plan) -> list[int]:

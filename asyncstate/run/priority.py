@@ -30,6 +30,17 @@ def delayed(plan: Plan, node: int) -> tuple[int, ...]:
     return tuple(last if number == node else rank for number, rank in enumerate(plan.rank))
 
 
+def in_turn(plan: Plan, priority: Sequence[int]) -> Sequence[int]:
+    """Return a priority that keeps the serial order within each of the plan's turns."""
+    if not plan.turns:
+        return priority
+    numbers = list(priority)
+    for members in plan.turns:
+        for member, number in zip(members, sorted(numbers[each] for each in members), strict=True):
+            numbers[member] = number
+    return tuple(numbers)
+
+
 def following(plan: Plan, order: Sequence[int]) -> tuple[int, ...]:
     """Return the priority with which one slot follows ``order``: nodes that are handed out, without listeners.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.dag import Dag
@@ -32,6 +33,8 @@ class Orders:
         self._dag = Dag(plan.dag.size)
         for before, after, source, _ in plan.dag.edges():
             self._dag.add(before, after, source)
+        for before, after in chain.from_iterable(map(pairwise, plan.turns)):
+            self._dag.add(before, after, "turn")
         self.serial: Order = self._order(plan.rank)
 
     def _order(self, priority: Sequence[int]) -> Order:

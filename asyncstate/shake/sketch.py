@@ -22,7 +22,7 @@ def sketch(plan: Plan) -> dict[str, Any]:
             for chunk in plan.chunks
         ],
         "places": [[chunk.file, chunk.line] for chunk in plan.chunks],
-        "nodes": [[int(node.kind), node.chunk, node.members, node.label] for node in plan.nodes],
+        "nodes": [[int(node.kind), node.chunk, node.members, node.label, node.transaction] for node in plan.nodes],
         "rank": plan.rank,
         "edges": [[edge.before, edge.after, edge.source] for edge in plan.dag.edges()],
         "unknown": [[chunk, reason] for chunk, reason in plan.unknown.items()],
@@ -42,7 +42,8 @@ def plan_of(drawn: Mapping[str, Any]) -> Plan:
     return Plan(
         chunks=chunks,
         nodes=tuple(
-            Node(NodeKind(kind), chunk, tuple(members), label) for kind, chunk, members, label in drawn["nodes"]
+            Node(NodeKind(kind), chunk, tuple(members), label, transaction)
+            for kind, chunk, members, label, transaction in drawn["nodes"]
         ),
         requisites=((),) * len(chunks),
         rank=tuple(drawn["rank"]),

@@ -37,9 +37,10 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
         if plan.nodes[node].kind is not NodeKind.LISTENER
     }
     contacts: dict[tuple[int, int], dict[str, Contact]] = {}
+    turns = [frozenset(members) for members in plan.turns]
     for conflict in conflicts(plan.dag, plan.rank, nodes, marks):
         pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
-        if pair[0] != pair[1]:
+        if pair[0] != pair[1] and not any(in_turn.issuperset(pair) for in_turn in turns):
             contact = Contact(
                 MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
                 _deed(conflict.before),

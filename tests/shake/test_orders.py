@@ -5,9 +5,12 @@ import random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from trees import FakeStates
+from trees import plan as compiled_plan
 
 from asyncstate.run.priority import shuffled
 from asyncstate.shake.orders import Orders, Pair, culprits
+from asyncstate.shake.sketch import plan_of, sketch
 from tests.run.test_machine import plans
 from tests.run.test_priority import handed_out, is_legal
 
@@ -83,3 +86,23 @@ def test_a_delay_that_changes_nothing_is_left_out_and_equal_ones_are_one():
     plan = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c").build()
     assert Orders(plan).every_delay([0, 1, 2]) == {(2, 0, 1): [0], (0, 2, 1): [1]}
     assert Orders(PlanBuilder().chunk("a").chunk("b").build()).every_delay([0, 1]) == {(1, 0): [0]}
+
+
+PACKAGES = "a: pkg.installed\nb: pkg.installed\nc: pkg.installed\n"
+
+
+def transaction():
+    states = FakeStates(
+        footprints={"pkg": lambda low: {"writes": ["pkgdb"]}}, hooks={"pkg.mod_transaction": lambda low, first: ""}
+    )
+    return compiled_plan(PACKAGES, states=states, implicit_order="footprint")
+
+
+def test_members_of_a_transaction_keep_their_order_as_in_a_run():
+    joined = transaction()
+    assert joined.turns == ((0, 1, 2),)
+    orders = Orders(plan_of(sketch(joined)))
+    for member in range(3):
+        order = orders.delayed(member)
+        assert [node for node in order if node < 3] == [0, 1, 2]
+        assert list(order) == handed_out(joined, orders.priority(order))

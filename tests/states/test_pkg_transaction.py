@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import permutations
 
 import asyncstate.states.pkg as states
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CommandExecutionError
 
 
@@ -339,3 +341,112 @@ def test_a_run_joins_them_unless_told_otherwise(run_cli, tmp_path):
         assert installed.read_text().split("\n")[:-1] == calls
     assert seen[0] == seen[1]
     assert seen[0]["pkg_|-c_|-c_|-installed"]["changes"] == {"c": {"old": "", "new": "1"}}
+
+
+SHOP = """
+import json
+
+NEEDS = {"b": ["x"], "c": ["y"], "d": ["x"], "e": []}
+FAILS = __FAILS__
+
+def __virtual__():
+    return "pkg"
+
+def _read():
+    with open(__opts__["cachedir"] + "/shop") as file:
+        return json.load(file)
+
+def _write(shop):
+    with open(__opts__["cachedir"] + "/shop", "w") as file:
+        json.dump(shop, file)
+
+def list_pkgs(versions_as_list=False, purge_desired=False, **kwargs):
+    names = [] if purge_desired else _read()["installed"]
+    return {name: ["1"] if versions_as_list else "1" for name in names}
+
+def _new(names):
+    installed, found = _read()["installed"], {}
+    for name in names:
+        for each in (name, *NEEDS.get(name, ())):
+            if each not in installed:
+                found[each] = {"old": "", "new": "1"}
+    return found
+
+def simulate_install(pkgs=None, **kwargs):
+    return _new([name for each in pkgs for name in each])
+
+def resolution():
+    return {"recommends": False, "provided": []}
+
+def show(*names, **kwargs):
+    return {}
+
+def install(name=None, pkgs=None, **kwargs):
+    shop, names = _read(), [name for each in pkgs for name in each]
+    changes = {name: change for name, change in _new(names).items() if name not in FAILS}
+    shop["installed"] += changes
+    shop["calls"].append(names)
+    _write(shop)
+    if not FAILS.isdisjoint(names):
+        from asyncstate.errors import CommandExecutionError
+        raise CommandExecutionError("Problem encountered installing package(s)", {"errors": ["no"], "changes": changes})
+    return changes
+"""
+
+IN_SHOP = {
+    "early": {"test.succeed_with_changes": []},
+    "a": {"pkg.installed": []},
+    "b": {"pkg.installed": []},
+    "c": {"pkg.installed": [{"onchanges": [{"test": "early"}]}]},
+    "d": {"pkg.installed": [{"watch": [{"test": "early"}]}]},
+    "of-b": {"test.nop": [{"onchanges": [{"pkg": "b"}]}]},
+    "of-d": {"test.nop": [{"onchanges": [{"pkg": "d"}]}, {"require": [{"pkg": "c"}]}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("installed", "fails", "calls"),
+    [
+        ([], set(), [["a", "b", "c", "d"]]),
+        (["a"], set(), [["b", "c", "d"]]),
+        (["a", "c"], set(), [["b", "d"]]),
+        ([], {"b"}, [["a", "b", "c", "d"], ["b"], ["c"], ["d"]]),
+        ([], {"a"}, [["a", "b", "c", "d"], ["a"], ["b"], ["c"], ["d"]]),
+        (["a"], {"c"}, [["b", "c", "d"], ["c"], ["d"]]),
+    ],
+)
+async def test_members_delayed_in_any_order_give_the_rows_of_a_serial_run(tmp_path, installed, fails, calls):
+    (tmp_path / "_modules").mkdir()
+    (tmp_path / "_modules" / "shoppkg.py").write_text(SHOP.replace("__FAILS__", repr(fails or set())))
+    shop = tmp_path / "cache" / "shop"
+    shop.parent.mkdir()
+
+    async def outcome(runtime, plan, **options):
+        shop.write_text(json.dumps({"installed": installed, "calls": []}))
+        assert await runtime.call("pkg.list_pkgs") == dict.fromkeys(installed, "1"), (
+            "no package manager of this machine"
+        )
+        async with runtime.run(plan, lock=False, **options) as run:
+            pass
+        rows = {tag: {**row, "start_time": 0, "duration": 0} for tag, row in run.report.rows.items()}
+        return rows, json.loads(shop.read_text())
+
+    def settings(**options):
+        return Settings(
+            file_roots={"base": [str(tmp_path)]}, cachedir=str(shop.parent), state_dir=str(tmp_path), **options
+        )
+
+    async with StateRuntime(settings(state_aggregate=False)) as runtime:
+        alone = await outcome(runtime, await runtime.compile_data(IN_SHOP), concurrency=1)
+    async with StateRuntime(settings()) as runtime:
+        plan = await runtime.compile_data(IN_SHOP)
+        [members] = plan.turns
+        assert [plan.chunks[member].id for member in members] == ["a", "b", "c", "d"]
+        for number, order in enumerate(permutations(members[1:])):
+            priority = list(plan.rank)
+            for place, member in enumerate(order):
+                priority[member] = len(plan.nodes) + place
+            rows, done = await outcome(runtime, plan, concurrency=(1, 16)[number % 2], priority=priority)
+            assert rows == alone[0]
+            assert done["installed"] == alone[1]["installed"]
+            assert done["calls"] == calls

@@ -1,6 +1,6 @@
 """Races in words."""
 
-from trees import plan
+from trees import FakeStates, plan
 
 from asyncstate.trace.report import find_races, race_issues
 from asyncstate.trace.touched import ENSURED, LOOKED, MADE, NAMED, WRITTEN
@@ -82,3 +82,19 @@ def test_a_check_for_a_prereq_is_its_state():
     check = compiled.node_of_check(next(c.index for c in compiled.chunks if c.id == "make"))
     make = next(c.index for c in compiled.chunks if c.id == "make")
     assert find_races(compiled, {make: {"/w": WRITTEN}, check: {"/w": LOOKED}}) == []
+
+
+PACKAGES = "a: pkg.installed\nb: pkg.installed\nc: pkg.installed\n"
+
+
+def transaction():
+    states = FakeStates(
+        footprints={"pkg": lambda low: {"writes": ["pkgdb"]}}, hooks={"pkg.mod_transaction": lambda low, first: ""}
+    )
+    return plan(PACKAGES, states=states, implicit_order="footprint")
+
+
+def test_members_of_a_transaction_run_one_after_the_other():
+    touched = {member: {"/srv/cache": WRITTEN} for member in range(3)}
+    assert transaction().turns == ((0, 1, 2),)
+    assert find_races(transaction(), touched) == []

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.effects.surroundings import Surroundings
+    from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.load.plugin import LoadedFunction, LoadedModule
@@ -362,10 +363,11 @@ def _refuse_awaitables(declared: Any) -> None:
         raise TypeError(f"it forgot to await {', '.join(reduction.forgotten)}")
 
 
-def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
+def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: Transactions | None = None) -> None:
     """Add an edge for every two nodes with a conflict, labelled with the resources.
 
-    A check, and the conditions of a group, only read.
+    A check, and the conditions of a group, only read. ``transactions`` says which states work together: those do not
+    wait for one another, and what comes after them waits for each of them that it has a conflict with.
     """
     dag = builder.dag
 
@@ -385,13 +387,16 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints) -> None:
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
             touched = known[node]
+            joins = transactions.of(node) if transactions is not None else None
         else:
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
-        if touched.reads or touched.writes:
-            for before, resources in board.touch(node, touched.reads, touched.writes, touched.makes).items():
-                if not dag.sources(before, node):
-                    dag.add(before, node, FOOTPRINT, resources)
+            joins = None
+        if touched.reads or touched.writes or joins is not None:
+            before = board.touch(node, touched.reads, touched.writes, touched.makes, together=joins)
+            for earlier, resources in before.items():
+                if not dag.sources(earlier, node):
+                    dag.add(earlier, node, FOOTPRINT, resources)
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:

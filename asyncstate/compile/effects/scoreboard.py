@@ -22,6 +22,9 @@ An entry conflicts with the whole, even where the whole is only read or only wri
 that is called like the part before it; it waits more than it has to, and never less.
 
 Each wait has a reason: the resource that both states touch and at least one of them writes or makes.
+
+States that share their work touch plain names *beside* one another: none waits for the others, and a state that comes
+later waits for all of them that touched what it touches.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 PATH = "path:"
 TREE = "/**"
@@ -54,10 +57,12 @@ class _Place:
     that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
     whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
     missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
-    place is never missing.
+    place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
+    wait.
     """
 
     __slots__ = (
+        "beside",
         "children",
         "entry_writers",
         "is_entry",
@@ -80,6 +85,7 @@ class _Place:
         self.is_entry = is_entry
         self.children: dict[str, _Place] = {}
         self.writer = -1
+        self.beside: list[int] = []
         self.users: list[int] = []
         self.readers: list[int] = []
         self.writers_below: list[int] = []
@@ -114,11 +120,20 @@ class Scoreboard:
         for path in ALWAYS_THERE:
             self._places(path)[-1].lasting = True
 
-    def touch(self, node: int, reads: Iterable[str], writes: Iterable[str], makes: Iterable[str] = ()) -> Waits:
+    def touch(
+        self,
+        node: int,
+        reads: Iterable[str],
+        writes: Iterable[str],
+        makes: Iterable[str] = (),
+        *,
+        together: Callable[[Waits], Collection[int]] | None = None,
+    ) -> Waits:
         """Return what ``node`` waits for, and why; record what it reads, writes and makes.
 
         ``makes`` are folders that it makes if they, or folders above them, are missing. The resource of a wait is the
-        one that ``node`` names, or the folder above it that the other node wrote or made.
+        one that ``node`` names, or the folder above it that the other node wrote or made. For those that ``together``
+        returns, ``node`` does not wait because of plain names.
         """
         before: Waits = {}
         made = []
@@ -134,8 +149,12 @@ class Scoreboard:
             needs += [place for place in places[:there][-1:] if not place.lasting]
         placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
         needs += _needed(placed, list(marked))
+        plain: Waits = {}
         for where, tree, writes_it in placed:
-            self._look(where, tree, writes_it, before)
+            if together is not None and _is_plain(where):
+                self._look(where, tree, writes_it, plain, join=False)
+            else:
+                self._look(where, tree, writes_it, before)
         for place in needs:
             place.makers = self._joined(place.makers, place.name)
             _wait_for_all(before, place.makers, place.name)
@@ -146,8 +165,16 @@ class Scoreboard:
                 place.other_makers = self._joined(place.makers, place.name)
                 place.makers = []
             _wait_for_all(before, place.other_makers, place.name)
+        others = together({**before, **plain}) if together is not None else ()
+        for other, resources in plain.items():
+            if other not in others:
+                for resource in resources:
+                    _wait(before, other, resource)
         for where, tree, writes_it in placed:
+            beside = _beside(where[0], others, writes_it) if others and _is_plain(where) else None
             self._note(where, node, tree, writes_it)
+            if beside is not None:
+                where[0].beside = beside
         for place in needs:
             _append(place.needers, node)
         for place, marks in marked.items():
@@ -209,7 +236,7 @@ class Scoreboard:
             entry = place.children[mark + name] = _Place(f"{place.name}{mark}{name}", is_entry=True)
         return entry
 
-    def _look(self, places: list[_Place], tree: bool, writes: bool, before: Waits) -> None:
+    def _look(self, places: list[_Place], tree: bool, writes: bool, before: Waits, *, join: bool = True) -> None:
         place = places[-1]
         own = self._tree(place) if tree else place.name
         for above in places:
@@ -219,6 +246,9 @@ class Scoreboard:
                     _wait(before, above.tree_writer, own)
                 if writer != above.tree_writer and (above is not place or not (writes and place.users)):
                     _wait(before, writer, above.name)
+                if above.beside:
+                    above.beside = self._joined(above.beside, above.name) if join else above.beside
+                    _wait_for_all(before, above.beside, above.name)
             if writes and above.tree_readers:
                 above.tree_readers = self._joined(above.tree_readers, self._tree(above))
                 _wait(before, above.tree_readers[0], own)
@@ -251,6 +281,8 @@ class Scoreboard:
             if writes:
                 _append(above.writers_below, node)
         if writes:
+            if place.beside:
+                place.beside = []
             place.users = []
             place.readers = []
             place.writers_below = []
@@ -290,6 +322,23 @@ def _wait(before: Waits, node: int, resource: str) -> None:
 def _wait_for_all(before: Waits, nodes: Iterable[int], resource: str) -> None:
     for node in nodes:
         _wait(before, node, resource)
+
+
+def _is_plain(places: list[_Place]) -> bool:
+    return len(places) == 1 and not places[0].name.startswith(PATH)
+
+
+def _beside(place: _Place, others: Collection[int], writes: bool) -> list[int]:
+    """Return the nodes that the next one to touch a plain name must also wait for, as a node does not wait for others.
+
+    If it writes, whom it waits for need not be waited for again.
+    """
+    beside = [each for each in place.beside if not writes or each in others]
+    if place.writer in others:
+        _append(beside, place.writer)
+    if writes:
+        beside += [each for each in place.users if each in others]
+    return beside
 
 
 def _whole(places: list[_Place]) -> _Place:

@@ -4,11 +4,15 @@ A state joins an earlier one if everything it waits for, but for members of the 
 one in the serial order. So the work of all can be done in the place of the first, and no edge points backwards. What
 two members alone touch, the package database, does not separate them: the module does the work of all in one call.
 
-    what any member waits for ──▶ GROUP ──▶ first member ──▶ …   the other members, each in its own place
+                                                         ┌─▶ second member
+    what any member waits for ──▶ GROUP ──▶ first member ┼─▶ third member
+                                                         └─▶ …
 """
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.aggregate import ALONE
@@ -21,8 +25,9 @@ from asyncstate.model.plan import Node, NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from asyncstate.compile.effects.scoreboard import Waits
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
@@ -43,48 +48,84 @@ _OWN_CALL = (
 )
 """Keywords with which a state runs as if it were alone."""
 
+_SHARED = ((), (FOOTPRINT,))
+"""The sources of an edge that does not keep two members apart: none yet, or the resources that both touch."""
 
-def add_transactions(
-    builder: PlanBuilder, refuses: Callable[[LowChunk, bool], str | None], off: str = ""
-) -> dict[int, str]:
-    """Add a GROUP node for each transaction; return why other chunks are in none.
+_Members = dict[int, None]
+"""The chunks of a transaction in serial order."""
+
+
+class Transactions:
+    """Forms the transactions of a plan, while the chunks are visited in serial order.
 
     ``refuses(chunk, first)`` returns what `MOD_TRANSACTION` of its module says, None if the module has none.
     ``off`` is why there are no transactions at all, "" if there may be some.
     """
-    refused: dict[int, str] = {}
-    open_groups: dict[str, list[int]] = {}
-    groups: list[list[int]] = []
-    earlier = _Earlier(builder)
-    checked = {node.chunk for node in builder.nodes if node.kind is NodeKind.CHECK}
-    taken = {member for node in builder.nodes if node.kind is NodeKind.GROUP for member in node.members}
-    for chunk in builder.chunks:
+
+    def __init__(self, builder: PlanBuilder, refuses: Callable[[LowChunk, bool], str | None], off: str = "") -> None:
+        self.refused: dict[int, str] = {}
+        self._builder = builder
+        self._refuses = refuses
+        self._off = off
+        self._earlier = _Earlier(builder)
+        self._open: dict[str, _Members] = {}
+        self._groups: list[_Members] = []
+        self._checked = {node.chunk for node in builder.nodes if node.kind is NodeKind.CHECK}
+        self._taken = {member for node in builder.nodes if node.kind is NodeKind.GROUP for member in node.members}
+
+    def of(self, number: int) -> Callable[[Waits], _Members] | None:
+        """Visit a chunk. If a transaction may take it in, return what decides so, given what the chunk waits for.
+
+        That returns the earlier members, which share its work; none if it stays out.
+        """
+        chunk = self._builder.chunks[number]
         if chunk.args.get("failhard"):
-            open_groups.clear()
-        number = chunk.index
-        alone = refuses(chunk, True)
-        if alone is None or number in taken:
-            continue
-        members = open_groups.get(chunk.state)
-        alone = off or _why_alone(chunk.args, checked=number in checked) or alone
+            self._open.clear()
+        alone = self._refuses(chunk, True)
+        if alone is None or number in self._taken:
+            return None
+        alone = self._off or _why_alone(chunk.args, checked=number in self._checked) or alone
         if alone:
-            refused[number] = alone
-            continue
-        if members is not None:
-            why = _why_not_with(earlier, members, chunk) or refuses(chunk, False)
-            if not why:
-                members.append(number)
-                continue
-            refused[number] = why
-        open_groups[chunk.state] = [number]
-        groups.append(open_groups[chunk.state])
-    for members in groups:
-        if len(members) > 1:
-            _add_group(builder, earlier, members)
-            refused.pop(members[0], None)
-        else:
-            refused.setdefault(members[0], f"no later {builder.chunks[members[0]].state} state can join it")
-    return refused
+            self.refused[number] = alone
+            return None
+        members = self._open.get(chunk.state)
+        why = "" if members is None else _why_not_with(members, chunk) or self._refuses(chunk, False) or ""
+        if members is None or why:
+            self._begin(chunk, why)
+            return None
+        return partial(self._join, chunk, members)
+
+    def refuse_all(self) -> None:
+        """Say of each chunk why it is in no transaction, if there are none at all."""
+        for chunk in self._builder.chunks:
+            self.of(chunk.index)
+
+    def add_groups(self) -> None:
+        """Add a GROUP node for each transaction, when all chunks have been visited."""
+        for members in self._groups:
+            first = next(iter(members))
+            if len(members) > 1:
+                _add_group(self._builder, self._earlier, members)
+                self.refused.pop(first, None)
+            else:
+                self.refused.setdefault(first, f"no later {self._builder.chunks[first].state} state can join it")
+
+    def _begin(self, chunk: LowChunk, why: str) -> None:
+        """Open a transaction with a chunk, which cannot join the one before it."""
+        if why:
+            self.refused[chunk.index] = why
+        self._open[chunk.state] = {chunk.index: None}
+        self._groups.append(self._open[chunk.state])
+
+    def _join(self, chunk: LowChunk, members: _Members, waits: Waits) -> _Members:
+        between = self._earlier.hindrance(chunk.index, members, waits)
+        if between is not None:
+            places = self._earlier.place(between), self._earlier.place(next(iter(members)))
+            self._begin(chunk, f"it waits for {places[0]}, which does not come before {places[1]}")
+            return {}
+        earlier = dict(members)
+        members[chunk.index] = None
+        return earlier
 
 
 def call_hook(func: Callable[..., Any], chunk: LowChunk, findings: Findings, *, first: bool) -> str:
@@ -115,17 +156,11 @@ def _why_alone(args: dict[str, Any], *, checked: bool) -> str:
     return "a prereq names it, so that it is tested before it runs" if checked else ""
 
 
-def _why_not_with(earlier: _Earlier, members: list[int], chunk: LowChunk) -> str:
+def _why_not_with(members: _Members, chunk: LowChunk) -> str:
     condition = next((keyword for keyword in CONDITIONS_BEFORE if keyword in chunk.args), "")
     if condition:
         return f"its {condition} is evaluated in its own place"
-    if len(members) >= MAX_MEMBERS:
-        return f"the transaction before it is full ({MAX_MEMBERS} states)"
-    between = earlier.hindrance(chunk.index, members)
-    if between is None:
-        return ""
-    places = earlier.place(between), earlier.place(members[0])
-    return f"it waits for {places[0]}, which does not come before {places[1]}"
+    return f"the transaction before it is full ({MAX_MEMBERS} states)" if len(members) >= MAX_MEMBERS else ""
 
 
 class _Earlier:
@@ -140,25 +175,28 @@ class _Earlier:
         what = self._builder.nodes[node]
         return self._builder.chunks[what.chunk if what.chunk >= 0 else what.members[0]].place
 
-    def hindrance(self, node: int, members: list[int]) -> int | None:
-        """Return a node that ``node`` waits for and that does not stand before the first member; None if none does."""
-        rank = self._builder.rank
-        for before in self.of(node, members):
-            if not self._takes_no_time(before) and rank[before] >= rank[members[0]]:
+    def hindrance(self, node: int, members: _Members, waits: Waits) -> int | None:
+        """Return a node that ``node`` waits for and that does not stand before the first member; None if none does.
+
+        ``waits`` are the nodes that it waits for because both touch the same resources.
+        """
+        first = self._builder.rank[next(iter(members))]
+        for before in self.of(node, members, waits):
+            if not self._takes_no_time(before) and self._builder.rank[before] >= first:
                 return before
         return None
 
-    def of(self, node: int, members: list[int]) -> Iterator[int]:
+    def of(self, node: int, members: _Members, waits: Iterable[int] = ()) -> Iterator[int]:
         """Yield what a member waits for, but not what it waits for only because both touch the same resources.
 
         A set or stage is yielded if all that it waits for stands before the first member, else what it waits for.
         """
-        dag, first, inside = self._builder.dag, self._builder.rank[members[0]], frozenset(members)
+        dag, first = self._builder.dag, self._builder.rank[next(iter(members))]
         stack, seen = [node], {node}
         while stack:
             current = stack.pop()
-            for before in dag.predecessors(current):
-                if before in seen or (before in inside and dag.sources(before, current) == (FOOTPRINT,)):
+            for before in chain(dag.predecessors(current), waits if current == node else ()):
+                if before in seen or (before in members and dag.sources(before, current) in _SHARED):
                     continue
                 seen.add(before)
                 if self._takes_no_time(before) and self._rank(before) >= first:
@@ -188,12 +226,17 @@ class _Earlier:
         return latest[node]
 
 
-def _add_group(builder: PlanBuilder, earlier: _Earlier, members: list[int]) -> None:
-    """Add the GROUP node in the place of the first member, with edges from all that its members wait for."""
+def _add_group(builder: PlanBuilder, earlier: _Earlier, members: _Members) -> None:
+    """Add the GROUP node in the place of the first member, with edges from all that its members wait for.
+
+    The first member does the work of all, so the others wait for it.
+    """
+    first, *others = members
     before = dict.fromkeys(node for member in members for node in earlier.of(member, members))
-    label = f"{builder.chunks[members[0]].state} x {len(members)} in one transaction"
-    node = Node(NodeKind.GROUP, -1, tuple(members), label, transaction=True)
-    group = builder.add_node(node, builder.rank[members[0]])
+    label = f"{builder.chunks[first].state} x {len(members)} in one transaction"
+    group = builder.add_node(Node(NodeKind.GROUP, -1, tuple(members), label, transaction=True), builder.rank[first])
     for each in before:
         builder.dag.add(each, group, GROUP)
-    builder.dag.add(group, members[0], GROUP)
+    builder.dag.add(group, first, GROUP)
+    for member in others:
+        builder.dag.add(first, member, GROUP)

@@ -335,3 +335,58 @@ def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_bot
     board = Scoreboard(lambda nodes, resource: -1)
     assert board.touch(0, *first) == {}
     assert board.touch(1, *second) == {0: resources}
+
+
+PLAIN = st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abc"), max_size=2))
+
+
+@given(accesses(), st.lists(st.tuples(PLAIN, st.booleans()), max_size=10))
+def test_states_that_work_together_wait_for_the_first_and_all_others_for_each_of_them(mixed, plain):
+    """A state joins if what it waits for, but for the others, stands before the first of them."""
+    row = [(access, False) for access in mixed[:2]] + plain + [(access, True) for access in mixed[2:]]
+    joined, group = {}, []
+
+    def join(nodes, resource):
+        joined[-2 - len(joined)] = list(nodes)
+        return -1 - len(joined)
+
+    def members(node):
+        return {inner for member in joined[node] for inner in members(member)} if node < 0 else {node}
+
+    def together(before):
+        waited = set().union(*map(members, before)) - set(group)
+        return list(group) if group and max(waited, default=-1) < group[0] else []
+
+    board = Scoreboard(join)
+    closed, together_with = [], {}
+    for number, ((reads, writes), may_join) in enumerate(row):
+        asked = []
+        decide = (lambda before, asked=asked: asked.extend(together(before)) or asked) if may_join else None
+        direct = set().union(*map(members, board.touch(number, reads, writes, together=decide)))
+        if may_join:
+            if not asked:
+                group = []
+            elif all(not name.startswith("path:") and "#" not in name for name in (*reads, *writes)):
+                assert not direct & set(asked)
+            direct |= set(asked[:1])
+            group.append(number)
+            together_with[number] = set(asked)
+        closed.append(direct.union(*(closed[node] for node in direct)))
+    # The group waits for all that any of its members waits for.
+    for later in range(len(row)):
+        for earlier in range(later):
+            apart = earlier not in together_with.get(later, ())
+            if apart and conflict(row[earlier][0], row[later][0]):
+                of_group = closed[later].union(*(closed[n] for n in together_with if later in together_with[n]))
+                of_first = min(together_with.get(later, ()), default=later)
+                of_group |= {n for m, with_ in together_with.items() if of_first in with_ for n in closed[m]}
+                assert earlier in closed[later] or (earlier < of_first and earlier in of_group)
+
+
+def test_who_reads_beside_others_hides_nobody_from_the_next_reader():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["a"], together=lambda before: [])
+    board.touch(1, [], ["a"], together=lambda before: [0])
+    board.touch(2, [], ["b"], together=lambda before: [])
+    assert set(board.touch(3, ["a"], [], together=lambda before: [2])) == {0, 1}
+    assert set(board.touch(4, ["a"], [])) == {0, 1}

@@ -33,6 +33,20 @@ def compiled(tree, **options):
     return plan(tree, states=states, **{"implicit_order": "footprint", **options})
 
 
+def run_through(plan_, priority=None, *, slots=1, pick=None):
+    """The chunks in the order in which they start, with how many members of transactions ran at once at most."""
+    machine, running, order, most = ValidatingMachine(plan_, priority=priority), [], [], 0
+    while not machine.finished:
+        while len(running) < slots and (work := machine.take()) is not None:
+            running.append(work.node)
+            if work.kind is NodeKind.CHUNK:
+                order.append(work.chunk)
+        most = max([most, *(len({*members} & {*running}) for members in plan_.turns)])
+        machine.done(running.pop(pick(len(running)) if pick else 0), Outcome(result=True, changed=False))
+    assert machine.not_started() == []
+    return order, most
+
+
 def groups(plan_):
     return [[plan_.chunks[member].id for member in node.members] for node in plan_.nodes if node.transaction]
 
@@ -185,11 +199,76 @@ def test_the_serial_order_stays_and_nothing_stands_between_members(one, two):
         inside = set(node.members)
         between = joined.dag.reach(inside) & joined.dag.reach(inside, forward=False) - inside
         assert not [other for other in between if joined.nodes[other].kind in {NodeKind.CHUNK, NodeKind.CHECK}]
-    machine = ValidatingMachine(joined)
-    order = []
-    while not machine.finished:
-        work = machine.take()
-        if work.kind is NodeKind.CHUNK:
-            order.append(work.chunk)
-        machine.done(work.node, Outcome(result=True, changed=False))
+        first, *others = node.members
+        for member in others:
+            assert joined.dag.sources(first, member)
+            assert not any(joined.dag.sources(other, member) for other in others)
+            # What came after a member for its own sake still does.
+            for other in set(apart.dag.successors(member)) - inside:
+                assert joined.nodes[other].kind is not NodeKind.CHUNK or other in joined.dag.reach([member])
+    order, _ = run_through(joined)
     assert order == sorted(order)
+
+
+@given(LINES, st.randoms(use_true_random=False), st.integers(1, 6))
+def test_members_start_in_serial_order_and_one_at_a_time_at_any_priority(lines, random, slots):
+    tree = "t1: test.nop\n" + "".join(
+        line.format(n=number, t="t1", other="s") + "\n" for number, line in enumerate(lines) if "sls:" not in line
+    )
+    joined = compiled(tree + "x: pkg.installed\ny: pkg.installed\nz: pkg.installed\n")
+    priority = list(joined.rank)
+    random.shuffle(priority)
+    order, most = run_through(joined, priority, slots=slots, pick=random.randrange)
+    assert joined.turns
+    assert most <= 1
+    for members in joined.turns:
+        assert [chunk for chunk in order if chunk in members] == list(members)
+
+
+def test_what_comes_after_a_member_waits_for_those_it_has_to_do_with():
+    def of_formula(low):
+        return footprint(low) if low["state"] != "service" else {"writes": [f"service:{low['name']}"]}
+
+    tree = {
+        "one": "a: pkg.installed\nb: pkg.installed\n",
+        "two": "c: pkg.installed\n",
+        "three": "d: pkg.installed\n",
+        "one.run": "s1: service.running\n",
+        "two.run": "s2: {service.running: [{require: [c]}]}\n",
+        "after": "x: pkg.removed\n",
+    }
+    states = FakeStates(
+        "test.mod_watch",
+        footprints=dict.fromkeys(("pkg", "service"), of_formula),
+        hooks={"pkg.mod_transaction": hook},
+    )
+    joined = plan(tree, sls=list(tree), states=states, implicit_order="footprint")
+    assert groups(joined) == [["a", "b", "c", "d"]]
+    before = {
+        name: {
+            joined.chunks[node].id
+            for node in joined.dag.reach([chunk_of(joined, name).index], forward=False)
+            if node < len(joined.chunks)
+        }
+        - {name}
+        for name in ("b", "c", "d", "s1", "s2", "x")
+    }
+    assert before == {
+        "b": {"a"},
+        "c": {"a"},
+        "d": {"a"},
+        "s1": {"a", "b"},
+        "s2": {"a", "c"},
+        "x": {"a", "b", "c", "d"},
+    }
+
+
+def test_many_members_and_many_that_come_after_stay_linear():
+    sizes = []
+    for count in (10, 90):
+        packages = "".join(f"p{n}: pkg.installed\n" for n in range(count))
+        services = "".join(f"s{n}: service.running\n" for n in range(count))
+        joined = compiled(packages + services)
+        assert [len(members) for members in joined.turns] == [count]
+        sizes.append(sum(1 for _ in joined.dag.edges()) / count)
+    assert sizes[1] < 1.5 * sizes[0]
