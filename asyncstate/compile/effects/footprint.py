@@ -392,7 +392,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
             chunks = [what.chunk] if what.kind is NodeKind.CHECK else what.members
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
-        if touched.reads or touched.writes or joins is not None:
+        if touched.reads or touched.writes or touched.makes or joins is not None:
             before = board.touch(node, touched.reads, touched.writes, touched.makes, together=joins)
             for earlier, resources in before.items():
                 if not dag.sources(earlier, node):
