@@ -21,6 +21,7 @@ NETWORK = (
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
 """The files that all accounts are in. Programs rewrite them as a whole."""
 _SIGNATURES = ("signature", "source_hash_sig")
+_CHECKED = frozenset({*_SIGNATURES, "source_hash", "source_hashes", "signed_by_any", "signed_by_all"})
 _PIP_VARIABLES = ("PIP_CONFIG_FILE", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_FIND_LINKS", "PIP_CERT")
 _USUAL_FOLDER = "0755:root:root"
 
@@ -44,6 +45,8 @@ def files(*values: Any, below: str = "") -> list[str]:
 
 def fetched(*values: Any) -> list[str]:
     """Return what is read to get the content of the given paths and URLs."""
+    if not any(values):
+        return []
     read = files(*values)
     return [*read, *NETWORK] if any(is_remote(each) for each in _texts(values)) else read
 
@@ -79,6 +82,8 @@ def in_home(user: str, path: str) -> str:
 
 def checks(low: Mapping[str, Any]) -> list[str]:
     """Return what is read to verify what was fetched: hashes in files, signatures, keyrings."""
+    if _CHECKED.isdisjoint(low):
+        return []
     asked = [key for key in _SIGNATURES if low.get(key)]
     read = fetched(low.get("source_hash"), low.get("source_hashes"), *(low[key] for key in asked))
     if asked or low.get("signed_by_any") or low.get("signed_by_all"):

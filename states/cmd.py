@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.commands import effects_of, script_effects
+from asyncstate.data.commands import Effects, effects_of, script_effects
 from asyncstate.data.commands.environment import pairs_of
 from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
@@ -236,20 +236,30 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
             found = [*found, within]
     elif low.get("template"):
         unknown.append("a template makes its text in the run")
-    links = [link for effects in found for link in effects.links]
-    copies = [copy for effects in found for copy in effects.copies]
+    whole = found[0] if len(found) == 1 else _together(found)
     return {
-        "reads": [*reads, *(name for effects in found for name in effects.reads)],
-        "writes": [*(name for effects in found for name in effects.writes), *made],
-        "makes": [name for effects in found for name in effects.makes],
-        "programs": [name for effects in found for name in effects.programs],
-        "links": _by_place(links),
-        "copies": _by_place(copies),
+        "reads": [*reads, *whole.reads],
+        "writes": [*whole.writes, *made],
+        "makes": whole.makes,
+        "programs": whole.programs,
+        "links": _by_place(whole.links),
+        "copies": _by_place(whole.copies),
         "unknown": "; ".join(unknown),
     }
 
 
-def _by_place(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+def _together(found: list[Effects]) -> Effects:
+    return Effects(
+        reads=tuple(name for effects in found for name in effects.reads),
+        writes=tuple(name for effects in found for name in effects.writes),
+        makes=tuple(name for effects in found for name in effects.makes),
+        links=tuple(link for effects in found for link in effects.links),
+        copies=tuple(copy for effects in found for copy in effects.copies),
+        programs=tuple(name for effects in found for name in effects.programs),
+    )
+
+
+def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for place, other in pairs:
         places.setdefault(place, []).append(other)

@@ -53,15 +53,19 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
         writes += [f"path:{taken}", f"path:{taken}/**"]
     elif taken and fun == "copy":
         reads.append(f"path:{taken}/**")
-    links = {path: str(low["target"])} if fun in {"symlink", "hardlink"} and low.get("target") else {}
-    more = {
-        "makes": makes,
-        "links": links,
-        "copies": {path: taken} if taken and fun != "hardlink" else {},
-        "unknown": _KEEPS_LINKS if fun == "recurse" and low.get("keep_symlinks") else "",
+    footprint: dict[str, Any] = {
+        "reads": [read for read in dict.fromkeys(reads) if read not in writes],
+        "writes": writes,
     }
-    footprint = {"reads": [read for read in dict.fromkeys(reads) if read not in writes], "writes": writes}
-    return {**footprint, **{key: value for key, value in more.items() if value}}
+    if makes:
+        footprint["makes"] = makes
+    if fun in {"symlink", "hardlink"} and low.get("target"):
+        footprint["links"] = {path: str(low["target"])}
+    elif taken:
+        footprint["copies"] = {path: taken}
+    elif fun == "recurse" and low.get("keep_symlinks"):
+        footprint["unknown"] = _KEEPS_LINKS
+    return footprint
 
 
 def _path(name: str) -> str:

@@ -303,7 +303,13 @@ def _says_it_itself(args: dict[str, Any]) -> bool:
 
 
 def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
-    reads, writes, makes = (homes.resolved(names) for names in (footprint.reads, footprint.writes, footprint.makes))
+    reads = homes.resolved(footprint.reads)
+    writes = homes.resolved(footprint.writes)
+    makes = homes.resolved(footprint.makes)
+    if not (footprint.links or footprint.copies):
+        if reads is footprint.reads and writes is footprint.writes and makes is footprint.makes:
+            return footprint
+        return footprint._replace(reads=reads, writes=writes, makes=makes)
     links, copies = (
         tuple(each for path, other in pairs for each in homes.link(path, other))
         for pairs in (footprint.links, footprint.copies)
@@ -313,9 +319,11 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     own = [path for path, _ in footprint.links] if footprint.links else ()
-    reads, writes, makes = (
-        paths.all_names(names, own) for names in (footprint.reads, footprint.writes, footprint.makes)
-    )
+    reads = paths.all_names(footprint.reads, own)
+    writes = paths.all_names(footprint.writes, own)
+    makes = paths.all_names(footprint.makes, own)
+    if reads is footprint.reads and writes is footprint.writes and makes is footprint.makes:
+        return footprint
     anywhere = [name for name in makes if name.endswith(TREE)]
     if anywhere:  # more names than count one by one: what is made may be any folder there
         writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
@@ -418,7 +426,7 @@ def _reason(declared: Any) -> str:
 
 
 def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(links, dict):
+    if not (links and isinstance(links, dict)):
         return ()
     said = {
         path: targets if isinstance(targets, (list, tuple)) else (targets,)
@@ -432,6 +440,10 @@ def _error_text(error: BaseException) -> str:
 
 
 def _names(value: Any) -> tuple[str, ...]:
+    if not value:
+        return ()
+    if type(value) in {list, tuple} and len(value) <= _MOST_NAMES:  # what modules return, as a rule
+        return tuple(map(str, value))
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, (list, tuple, set, frozenset)):

@@ -10,6 +10,8 @@ def pairs_of(given: Any) -> tuple[tuple[str, str], ...]:
 
     What is none of these is left out; a name without a value has an empty one.
     """
+    if not given:
+        return ()
     pairs: dict[str, str] = {}
     for entry in given if isinstance(given, (list, tuple)) else (given,):
         if isinstance(entry, dict):
