@@ -107,14 +107,16 @@ def sections_present(
     if not os.path.isabs(name):
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
+    known = __salt__["ini.get_ini"](**file)
+    new = [section for section in sections or [] if section not in known]
     if is_dry_run():
-        known = __salt__["ini.get_ini"](**file)
-        new = [section for section in sections or [] if section not in known]
         steps = [
             f"{'Created new section' if each in new else 'Section unchanged'} {each}.\n" for each in sections or []
         ]
         return _dry_run_row(name, steps, needed=bool(new))
-    return _row(name, __salt__["ini.set_option"](sections={section: {} for section in sections or []}, **file))
+    if not new:
+        return _row(name, {})
+    return _row(name, __salt__["ini.set_option"](sections={section: {} for section in new}, **file))
 
 
 def sections_absent(

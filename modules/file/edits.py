@@ -171,7 +171,7 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
         return False
     if backup:
         copy_beside(path, backup)
-    filesystem.edit_content(path, "".join(result).encode(codec))
+    filesystem.replace_content(path, "".join(result).encode(codec))
     return unified(before, after)
 
 

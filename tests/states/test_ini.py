@@ -58,9 +58,10 @@ def test_an_option_in_no_section_is_removed_as_foretold(plugins, file, sections)
 
 
 @pytest.mark.parametrize(
-    ("function", "sections"), [("sections_absent", ["nosuch"]), ("options_absent", {"main": ["nosuch"]})]
+    ("function", "sections"),
+    [("sections_absent", ["nosuch"]), ("options_absent", {"main": ["nosuch"]}), ("sections_present", ["main"])],
 )
-def test_where_nothing_is_removed_the_file_stays_as_it_is_written(plugins, file, sections, function):
+def test_where_nothing_changes_the_file_stays_as_it_is_written(plugins, file, sections, function):
     file.write_text("[main]\na=1   ")
     row = plugins.state(f"ini.{function}", name=str(file), sections=sections)
     assert (row["result"], row["changes"]) == (True, {})
