@@ -113,6 +113,9 @@ class Dispatch(Protocol):
         Raises only CancelledError; then it has ended what it started. A chunk may start meanwhile that uses it.
         """
 
+    async def forget_fetched(self) -> None:
+        """Remove what was fetched ahead and not used. Called once, after the last chunk and the last fetch."""
+
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
         """Return the context in which chunks run. ``rows`` has the rows recorded so far by state tag, and grows."""
 

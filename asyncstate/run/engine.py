@@ -114,7 +114,7 @@ class Engine:
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
             machine: Machine = await self._off_loop(self._prepare)
-            prefetcher = await self._off_loop(self._prefetcher, machine, announcer)
+            prefetcher = await self._off_loop(self._prefetcher, machine, announcer, log_fields)
             pool = self._pool = WorkerPool(
                 machine,
                 self._dispatch,
@@ -183,11 +183,13 @@ class Engine:
             priority=priority_of(self.plan, options),
         )
 
-    def _prefetcher(self, machine: Machine, announcer: Announcer) -> Prefetcher | None:
+    def _prefetcher(self, machine: Machine, announcer: Announcer, log_fields: RunFields) -> Prefetcher | None:
         """Return what fetches ahead; None if nothing is to be, or can be."""
         places = 0 if self.options.test else self.options.prefetch
         fetches = self._dispatch.fetches() if places else ()
-        return Prefetcher(machine, self._dispatch, fetches, places, announcer) if fetches else None
+        if not fetches:
+            return None
+        return Prefetcher(machine, self._dispatch, fetches, places=places, announcer=announcer, log_fields=log_fields)
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do work that takes long in a large tree in a thread, if one can start."""

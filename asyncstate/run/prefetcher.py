@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from asyncstate.run.machine import DECIDING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from asyncstate.logs.fields import RunFields
     from asyncstate.model.plan import Plan
     from asyncstate.run.announce import Announcer
     from asyncstate.run.dispatch import Dispatch, Fetch
@@ -197,7 +199,14 @@ class Prefetcher:
     """Runs the fetches of a plan with a dispatch, ``places`` at most at once, on the loop of the run."""
 
     def __init__(
-        self, machine: Machine, dispatch: Dispatch, fetches: Sequence[Fetch], places: int, announcer: Announcer
+        self,
+        machine: Machine,
+        dispatch: Dispatch,
+        fetches: Sequence[Fetch],
+        *,
+        places: int,
+        announcer: Announcer,
+        log_fields: RunFields,
     ) -> None:
         self._queue = PrefetchQueue(machine, fetches)
         self._machine = machine
@@ -205,12 +214,18 @@ class Prefetcher:
         self._fetches = fetches
         self._places = places
         self._announcer = announcer
+        self._log_fields = log_fields
+        self._context = Context()
         self._running: dict[asyncio.Task[None], list[int]] = {}
         self._filling = False
         self._closed = False
 
     def begin(self) -> None:
-        """Start fetches, after the chunks that are ready now have started."""
+        """Start fetches, after the chunks that are ready now have started.
+
+        They all run in copies of the present context, not in that of the chunk that happens to make room for them.
+        """
+        self._context = copy_context()
         self._fill_soon()
 
     def started(self, chunk: int) -> None:
@@ -237,10 +252,11 @@ class Prefetcher:
             task.cancel("the run ends")
 
     async def close(self) -> None:
-        """Do what `stop` does, and wait for the end, at most `GRACE` seconds."""
+        """Do what `stop` does, wait for the end, at most `GRACE` seconds, and remove what nobody has used."""
         self.stop()
         if self._running:
             await asyncio.wait(set(self._running), timeout=GRACE)
+        await self._dispatch.forget_fetched()
 
     def _fill_soon(self) -> None:
         """Fill the places once the workers had their turn: a chunk that starts now needs no fetch ahead."""
@@ -254,7 +270,7 @@ class Prefetcher:
             numbers = self._queue.take()
             if not numbers:
                 return
-            task = asyncio.get_running_loop().create_task(self._run(numbers))
+            task = asyncio.get_running_loop().create_task(self._run(numbers), context=self._context.copy())
             self._running[task] = numbers
             task.add_done_callback(self._task_ended)
 
@@ -266,6 +282,9 @@ class Prefetcher:
 
     async def _run(self, numbers: list[int]) -> None:
         fetches = [self._fetches[number] for number in numbers]
+        chunks = [self._machine.plan.chunks[fetch.chunk] for fetch in fetches]
+        logged = next((chunk for chunk in chunks if chunk.args.get("no_log")), chunks[0])
+        self._log_fields.begin(logged, logged.tag)
         for fetch in fetches:
             self._say(PrefetchStarted, fetch)
         came = Fetched("cancelled")

@@ -207,8 +207,10 @@ def test_a_cancelled_run_cancels_its_fetches_and_reports_it():
         finally:
             ends.append("ended")
 
-    report, events = run(plan, fakes(fetch, [Fetch(1, "x.fetch")]), (3, "cancel", "enough"))
+    fake = fakes(fetch, [Fetch(1, "x.fetch")])
+    report, events = run(plan, fake, (3, "cancel", "enough"))
     assert ends == ["ended"]
+    assert fake.forgotten == 1
     assert report.cancelled == "enough"
     assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["cancelled"]
 

@@ -19,7 +19,8 @@ class FakeDispatch:
     """Awaits ``functions["module.function"](name, **arguments)`` for a chunk; ``test.nop`` is there.
 
     ``test`` is given to functions that ask for it: whether this call is a dry run. ``log`` has what was called, in
-    order; ``groups`` the members of groups. ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it. ``supervisor`` and ``rows`` are what the scheduler gave.
+    order; ``groups`` the members of groups. ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it,
+    ``forgotten`` how often that was cleared. ``supervisor`` and ``rows`` are what the scheduler gave.
     """
 
     def __init__(self, *, test=False, **functions):
@@ -29,7 +30,7 @@ class FakeDispatch:
         self.log = []
         self.groups = []
         self.overdue, self.notices, self.warnings, self.races = [], [], [], []
-        self.to_fetch, self.fetcher = [], None
+        self.to_fetch, self.fetcher, self.forgotten = [], None, 0
         self.supervisor = self.rows = self.plan = None
 
     async def _nop(self, name):
@@ -54,6 +55,9 @@ class FakeDispatch:
 
     async def fetch(self, fetches):
         return await self.fetcher(fetches)
+
+    async def forget_fetched(self):
+        self.forgotten += 1
 
     @contextmanager
     def begin(self, supervisor, rows):

@@ -14,6 +14,7 @@ from asyncstate.errors import AsyncStateError, NotYet, RunCancelled, meant_for_p
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.hooks import MOD_PREFETCH
 from asyncstate.prefetch import Prefetched
+from asyncstate.process.ending import reaper
 from asyncstate.run.chunk.conditions import globally_allowed, is_there
 from asyncstate.run.chunk.slots import has_slot
 from asyncstate.run.dispatch import Fetch, Fetched
@@ -39,21 +40,22 @@ def offered(plan: Plan, host: PluginHost) -> Iterator[Fetch]:
     logged, and nothing is fetched ahead for that state.
     """
     hooks: dict[str, Callable[[dict[str, Any]], Any] | None] = {}
-    for chunk in plan.chunks:
-        if chunk.state not in hooks:
-            hooks[chunk.state] = _hook(chunk.state, host)
-        hook = hooks[chunk.state]
-        if hook is None or not chunk.args.keys().isdisjoint(_OPEN) or has_slot(chunk.args.values()):
-            continue
-        try:
-            with host.enter(env=str(chunk.args.get("__env__") or chunk.env or "base"), sls=chunk.sls):
+    with host.enter():
+        for chunk in plan.chunks:
+            if chunk.state not in hooks:
+                hooks[chunk.state] = _hook(chunk.state, host)
+            hook = hooks[chunk.state]
+            if hook is None or not chunk.args.keys().isdisjoint(_OPEN):
+                continue
+            try:
                 found = [_fetch(chunk, each) for each in hook(chunk.as_low())]
-        except BaseException as error:
-            if meant_for_program(error):
-                raise
-            log.warning("%s of %s failed: %s: %s", MOD_PREFETCH, chunk.function, type(error).__name__, error)
-        else:
-            yield from found
+            except BaseException as error:
+                if meant_for_program(error):
+                    raise
+                log.warning("%s of %s failed: %s: %s", MOD_PREFETCH, chunk.function, type(error).__name__, error)
+            else:
+                if found and not has_slot(chunk.args.values()):
+                    yield from found
 
 
 def _hook(state: str, host: PluginHost) -> Callable[[dict[str, Any]], Any] | None:
@@ -112,6 +114,12 @@ class Ahead:
         except BaseException as error:  # noqa: BLE001 - the state fetches by itself, and says what is wrong
             return Fetched("failed", f"{error}" if isinstance(error, AsyncStateError) else repr(error))
         return done
+
+    def close(self) -> None:
+        """Remove what nobody used, after the end of cancelled fetches' programs."""
+        if reaper.busy:
+            reaper.wait()
+        self.prefetched.close()
 
     def _call(self, fetches: Sequence[Fetch]) -> Fetched:
         full = self.prefetched.room()

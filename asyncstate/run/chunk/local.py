@@ -64,6 +64,11 @@ class LocalDispatch:
             return Fetched("nothing")
         return await self._ahead.fetch(fetches)
 
+    async def forget_fetched(self) -> None:
+        """Remove the folders of what was fetched ahead, once no program writes there any more."""
+        if self._ahead is not None:
+            await self._host.workers.run(self._ahead.close)
+
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:
         """Prepare for the first chunk, and watch the loop until the last has ended."""
@@ -73,12 +78,8 @@ class LocalDispatch:
         if self._fetches:
             self._ahead = Ahead(self._plan, self._host, supervisor.announced)
             self._invoker.use(self._ahead.prefetched)
-        try:
-            with self.watch or nullcontext():
-                yield
-        finally:
-            if self._ahead is not None:
-                self._ahead.prefetched.close()
+        with self.watch or nullcontext():
+            yield
 
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""

@@ -74,6 +74,10 @@ class TracedDispatch:
         """Fetch something ahead. That is no work of a state, and not observed."""
         return await self._inner.fetch(fetches)
 
+    async def forget_fetched(self) -> None:
+        """Remove what was fetched ahead and not used."""
+        await self._inner.forget_fetched()
+
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
         """Return the context in which chunks run."""
         return self._inner.begin(supervisor, rows)
