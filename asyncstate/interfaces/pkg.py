@@ -43,6 +43,11 @@ class PkgInterface(Interface):
         return {}
 
     @Interface.supported(**_APT)
+    def prefetch(self, orders: list[dict[str, Any]]) -> bool:
+        """Download packages ahead of the states that will install them; return whether any was downloaded."""
+        return False
+
+    @Interface.supported(**_APT)
     def resolution(self) -> dict[str, Any]:
         """Return whether recommended packages are installed too, and the names that installed packages provide."""
         return {"recommends": False, "provided": []}

@@ -325,7 +325,15 @@ WITHOUT = {
     ),
 }
 """Modules and functions that take no path a user could plant anything at, and why."""
-NO_STATES = {"mod_aggregate", "mod_aggregate_split", "mod_footprint", "mod_init", "mod_watch", "new_row"}
+NO_STATES = {
+    "mod_aggregate",
+    "mod_aggregate_split",
+    "mod_footprint",
+    "mod_init",
+    "mod_prefetch",
+    "mod_watch",
+    "new_row",
+}
 
 
 def test_every_state_is_in_the_table_or_says_why_not(ground, tmp_path):
