@@ -151,6 +151,11 @@ def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
             found.setdefault(FOOTPRINT, []).extend(names)
         elif _REQUISITES.isdisjoint(sources) and "set" not in sources:
             found.setdefault(sources[0], []).append(_name(plan, before))
+    for edge in plan.contingent:
+        if edge.after == index:
+            why = f"{', '.join(edge.resources)}, unless {_name(plan, edge.proof)} succeeds first"
+            names = (f"{_name(plan, each)} — {why}" for each in chunks_behind(plan, edge.before))
+            found.setdefault(FOOTPRINT, []).extend(names)
     return found
 
 

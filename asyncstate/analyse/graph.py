@@ -144,16 +144,21 @@ def _mermaid_text(text: str) -> str:
 
 
 def to_json(plan: Plan) -> str:
-    """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], digest}``.
+    """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], contingent: […], digest}``.
 
-    An edge is ``{before, after, sources, resources}``; the last are the resources that both ends of a footprint touch.
+    A contingent edge is ``{before, after, proof, resources}``: it binds unless the proof succeeds first. An edge is
+    ``{before, after, sources, resources}``; the last are the resources that both ends of a footprint touch.
     """
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "resources": edge.resources}
         for edge in graph_edges(plan)
     ]
-    return json_bytes({"nodes": nodes, "edges": edges, "digest": plan.digest}).decode() + "\n"
+    contingent = [
+        {"before": edge.before, "after": edge.after, "proof": edge.proof, "resources": edge.resources}
+        for edge in plan.contingent
+    ]
+    return json_bytes({"nodes": nodes, "edges": edges, "contingent": contingent, "digest": plan.digest}).decode() + "\n"
 
 
 def _node_data(plan: Plan, number: int, node: Node) -> dict[str, Any]:

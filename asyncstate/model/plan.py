@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +13,9 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import plain
 from asyncstate.model.requisite import Requisite, RequisiteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class NodeKind(IntEnum):
@@ -54,6 +57,19 @@ class BrokenListener(msgspec.Struct, frozen=True):
     row: dict[str, Any]
 
 
+class ContingentEdge(msgspec.Struct, frozen=True, gc=False):
+    """``before`` ends before ``after`` starts, unless the state ``proof`` runs and succeeds first.
+
+    Where that state leaves a folder behind, whoever makes the folder where it is missing, and whoever needs it, do not
+    meet. ``resources`` are the names of the folders.
+    """
+
+    before: int
+    after: int
+    proof: int
+    resources: tuple[str, ...] = ()
+
+
 class Plan(msgspec.Struct, frozen=True):
     """The chunks in serial order, and the graph between them. A pure function of the compiler's inputs.
 
@@ -61,9 +77,10 @@ class Plan(msgspec.Struct, frozen=True):
     the place of each node in the serial order (sets and stages need none, for they take no time). Listeners come after
     all other nodes and have no edges. ``requisites[i]`` are the resolved requisites of chunk ``i``; a ``prereq`` points
     to a CHECK node. ``rows`` holds the rows that are known before the run: states disabled by a grain, listeners that
-    refer to nothing, "no states". ``unknown`` says of each chunk that may touch more than it declares why that is
-    so: only the tree itself orders it. ``not_aggregated`` says why a chunk that could be aggregated is in no group.
-    ``digest`` is the same in every process and for every hash seed.
+    refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
+    chunk that may touch more than it declares why that is so: only the tree itself orders it. ``not_aggregated`` says
+    why a chunk that could be aggregated is in no group. ``digest`` is the same in every process and for every hash
+    seed.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -71,6 +88,7 @@ class Plan(msgspec.Struct, frozen=True):
     requisites: tuple[tuple[Requisite, ...], ...]
     rank: tuple[int, ...]
     dag: Dag
+    contingent: tuple[ContingentEdge, ...] = ()
     broken_listeners: tuple[BrokenListener, ...] = ()
     unknown: dict[int, str] = {}
     not_aggregated: dict[int, str] = {}
@@ -130,7 +148,9 @@ class Plan(msgspec.Struct, frozen=True):
         return None
 
 
-def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag) -> str:
+def plan_digest(
+    chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag, contingent: Sequence[ContingentEdge] = ()
+) -> str:
     """Return the sha256 of the canonical JSON of everything that decides what a run does.
 
     File and line of a declaration are left out: moving a state within its file changes only its order.
@@ -146,6 +166,8 @@ def plan_digest(chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag)
         encoded = msgspec.json.encode((_plain(body), graph), order="deterministic")
     digest = hashlib.sha256(encoded)
     digest.update(msgspec.json.encode(list(dag.packed())))
+    if contingent:
+        digest.update(msgspec.json.encode([(edge.before, edge.after, edge.proof) for edge in contingent]))
     return digest.hexdigest()
 
 

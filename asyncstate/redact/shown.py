@@ -246,6 +246,10 @@ class ShownPlan:
             chunks=chunks,
             nodes=tuple(self._node(node, redactor) for node in plan.nodes),
             dag=plan.dag.renamed(self._resources),
+            contingent=tuple(
+                msgspec.structs.replace(edge, resources=self._resources(edge.before, edge.after, edge.resources))
+                for edge in plan.contingent
+            ),
             broken_listeners=broken,
             unknown={chunk: self._reason(chunk, why, redactor) for chunk, why in plan.unknown.items()},
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},

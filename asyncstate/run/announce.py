@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import AnyEvent, ChunkReady
 from asyncstate.model.plan import NodeKind
 
@@ -114,7 +115,8 @@ def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reaso
             ):
                 passed[successor] = None
                 queue.append(successor)
-    return found
+    # Only a contingent edge, or its proof, can have released the others.
+    return {node: reasons if reasons[0] else ((FOOTPRINT,), ()) for node, reasons in found.items()}
 
 
 def _union(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 `take` hands out the next piece of work, `done` reports its end. Ready nodes wait in a heap keyed by serial rank. So one
 worker follows exactly the serial order, and several start the first ready node in that order; another priority gives
 another legal order (`run/priority.py`). Sets and stages take no
-time: they are complete as soon as all their predecessors are. Listeners run last, one after the other.
+time: they are complete as soon as all their predecessors are. A contingent edge binds until the node before it ends, or
+its proof succeeds. Listeners run last, one after the other.
 
     waiting ──all predecessors ended──▶ ready ──take──▶ running ──done──▶ ended
                                          ▲ │
@@ -99,6 +100,15 @@ class Machine:
         self._taken: Counter[str] = Counter()
         self._parked: dict[str, list[int]] = {}
         self._waiting = plan.dag.in_degrees()
+        self._ends: dict[int, list[int]] = {}
+        """The contingent edges that end when a node ends, by their places in the plan."""
+        self._proves: dict[int, list[int]] = {}
+        """Those that end when a node succeeds."""
+        self._binding = bytearray(b"\1") * len(plan.contingent)
+        for place, edge in enumerate(plan.contingent):
+            self._waiting[edge.after] += 1
+            self._ends.setdefault(edge.before, []).append(place)
+            self._proves.setdefault(edge.proof, []).append(place)
         self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
         self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
         self._rank = plan.rank if priority is None else in_turn(plan, priority)
@@ -336,6 +346,19 @@ class Machine:
             self._waiting[successor] -= 1
             if not self._waiting[successor]:
                 self._release(successor, released)
+        if self._proves:
+            for successor in self._unbound(node, outcome):
+                self._waiting[successor] -= 1
+                if not self._waiting[successor]:
+                    self._release(successor, released)
+
+    def _unbound(self, node: int, outcome: Outcome) -> Iterator[int]:
+        """Yield the ends of the contingent edges that bind no longer because a node ended."""
+        proved = self._proves.get(node, ()) if outcome.result is True and outcome.ran else ()
+        for place in (*self._ends.get(node, ()), *proved):
+            if self._binding[place]:
+                self._binding[place] = 0
+                yield self.plan.contingent[place].after
 
     def _make_ready(self, node: int) -> None:
         heappush(self._ready, (self._rank[node], node))
@@ -354,7 +377,7 @@ class Machine:
             self._started[free] = 1
             self._history.append(free << _STEP_BITS | _PASSED)
             self._outcomes[free] = _COMPLETE
-            for successor in self.plan.dag.successors(free):
+            for successor in (*self.plan.dag.successors(free), *self._unbound(free, _COMPLETE)):
                 self._waiting[successor] -= 1
                 if not self._waiting[successor]:
                     stack.append(successor)

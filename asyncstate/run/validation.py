@@ -15,7 +15,7 @@ from asyncstate.run.machine import Machine, Step
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.model.plan import Plan
+    from asyncstate.model.plan import ContingentEdge, Plan
     from asyncstate.model.result import Outcome
     from asyncstate.run.machine import Work
 
@@ -110,8 +110,9 @@ class ValidatingMachine(Machine):
         on_its_way = {node for _, node in self._ready} | self.running
         on_its_way.update(node for nodes in self._parked.values() for node in nodes)
         before = self.plan.dag.predecessors
+        contingent = Counter(edge.after for edge in self.plan.contingent if self._binds(edge))
         for node, count in enumerate(self._waiting):
-            left = sum(self._outcomes[other] is None for other in before(node))
+            left = sum(self._outcomes[other] is None for other in before(node)) + contingent[node]
             if count < left or (count > left and not self.stopped):
                 yield f"node {node} waits for {count}, and {left} have not ended"
             if left and (node in on_its_way or self._outcomes[node] is not None):
@@ -119,6 +120,11 @@ class ValidatingMachine(Machine):
             listens = self.plan.nodes[node].kind is NodeKind.LISTENER
             if not left and not listens and not self.stopped and not self._started[node] and node not in on_its_way:
                 yield f"node {node} is free, and forgotten"
+
+    def _binds(self, edge: ContingentEdge) -> bool:
+        proof = self._outcomes[edge.proof]
+        proved = proof is not None and proof.result is True and proof.ran
+        return self._outcomes[edge.before] is None and not proved
 
     def _wrong_lanes(self) -> Iterator[str]:
         taken = Counter(lane for node in self.running for lane in self._lanes_of(node))

@@ -17,6 +17,8 @@ _TAKES = {"copy", "rename", "hardlink"}
 _COPY_BESIDE = {"replace": ".bak", "comment": ".bak", "uncomment": ".bak", "blockreplace": False}
 """The edits that keep a copy beside the file, and the default ending of its name."""
 _KEEPS_LINKS = "it keeps the links of its source, and only a run shows where they lead"
+_FILES = {"managed", "serialize", "append", "prepend", "touch", "symlink"}
+"""What leaves a file at its path, unless ``create`` says otherwise."""
 _REPLACES = {"managed", "serialize", "recurse", "copy"}
 
 
@@ -59,6 +61,9 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     }
     if makes:
         footprint["makes"] = makes
+    left = _left(fun, path, low)
+    if left:
+        footprint["leaves"] = [f"path:{left}"]
     if fun in {"symlink", "hardlink"} and low.get("target"):
         footprint["links"] = {path: str(low["target"])}
     elif taken:
@@ -66,6 +71,15 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     elif fun == "recurse" and low.get("keep_symlinks"):
         footprint["unknown"] = _KEEPS_LINKS
     return footprint
+
+
+def _left(fun: str, path: str, low: dict[str, Any]) -> str:
+    """Return the folder that is there once a state has succeeded, "" if none is for sure."""
+    if not path.startswith("/"):
+        return ""
+    if fun == "directory":
+        return path
+    return os.path.dirname(path) if fun in _FILES and low.get("create", True) is True else ""
 
 
 def _path(name: str) -> str:

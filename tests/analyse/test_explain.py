@@ -7,7 +7,12 @@ from asyncstate.analyse.explain import explain_lines, explanation
 
 
 def touches(low):
-    return {"reads": low.get("r", []), "writes": low.get("w", []), "makes": low.get("m", [])}
+    return {
+        "reads": low.get("r", []),
+        "writes": low.get("w", []),
+        "makes": low.get("m", []),
+        "leaves": low.get("l", []),
+    }
 
 
 STATES = FakeStates(footprints={"t": touches})
@@ -40,3 +45,14 @@ def test_readers_joined_in_one_node_are_named_one_by_one():
     lines = list(explain_lines(compiled, 20))
     assert sum(line.endswith("— path:/srv/z") for line in lines) == 12
     assert "    and 8 more" in lines
+
+
+def test_what_a_state_waits_for_unless_another_succeeds():
+    tree = (
+        "a: {t.x: [{w: ['path:/d']}, {l: ['path:/d']}]}\n"
+        "b: {t.x: [{w: ['path:/d/b']}]}\nc: {t.x: [{m: ['path:/d']}, {w: ['path:/d/c']}]}\n"
+    )
+    compiled = plan(tree, states=STATES, implicit_order="footprint")
+    assert explanation(compiled, 2)["waits_for"]["footprint"][1:] == [
+        "t.x: b — path:/d, unless t.x: a succeeds first",
+    ]

@@ -12,7 +12,7 @@ from asyncstate.analyse.graph import FORMATS, graph_edges, to_dot, to_json, to_m
 from asyncstate.analyse.svg import layers
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
 
 
 def chunk(index, id_):
@@ -37,7 +37,7 @@ def plan():
     dag.add(3, 0, "prereq")
     dag.add(4, 2, "set")
     dag.add(6, 0, "group")
-    return Plan(chunks, nodes, ((), (), ()), (0, 1, 2), dag, digest="d")
+    return Plan(chunks, nodes, ((), (), ()), (0, 1, 2), dag, (ContingentEdge(0, 2, 1, ("path:/d",)),), digest="d")
 
 
 def test_a_requisite_decides_how_an_edge_is_drawn(plan):
@@ -85,6 +85,7 @@ def test_every_reason_is_drawn_in_its_own_way(plan):
 def test_json(plan):
     data = json.loads(to_json(plan))
     assert data["digest"] == "d"
+    assert data["contingent"] == [{"before": 0, "after": 2, "proof": 1, "resources": ["path:/d"]}]
     assert data["nodes"][0] == {
         "id": 0,
         "kind": "chunk",

@@ -3,9 +3,10 @@
 A state module declares what a state reads and writes (``mod_footprint(low)``), or the state does (``footprint:``). A
 state waits for earlier states, in serial order, that wrote what it touches, or touched what it writes. A footprint also
 names the folders a state ``makes`` if they are missing: two states that make one folder do not wait for each other, but
-a state that needs it waits. And it names the ``links`` a state makes, with their targets: a path that leads through one
-counts under both names; ``copies`` are what it copies or moves, with where that comes from: links go along. Edges go
-forward in serial order, so they never form a cycle.
+a state that needs it waits. What a state ``leaves`` are folders that are there once it has run and succeeded: behind
+it, those two wait for each other only if it fails. And it names the ``links`` a state makes, with their targets: a path
+that leads through one counts under both names; ``copies`` are what it copies or moves, with where that comes from:
+links go along. Edges go forward in serial order, so they never form a cycle.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.hooks import MOD_FOOTPRINT, SCRIPT
-from asyncstate.model.plan import Node, NodeKind
+from asyncstate.model.plan import ContingentEdge, Node, NodeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,6 +66,7 @@ class Footprint(NamedTuple):
     links: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
     programs: tuple[str, ...] | None = None
+    leaves: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, declared: dict[str, Any]) -> Footprint:
@@ -72,7 +74,8 @@ class Footprint(NamedTuple):
         reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
         programs = _names(declared["programs"]) if "programs" in declared else None
         links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs)
+        leaves = _names(declared.get("leaves"))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs, leaves)
 
     def and_reads(self, names: Iterable[str]) -> Footprint:
         """Return this footprint with more that is read."""
@@ -233,7 +236,7 @@ class Footprints:
         own = Footprint() if without else self._with_arguments(self._declared(module, chunk, script), chunk)
         if tested is not None:
             unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
-            own = own.and_reads(tested.reads)._replace(unknown=unknown)
+            own = own.and_reads(tested.reads)._replace(unknown=unknown, leaves=())  # skipped, it succeeds, too
         own = _below_homes(own, self._homes)
         if not (without or module.loaded) and self._surroundings is not None:
             own = own.and_reads(self._surroundings.bringers)
@@ -314,7 +317,8 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
         tuple(each for path, other in pairs for each in homes.link(path, other))
         for pairs in (footprint.links, footprint.copies)
     )
-    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links, copies=copies)
+    leaves = tuple(name for name in footprint.leaves if not name.startswith("path:~"))  # where it is, is a guess
+    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links, copies=copies, leaves=leaves)
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
@@ -327,7 +331,7 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     anywhere = [name for name in makes if name.endswith(TREE)]
     if anywhere:  # more names than count one by one: what is made may be any folder there
         writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
-    return Footprint(reads, writes, makes, footprint.unknown)
+    return Footprint(reads, writes, makes, footprint.unknown, leaves=footprint.leaves)
 
 
 def _compare_entries(chunks: Sequence[LowChunk], known: list[Footprint]) -> None:
@@ -401,10 +405,15 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
         if touched.reads or touched.writes or touched.makes or joins is not None:
-            before = board.touch(node, touched.reads, touched.writes, touched.makes, together=joins)
-            for earlier, resources in before.items():
-                if not dag.sources(earlier, node):
-                    dag.add(earlier, node, FOOTPRINT, resources)
+            waiting = board.touch(
+                node, touched.reads, touched.writes, touched.makes, touched.leaves, together=joins
+            )
+            for before, resources in waiting.always.items():
+                if not dag.sources(before, node):
+                    dag.add(before, node, FOOTPRINT, resources)
+            for (before, proof), resources in waiting.contingent.items():
+                if not dag.sources(before, node):
+                    builder.contingent.append(ContingentEdge(before, node, proof, resources))
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:

@@ -21,6 +21,10 @@ An entry conflicts with the whole, even where the whole is only read or only wri
 ``a`` with ``a/b``, one level of an entry for each slash. So a file whose own name has a ``#`` conflicts with the file
 that is called like the part before it; it waits more than it has to, and never less.
 
+A state that ``leaves`` a folder is the proof, for those behind it, that the folder is there: a make and a need, or
+makes with other marks, conflict only if the proof fails. So these waits are contingent on it, until somebody writes the
+folder or one above it. The first state that leaves a folder is its proof.
+
 Each wait has a reason: the resource that both states touch and at least one of them writes or makes.
 
 States that share their work touch plain names *beside* one another: none waits for the others, and a state that comes
@@ -31,7 +35,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -58,7 +62,9 @@ class _Place:
     whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
     missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
     place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
-    wait.
+    wait. Since touch number ``proved_at``, ``proof`` shows that the folder is there, if none at or above it was written
+    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it needed
+    it.
     """
 
     __slots__ = (
@@ -72,16 +78,26 @@ class _Place:
         "name",
         "needers",
         "other_makers",
+        "proof",
+        "proof_marks",
+        "proof_needs",
+        "proved_at",
         "readers",
         "tree_readers",
         "tree_writer",
         "users",
         "writer",
         "writers_below",
+        "written_at",
     )
 
     def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
         self.name = name
+        self.proof = -1
+        self.proved_at = -1
+        self.written_at = -1
+        self.proof_marks: str | None = None
+        self.proof_needs = False
         self.is_entry = is_entry
         self.children: dict[str, _Place] = {}
         self.writer = -1
@@ -106,6 +122,16 @@ _Access = tuple[list[_Place], bool, bool]
 Waits = dict[int, tuple[str, ...]]
 """The nodes to wait for, each with the names of the resources that are the reason."""
 
+Contingent = dict[tuple[int, int], tuple[str, ...]]
+"""The nodes to wait for until another succeeds: ``(node, proof)``, each with the folders that are the reason."""
+
+
+class Waiting(NamedTuple):
+    """What a node waits for, and what it waits for until a proof succeeds."""
+
+    always: Waits
+    contingent: Contingent
+
 
 class Scoreboard:
     """Resources and the nodes that touched them.
@@ -116,6 +142,7 @@ class Scoreboard:
     def __init__(self, join: Callable[[list[int], str], int]) -> None:
         self._join = join
         self._names: dict[str, _Place] = {}
+        self._touches = 0
         self._root = _Place(f"{PATH}/")
         for path in ALWAYS_THERE:
             self._places(path)[-1].lasting = True
@@ -126,16 +153,20 @@ class Scoreboard:
         reads: Iterable[str],
         writes: Iterable[str],
         makes: Iterable[str] = (),
+        leaves: Iterable[str] = (),
         *,
         together: Callable[[Waits], Collection[int]] | None = None,
-    ) -> Waits:
+    ) -> Waiting:
         """Return what ``node`` waits for, and why; record what it reads, writes and makes.
 
-        ``makes`` are folders that it makes if they, or folders above them, are missing. The resource of a wait is the
-        one that ``node`` names, or the folder above it that the other node wrote or made. For those that ``together``
-        returns, ``node`` does not wait because of plain names.
+        ``makes`` are folders that it makes if they, or folders above them, are missing; ``leaves`` are folders that are
+        there once it has run and succeeded. The resource of a wait is the one that ``node`` names, or the folder above
+        it that the other node wrote or made. For those that ``together`` returns, ``node`` does not wait because of
+        plain names.
         """
+        self._touches += 1
         before: Waits = {}
+        contingent: Contingent = {}
         made = []
         needs = []
         marked: dict[_Place, str] = {}
@@ -155,17 +186,24 @@ class Scoreboard:
                 self._look(where, tree, writes_it, plain, join=False)
             else:
                 self._look(where, tree, writes_it, before)
+        proved = self._proved(placed) if needs or marked else set()
         for place in needs:
+            proof = place.proof if place in proved else -1
+            if proof != -1 and place.proof_marks is not None:
+                _wait(before, proof, place.name)
             place.makers = self._joined(place.makers, place.name)
-            _wait_for_all(before, place.makers, place.name)
+            _wait_until(before, contingent, place.makers, proof, place.name)
         for place, marks in marked.items():
+            proof = place.proof if place in proved else -1
+            if proof != -1 and (place.proof_needs or place.proof_marks not in {None, marks}):
+                _wait(before, proof, place.name)
             place.needers = self._joined(place.needers, place.name)
-            _wait_for_all(before, place.needers, place.name)
+            _wait_until(before, contingent, place.needers, proof, place.name)
             if place.makers and place.marks != marks:
                 place.other_makers = self._joined(place.makers, place.name)
                 place.makers = []
-            _wait_for_all(before, place.other_makers, place.name)
-        others = together({**before, **plain}) if together is not None else ()
+            _wait_until(before, contingent, place.other_makers, proof, place.name)
+        others = together({**dict.fromkeys((each for each, _ in contingent), ()), **before, **plain}) if together else ()
         for other, resources in plain.items():
             if other not in others:
                 for resource in resources:
@@ -175,12 +213,39 @@ class Scoreboard:
             self._note(where, node, tree, writes_it)
             if beside is not None:
                 where[0].beside = beside
+        own = self._prove(node, leaves, needs, marked)
         for place in needs:
-            _append(place.needers, node)
+            if place not in own:
+                _append(place.needers, node)
         for place, marks in marked.items():
-            place.marks = marks
-            _append(place.makers, node)
-        return before
+            if place not in own:
+                place.marks = marks
+                _append(place.makers, node)
+        return Waiting(before, contingent)
+
+    def _proved(self, placed: list[_Access]) -> set[_Place]:
+        """Return the places, among those on the way to what is touched, of which a proof holds."""
+        found = set()
+        for where, _, _ in placed:
+            written_at = -1
+            for place in where:
+                written_at = max(written_at, place.written_at)
+                if place.proved_at >= written_at and place.proof != -1:
+                    found.add(place)
+        return found
+
+    def _prove(self, node: int, leaves: Iterable[str], needs: list[_Place], marked: dict[_Place, str]) -> set[_Place]:
+        """Make a node the proof of the folders that it leaves and of those above them that have none; return these."""
+        found = set()
+        for name in leaves:
+            written_at = -1
+            for place in self._places(name.removeprefix(PATH)):
+                written_at = max(written_at, place.written_at)
+                if not place.lasting and (place.proof == -1 or place.proved_at < written_at):
+                    place.proof, place.proved_at = node, self._touches
+                    place.proof_marks, place.proof_needs = marked.get(place), place in needs
+                    found.add(place)
+        return found
 
     def _placed(self, reads: Iterable[str], writes: Iterable[str]) -> list[_Access]:
         written = dict.fromkeys(writes)
@@ -294,6 +359,7 @@ class Scoreboard:
                 place.tree_writer = node
                 place.tree_readers = []
             place.writer = node
+            place.written_at = self._touches
         else:
             _append(place.users, node)
             if tree or place.is_entry:
@@ -339,6 +405,17 @@ def _beside(place: _Place, others: Collection[int], writes: bool) -> list[int]:
     if writes:
         beside += [each for each in place.users if each in others]
     return beside
+
+
+def _wait_until(before: Waits, contingent: Contingent, nodes: Iterable[int], proof: int, resource: str) -> None:
+    """Wait for nodes until a proof succeeds; for ever if there is none."""
+    if proof == -1:
+        _wait_for_all(before, nodes, resource)
+        return
+    for node in nodes:
+        known = contingent.get((node, proof), ())
+        if resource not in known:
+            contingent[node, proof] = (*known, resource)
 
 
 def _whole(places: list[_Place]) -> _Place:

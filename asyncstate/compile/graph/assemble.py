@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import BrokenListener, Node, NodeKind, Plan, plan_digest
+from asyncstate.model.plan import BrokenListener, ContingentEdge, Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import Requisite
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class PlanBuilder:
         self.nodes: list[Node] = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
         self._add_others(serial)
         self.dag: Dag = Dag(len(self.nodes))
+        self.contingent: list[ContingentEdge] = []
         self._add_edges()
 
     def add_node(self, node: Node, rank: int = 0) -> int:
@@ -154,11 +155,12 @@ class PlanBuilder:
             requisites=self.requisites(),
             rank=tuple(self.rank),
             dag=self.dag,
+            contingent=tuple(self.contingent),
             broken_listeners=self.broken_listeners(listening),
             unknown=unknown or {},
             not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
             rows=rows,
             warnings=tuple(findings.warnings),
             saltenv=saltenv,
-            digest=plan_digest(self.chunks, nodes, self.dag),
+            digest=plan_digest(self.chunks, nodes, self.dag, self.contingent),
         )

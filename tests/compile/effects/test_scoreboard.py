@@ -16,7 +16,7 @@ def waits(row):
         return -1 - len(joined)
 
     board = Scoreboard(join)
-    direct = [list(board.touch(number, reads, writes)) for number, (reads, writes) in enumerate(row)]
+    direct = [list(board.touch(number, reads, writes).always) for number, (reads, writes) in enumerate(row)]
 
     def members(node):
         return [inner for member in joined[node] for inner in members(member)] if node < 0 else [node]
@@ -169,7 +169,7 @@ def waits_of(row):
         return {inner for member in joined[node] for inner in members(member)} if node < 0 else {node}
 
     return [
-        {member for before in board.touch(number, *access) for member in members(before)}
+        {member for before in board.touch(number, *access).always for member in members(before)}
         for number, access in enumerate(row)
     ]
 
@@ -283,8 +283,8 @@ def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
         edges = []
         board = Scoreboard(lambda nodes, _, edges=edges: edges.extend(nodes) or 10_000 + len(edges))
         for number in range(count):
-            edges += board.touch(2 * number, *making(f"/x/y/{number}"))
-            edges += board.touch(2 * number + 1, [], [f"path:/x/y/n{number}"])
+            edges += board.touch(2 * number, *making(f"/x/y/{number}")).always
+            edges += board.touch(2 * number + 1, [], [f"path:/x/y/n{number}"]).always
         assert len(edges) <= 10 * count
 
 
@@ -301,7 +301,7 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
 
     board = Scoreboard(join)
     for number, access in enumerate(row):
-        for before, resources in board.touch(number, *access).items():
+        for before, resources in board.touch(number, *access).always.items():
             assert resources
             assert len(set(resources)) == len(resources)
             for resource in resources:
@@ -333,8 +333,8 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
 )
 def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_both_need(first, second, resources):
     board = Scoreboard(lambda nodes, resource: -1)
-    assert board.touch(0, *first) == {}
-    assert board.touch(1, *second) == {0: resources}
+    assert board.touch(0, *first).always == {}
+    assert board.touch(1, *second) == ({0: resources}, {})
 
 
 PLAIN = st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abc"), max_size=2))
@@ -362,7 +362,7 @@ def test_states_that_work_together_wait_for_the_first_and_all_others_for_each_of
     for number, ((reads, writes), may_join) in enumerate(row):
         asked = []
         decide = (lambda before, asked=asked: asked.extend(together(before)) or asked) if may_join else None
-        direct = set().union(*map(members, board.touch(number, reads, writes, together=decide)))
+        direct = set().union(*map(members, board.touch(number, reads, writes, together=decide).always))
         if may_join:
             if not asked:
                 group = []
@@ -388,5 +388,5 @@ def test_who_reads_beside_others_hides_nobody_from_the_next_reader():
     board.touch(0, [], ["a"], together=lambda before: [])
     board.touch(1, [], ["a"], together=lambda before: [0])
     board.touch(2, [], ["b"], together=lambda before: [])
-    assert set(board.touch(3, ["a"], [], together=lambda before: [2])) == {0, 1}
-    assert set(board.touch(4, ["a"], [])) == {0, 1}
+    assert set(board.touch(3, ["a"], [], together=lambda before: [2]).always) == {0, 1}
+    assert set(board.touch(4, ["a"], []).always) == {0, 1}
