@@ -405,9 +405,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
             touched = Footprint(tuple(name for chunk in chunks for name in known[chunk].everything()))
             joins = None
         if touched.reads or touched.writes or touched.makes or joins is not None:
-            waiting = board.touch(
-                node, touched.reads, touched.writes, touched.makes, touched.leaves, together=joins
-            )
+            waiting = board.touch(node, touched.reads, touched.writes, touched.makes, touched.leaves, together=joins)
             for before, resources in waiting.always.items():
                 if not dag.sources(before, node):
                     dag.add(before, node, FOOTPRINT, resources)

@@ -12,9 +12,9 @@
 
 A resource is a name such as ``user:www`` or ``pkgdb``. Paths are hierarchical: touching ``path:/a/b`` needs ``/a``, so
 it waits for the last writer of ``/a``, and a later writer of ``/a`` waits for it. ``path:/a/**`` is everything at and
-below ``/a``. The cost of an access grows with the depth of its path; nodes that many wait for are joined in one node.
-A made folder may have marks, ``path:/a?0700:www:www``: the mode and the owners that it gets from whoever is first. Of
-``path:/a//b/c``, only ``b`` and ``c`` are made; ``/a`` is needed.
+below ``/a``, also a folder that is made there. The cost of an access grows with the depth of its path; nodes that many
+wait for are joined in one node. A made folder may have marks, ``path:/a?0700:www:www``: the mode and the owners that it
+gets from whoever is first. Of ``path:/a//b/c``, only ``b`` and ``c`` are made; ``/a`` is needed.
 
 ``path:/etc/hosts#web`` is an entry of a file, and ``grains#roles`` one of a plain name. Two entries do not conflict.
 An entry conflicts with the whole, even where the whole is only read or only written, and with the entries within it:
@@ -63,8 +63,8 @@ class _Place:
     missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
     place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
     wait. Since touch number ``proved_at``, ``proof`` shows that the folder is there, if none at or above it was written
-    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it needed
-    it.
+    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it
+    needed it.
     """
 
     __slots__ = (
@@ -186,6 +186,8 @@ class Scoreboard:
                 self._look(where, tree, writes_it, plain, join=False)
             else:
                 self._look(where, tree, writes_it, before)
+        for where in made:
+            self._wait_for_tree_readers(where[:-1], before, where[-1].name)
         proved = self._proved(placed) if needs or marked else set()
         for place in needs:
             proof = place.proof if place in proved else -1
@@ -203,7 +205,9 @@ class Scoreboard:
                 place.other_makers = self._joined(place.makers, place.name)
                 place.makers = []
             _wait_until(before, contingent, place.other_makers, proof, place.name)
-        others = together({**dict.fromkeys((each for each, _ in contingent), ()), **before, **plain}) if together else ()
+        others = (
+            together({**dict.fromkeys((each for each, _ in contingent), ()), **before, **plain}) if together else ()
+        )
         for other, resources in plain.items():
             if other not in others:
                 for resource in resources:
@@ -213,6 +217,9 @@ class Scoreboard:
             self._note(where, node, tree, writes_it)
             if beside is not None:
                 where[0].beside = beside
+        for where in made:
+            for above in where[:-1]:
+                _append(above.writers_below, node)
         own = self._prove(node, leaves, needs, marked)
         for place in needs:
             if place not in own:
@@ -301,6 +308,12 @@ class Scoreboard:
             entry = place.children[mark + name] = _Place(f"{place.name}{mark}{name}", is_entry=True)
         return entry
 
+    def _wait_for_tree_readers(self, places: list[_Place], before: Waits, own: str) -> None:
+        for above in places:
+            if above.tree_readers:
+                above.tree_readers = self._joined(above.tree_readers, self._tree(above))
+                _wait(before, above.tree_readers[0], own)
+
     def _look(self, places: list[_Place], tree: bool, writes: bool, before: Waits, *, join: bool = True) -> None:
         place = places[-1]
         own = self._tree(place) if tree else place.name
@@ -314,9 +327,8 @@ class Scoreboard:
                 if above.beside:
                     above.beside = self._joined(above.beside, above.name) if join else above.beside
                     _wait_for_all(before, above.beside, above.name)
-            if writes and above.tree_readers:
-                above.tree_readers = self._joined(above.tree_readers, self._tree(above))
-                _wait(before, above.tree_readers[0], own)
+        if writes:
+            self._wait_for_tree_readers(places, before, own)
         if place.is_entry and writes:
             whole = _whole(places)
             if whole.readers:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
@@ -169,7 +169,3 @@ def test_a_proof_ends_where_the_folder_is_written():
 def test_the_first_maker_decides_the_mode():
     assert orders([MAKE, Act("make", "/d", "0700:u:g")]) == {(0, 1)}
     assert len(orders([MAKE, MAKE])) == 2
-
-
-def test_marks_are_no_part_of_what_is_left():
-    assert folder_and_marks("path:/d?0755:root:root") == ("path:/d", "?0755:root:root")

@@ -278,6 +278,13 @@ def test_what_stands_before_two_slashes_is_needed_not_made():
     assert waits_of([below, ([], ["path:/h/u/.ssh/k"])]) == [set(), {0}]
 
 
+@pytest.mark.parametrize("top", ["/opt", "/x", "/x/y"])
+def test_a_folder_made_in_a_tree_is_part_of_it(top):
+    looks, makes = ([f"path:{top}/**"], [], []), ([], [], [f"path:{top}/a/b"])
+    assert waits_of([looks, makes]) == waits_of([makes, looks]) == [set(), {0}]
+    assert waits_of([looks, makes, makes, looks]) == [set(), {0}, {0}, {1, 2}]
+
+
 def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
     for count in (50, 500):
         edges = []
