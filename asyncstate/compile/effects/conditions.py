@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.data.commands import effects_of
-from asyncstate.data.commands.environment import pairs_of
 from asyncstate.model.requisite import CONDITIONS
 
 if TYPE_CHECKING:
@@ -89,6 +87,10 @@ def _all_of(programs: dict[str, None] | None, tested: Tested) -> dict[str, None]
 
 def _command(text: str, args: dict[str, Any]) -> Tested:
     folder, user = args.get("cwd"), args.get("runas")
+    # Start-up time: a tree without commands needs no shell.
+    from asyncstate.data.commands import effects_of  # noqa: PLC0415
+    from asyncstate.data.commands.environment import pairs_of  # noqa: PLC0415
+
     effects = effects_of(
         text,
         folder if isinstance(folder, str) else "",

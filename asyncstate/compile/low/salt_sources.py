@@ -85,11 +85,14 @@ class SaltSources:
 
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
         """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
-        url = chunk.args.get("source") or (chunk.name.split(maxsplit=1) or [""])[0]
+        url = chunk.args.get("source") or (str(chunk.name).split(maxsplit=1) or [""])[0]
         if chunk.function not in SCRIPTS or chunk.args.get("template") or not isinstance(url, str):
             return "", ""
+        url = url.removeprefix("file://")
+        if not url.startswith(("/", SALT_SCHEME)):
+            return "", ""
         try:
-            return self._read(url.removeprefix("file://"), chunk)
+            return self._read(url, chunk)
         except (AsyncStateError, OSError):
             return "", ""  # its state will say so
 

@@ -8,7 +8,6 @@ belongs to the packages that its name reminds of, a file directly in ``/etc`` to
 from __future__ import annotations
 
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import NamedTuple, Protocol
 
 from asyncstate.data.packages.places import UNITS, last_name, place_of, words_of
@@ -157,4 +156,8 @@ def _words(packages: frozenset[str], places: frozenset[str]) -> frozenset[str]:
 def package_lists(os_family: str) -> PackageLists | None:
     """Return what is known of the packages of systems like this one (the grain ``os_family``), or None."""
     name = _TABLES.get(os_family)
-    return None if name is None else PackageLists(files(__name__).joinpath(name).read_text())
+    if name is None:
+        return None
+    from importlib.resources import files  # noqa: PLC0415 - a tree without packages needs no list
+
+    return PackageLists(files(__name__).joinpath(name).read_text())

@@ -69,6 +69,9 @@ UNKNOWN = {
     "a state writes the folder": (f"file.recurse: [{{name: {TREE}}}, {{source: /x}}]", RUNS),
     "a template": ("test.nop: []", "cmd.script: [{name: x}, {source: 'salt://script.sls'}, {template: jinja}]"),
     "it is not there": ("test.nop: []", "cmd.script: [{name: x}, {source: /no/such/script}]"),
+    "no path": ("test.nop: []", "cmd.script: [{name: script.sls}]"),
+    "a number": ("test.nop: []", "cmd.script: [{name: 5}]"),
+    "several": ("test.nop: []", "cmd.script: [{name: x}, {source: ['salt://script.sls']}]"),
     "from a host": ("test.nop: []", "cmd.script: [{name: x}, {source: 'https://h/x.sh'}]"),
 }
 
