@@ -17,6 +17,7 @@ from asyncstate.render.pipe import Rendered
 from asyncstate.sources.accounts import has_account
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
 from asyncstate.sources.homes import home_of
+from asyncstate.sources.packages import known_packages
 from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.real_paths import RealPaths
 
@@ -135,6 +136,7 @@ class Planner:
             home_of=home_of,
             learned=self._learned(),
             has_account=has_account,
+            packages=known_packages,
         )
 
     def _learned(self) -> Learned | None:

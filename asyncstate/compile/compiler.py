@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.effects.aggregate import Aggregation
+    from asyncstate.compile.effects.formula import PackageKnowledge
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.graph.stages import Stages
@@ -79,7 +80,8 @@ class Compiler:
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
     does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the Python that runs us,
-    ``home_of`` finds the home of a user, ``has_account`` says which accounts (``user:www``) this machine has.
+    ``home_of`` finds the home of a user, ``has_account`` says which accounts (``user:www``) this machine has,
+    ``packages`` what is known of the packages of its family of systems (the grain ``os_family``).
     ``learned`` says what states were seen to touch, for the option ``implicit_order: learned``.
     """
 
@@ -99,6 +101,7 @@ class Compiler:
         home_of: Callable[[str], str] | None = None,
         learned: Learned | None = None,
         has_account: Callable[[str], bool] | None = None,
+        packages: Callable[[str], PackageKnowledge | None] = package_lists,
     ) -> None:
         self._opts = opts
         self._functions = functions
@@ -107,6 +110,7 @@ class Compiler:
         self._home_of = home_of
         self._learned = learned
         self._has_account = has_account
+        self._packages = packages
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -351,7 +355,7 @@ class Compiler:
         homes = Homes(builder.chunks, self._home_of)
         formula = FormulaRule(
             strict=mode == "strict",
-            packages=package_lists(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
+            packages=self._packages(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
             has_account=self._has_account,
         )
         footprints = Footprints(

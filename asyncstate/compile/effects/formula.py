@@ -28,7 +28,7 @@ from asyncstate.compile.effects.scoreboard import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from asyncstate.data.packages import Brings
     from asyncstate.model.chunk import LowChunk
@@ -125,6 +125,7 @@ class _Formula:
         self.daemons = f"formula:{name}/daemons"
         self.has_packages = False
         self.has_daemons = False
+        self.asked = False
         self.places: dict[str, str] = {}
         self.programs: dict[str, str] = {}
 
@@ -186,7 +187,11 @@ class FormulaRule:
         formula = self._formula(chunk)
         needs_daemons = formula.has_daemons and chunk.state != "service"
         daemons = (formula.daemons,) if needs_daemons else ()
-        return (*daemons, *self._of_packages(formula, state)) if formula.has_packages else daemons
+        if not formula.has_packages:
+            return daemons
+        needed = self._of_packages(formula, state)
+        formula.asked = formula.asked or formula.unknown in needed
+        return (*daemons, *needed)
 
     def _writes(self, state: Touching) -> tuple[str, ...]:
         chunk, formula = state.chunk, self._formula(state.chunk)
@@ -199,7 +204,11 @@ class FormulaRule:
     def _brought(self, formula: _Formula, state: Touching) -> tuple[str, ...]:
         """Return what a package state writes: answers to the questions of its formula, or that nobody knows them."""
         names = [name.removeprefix(_PACKAGE) for name in state.writes if name.startswith(_PACKAGE)]
-        known = [] if state.chunk.fun in _REMOVE else self._known(names)
+        known = (
+            []
+            if not formula.asked or state.chunk.fun in _REMOVE
+            else self._known(names, lasting=_may_upgrade(state.chunk))
+        )
         if not known:
             return (formula.packages, formula.unknown, formula.accounts)
         accounts = (formula.accounts,) if any(each.accounts for each in known) else ()
@@ -207,17 +216,17 @@ class FormulaRule:
         programs = [name for program, name in formula.programs.items() if any(each.runs(program) for each in known)]
         return (formula.packages, *accounts, *places, *programs)
 
-    def _known(self, names: Iterable[str]) -> list[Brings]:
-        """Return what packages bring; nothing unless it is known of each."""
+    def _known(self, names: Iterable[str], *, lasting: bool) -> list[Brings]:
+        """Return what packages bring; nothing unless it is known of each, and of each version if it must last."""
         found = []
         for name in names:
             brings = None if self._knowledge is None else self._knowledge.brings(name)
-            if brings is None:
+            if brings is None or (lasting and not brings.lasting):
                 return []
             found.append(brings)
         return found
 
-    def _of_packages(self, formula: _Formula, state: Touching) -> Iterable[str]:
+    def _of_packages(self, formula: _Formula, state: Touching) -> Collection[str]:
         """Return what stands for the packages that a state may need, or whose files it may touch."""
         found: dict[str, None] = {}
         for program in _programs(state):
@@ -286,6 +295,14 @@ def _programs(state: Touching) -> Sequence[str]:
 
 def _brings(chunk: LowChunk) -> bool:
     return chunk.state == "pkg" and chunk.fun not in _ONLY_DATABASE
+
+
+def _may_upgrade(chunk: LowChunk) -> bool:
+    """Whether a package state may bring another version of what is installed."""
+    if chunk.fun != "installed" or chunk.args.get("version"):
+        return True
+    listed = chunk.args.get("pkgs") or ()
+    return any(isinstance(each, dict) for each in listed) if isinstance(listed, (list, tuple)) else True
 
 
 def _runs(chunk: LowChunk) -> bool:

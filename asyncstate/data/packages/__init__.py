@@ -66,6 +66,10 @@ class Brings(Protocol):
         """Whether it makes accounts."""
 
     @property
+    def lasting(self) -> bool:
+        """Whether this holds for other versions, too."""
+
+    @property
     def says(self) -> str:
         """Who says so: ``dpkg``, or the name of a list."""
 
@@ -87,6 +91,7 @@ class Listed(NamedTuple):
     packages: frozenset[str]
     known: frozenset[str] = frozenset()
     says: str = "the list of Debian"
+    lasting: bool = True
 
     def has(self, place: str) -> bool:
         """Whether it has something at a place. One that is listed for no package counts by its name."""

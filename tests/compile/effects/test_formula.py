@@ -145,6 +145,8 @@ class Brings(NamedTuple):
     programs: set[str]
     accounts: bool
 
+    lasting: bool = True
+
     says = "a test"
 
     def has(self, place):
@@ -158,6 +160,8 @@ class Known:
     """Knows two packages: one has files in ``/etc/a`` and curl, the other has files in ``/etc/b``, and an account."""
 
     def brings(self, package):
+        if package == "here":
+            return Brings({"/etc/a"}, set(), accounts=False, lasting=False)
         return Brings(PLACES[package], PROGRAMS[package], package == "b") if package in PLACES else None
 
     def place(self, path):
@@ -165,12 +169,12 @@ class Known:
         return place if place in set().union(*PLACES.values()) | {"/etc/systemd"} else None
 
 
-def state(kind, fun, *, reads=(), writes=(), programs=None, tested=(), unknown=False, sls="f"):
-    return Touching(SimpleNamespace(state=kind, fun=fun, sls=sls), reads, writes, programs, tested, unknown)
+def state(kind, fun, *, reads=(), writes=(), programs=None, tested=(), unknown=False, sls="f", **args):
+    return Touching(SimpleNamespace(state=kind, fun=fun, sls=sls, args=args), reads, writes, programs, tested, unknown)
 
 
-def packages(names, fun="installed"):
-    return state("pkg", fun, writes=("pkgdb", *(f"package:{name}" for name in names)))
+def packages(names, fun="installed", **args):
+    return state("pkg", fun, **args, writes=("pkgdb", *(f"package:{name}" for name in names)))
 
 
 def between(*states, known=True, accounts=(), strict=False):
@@ -216,6 +220,21 @@ def test_a_known_package_concerns_the_places_it_has_and_those_that_nobody_knows(
 def test_a_package_that_is_removed_takes_those_with_it_that_depend_on_it():
     assert between(packages("a", "removed"), a_file("/etc/b/x"))
     assert between(packages("a", "purged"), a_file("/etc/b/x"))
+
+
+@pytest.mark.parametrize(
+    ("fun", "args", "expected"),
+    [
+        ("installed", {}, False),
+        ("installed", {"pkgs": ["here"]}, False),
+        ("installed", {"version": "2"}, True),
+        ("installed", {"pkgs": [{"here": "2"}]}, True),
+        ("latest", {}, True),
+    ],
+)
+def test_an_installed_package_may_bring_more_with_another_version(fun, args, expected):
+    assert bool(between(packages(["here"], fun, **args), a_file("/etc/b/x"))) is expected
+    assert between(packages(["here"], fun, **args), a_file("/etc/a/x"))
 
 
 def test_without_knowledge_every_package_concerns_every_place_of_packages():

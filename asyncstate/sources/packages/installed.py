@@ -1,0 +1,106 @@
+"""What installed packages have brought, by the database of the package manager."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from asyncstate.data.packages.places import last_name, place_of, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
+_SYSUSERS = ("/usr/lib/sysusers.d/", "/etc/sysusers.d/")
+MAKE_ACCOUNTS = ("useradd", "adduser", "groupadd", "addgroup", "sysusers")
+"""What stands in the scripts of packages that make accounts."""
+
+
+class Database(Protocol):
+    """The packages that are installed on a machine."""
+
+    @property
+    def says(self) -> str:
+        """The program that keeps it."""
+
+    def needs(self, name: str, /) -> Iterable[str] | None:
+        """Return the names of the installed packages that an installed one needs; None if it is not installed."""
+
+    def paths(self, name: str, /) -> Iterable[str]:
+        """Yield the files and folders of an installed package; libraries and texts may be left out."""
+
+    def makes_accounts(self, name: str, /) -> bool:
+        """Whether the scripts of an installed package make accounts."""
+
+
+class Installed(NamedTuple):
+    """What an installed package has brought with all it needs.
+
+    ``lasting``: another version of it may bring more.
+    """
+
+    places: frozenset[str]
+    programs: frozenset[str]
+    words: frozenset[str]
+    accounts: bool
+    says: str
+    lasting: bool = False
+
+    def has(self, place: str) -> bool:
+        """Whether it has something at a place, or its scripts may have made something of that name."""
+        return place in self.places or not words_of(last_name(place)).isdisjoint(self.words)
+
+    def runs(self, program: str) -> bool:
+        """Whether it has brought a program."""
+        return program in self.programs
+
+
+class InstalledPackages:
+    """What installed packages have brought. The files of a package are read when it is asked for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, Installed | None] = {}
+        self._parts: dict[str, Installed] = {}
+
+    def brings(self, package: str) -> Installed | None:
+        """Return what a package has brought, or None if it is not installed."""
+        if package not in self._known:
+            self._known[package] = self._found(package)
+        return self._known[package]
+
+    def _found(self, package: str) -> Installed | None:
+        if self._database.needs(package) is None:
+            return None
+        parts = [self._part(name) for name in _with_all_needed(self._database, package)]
+        return Installed(
+            frozenset().union(*(part.places for part in parts)),
+            frozenset().union(*(part.programs for part in parts)),
+            frozenset().union(*(part.words for part in parts)),
+            any(part.accounts for part in parts),
+            self._database.says,
+        )
+
+    def _part(self, name: str) -> Installed:
+        """Return what a package has brought itself."""
+        part = self._parts.get(name)
+        if part is None:
+            paths = list(self._database.paths(name))
+            places = frozenset(filter(None, map(place_of, paths)))
+            programs = frozenset(posixpath.basename(path) for path in paths if path.startswith(_PROGRAMS))
+            words = frozenset(word for each in (name, *map(last_name, places)) for word in words_of(each))
+            accounts = any(path.startswith(_SYSUSERS) for path in paths) or self._database.makes_accounts(name)
+            part = self._parts[name] = Installed(places, programs, words, accounts, self._database.says)
+        return part
+
+
+def _with_all_needed(database: Database, package: str) -> Iterator[str]:
+    found = {package}
+    waiting = [package]
+    while waiting:
+        name = waiting.pop()
+        yield name
+        for needed in database.needs(name) or ():
+            if needed not in found:
+                found.add(needed)
+                waiting.append(needed)

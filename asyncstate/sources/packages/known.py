@@ -1,0 +1,120 @@
+"""Puts together what is known of packages: what is installed, and what is listed of those that are not."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.data.packages import may_be_named_after_its_package, package_lists
+from asyncstate.data.packages.places import UNITS, place_of
+from asyncstate.errors import CommandExecutionError, PathRefused
+from asyncstate.sources.packages.apk import Apk
+from asyncstate.sources.packages.dpkg import Dpkg
+from asyncstate.sources.packages.installed import InstalledPackages
+from asyncstate.sources.packages.pacman import Pacman
+from asyncstate.sources.packages.rpm import Rpm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.data.packages import Brings, PackageLists
+    from asyncstate.sources.packages.installed import Database, Installed
+
+_DATABASES: dict[str, tuple[Callable[[], Database], str]] = {
+    "Alpine": (Apk, "/lib/apk/db/installed"),
+    "Arch": (Pacman, "/var/lib/pacman/local"),
+    "Debian": (Dpkg, "/var/lib/dpkg/status"),
+    "RedHat": (Rpm, "/var/lib/rpm/rpmdb.sqlite"),
+    "Suse": (Rpm, "/usr/lib/sysimage/rpm/Packages.db"),
+}
+"""The databases of the families of systems, and the file or folder that changes with each."""
+
+
+class _Both(NamedTuple):
+    """What a package brings by its list, and what it has brought."""
+
+    listed: Brings
+    installed: Installed
+
+    @property
+    def lasting(self) -> bool:
+        """Whether this holds for other versions, too: the list does."""
+        return True
+
+    @property
+    def accounts(self) -> bool:
+        """Whether either says that it makes accounts."""
+        return self.listed.accounts or self.installed.accounts
+
+    @property
+    def says(self) -> str:
+        """Who says so."""
+        return f"{self.installed.says} and {self.listed.says}"
+
+    def has(self, place: str) -> bool:
+        """Whether either has something at a place."""
+        return place in self.installed.places or self.listed.has(place)
+
+    def runs(self, program: str) -> bool:
+        """Whether either brings a program."""
+        return self.listed.runs(program) or self.installed.runs(program)
+
+
+class KnownPackages:
+    """What is known of packages. The database is opened when a package is asked for, and never if none is."""
+
+    def __init__(self, lists: PackageLists | None, installed: Callable[[], InstalledPackages | None]) -> None:
+        self._lists = lists
+        self._installed = installed
+
+    def brings(self, package: str) -> Brings | None:
+        """Return what a package brings with all it depends on, or None if that is not known."""
+        listed = self._lists.brings(package) if self._lists is not None else None
+        database = self._installed()
+        installed = database.brings(package) if database is not None else None
+        if listed is not None and installed is not None:
+            return _Both(listed, installed)
+        return listed or installed
+
+    def place(self, path: str) -> str | None:
+        """Return the place of a path, or None if nobody can tell which packages have something there."""
+        if self._lists is not None:
+            return self._lists.place(path)
+        place = place_of(path)
+        settled = place in {UNITS, "/opt"} or may_be_named_after_its_package(path, place)
+        return place if place and settled else None
+
+
+def known_packages(os_family: str) -> KnownPackages | None:
+    """Return what is known of the packages of this machine, of a family of systems; None for one of another family."""
+    lists = package_lists(os_family)
+    if os_family not in _DATABASES:
+        return None
+    return KnownPackages(lists, lambda: _opened(os_family, _version(_DATABASES[os_family][1])))
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """Return what changes with a file, or with what is in a folder; empty if there is none.
+
+    SQLite writes beside its file first.
+    """
+    found: list[int] = []
+    for each in (path, f"{path}-wal"):
+        try:
+            state = os.stat(each)
+        except OSError:
+            continue
+        found += (state.st_mtime_ns, state.st_size, state.st_ino)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _opened(os_family: str, version: tuple[int, ...]) -> InstalledPackages | None:
+    """Return the packages installed here; None if their database cannot be read."""
+    if not version:
+        return None
+    try:
+        return InstalledPackages(_DATABASES[os_family][0]())
+    except (CommandExecutionError, OSError, PathRefused):
+        return None

@@ -1,0 +1,67 @@
+"""The database of rpm, which only the program rpm reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.process.child import run_child
+from asyncstate.sources.packages.installed import MAKE_ACCOUNTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SECONDS = 20
+_ALL = "P%{NAME}\n[D%{REQUIRENAME}\n][D%{RECOMMENDNAME}\n][V%{PROVIDENAME}\n]"
+_ONE = "[F%{FILENAMES}\n]S%{PREIN}\nS%{POSTIN}\n"
+
+
+class Rpm:
+    """The packages that rpm has installed. Raises OSError if there is no such program, or if it fails."""
+
+    says = "rpm"
+
+    def __init__(self, program: Sequence[str] = ("/usr/bin/rpm",)) -> None:
+        self._program = program
+        self._needed: dict[str, list[str]] = {}
+        self._provided: dict[str, list[str]] = {}
+        self._details: dict[str, list[str]] = {}
+        name = ""
+        for line in self._ask("-qa", "--qf", _ALL):
+            kind, text = line[:1], line[1:]
+            if kind == "P":
+                name = text
+                self._needed.setdefault(name, [])
+            elif kind == "D":
+                self._needed[name].append(text)
+            elif kind == "V":
+                self._provided.setdefault(text, []).append(name)
+
+    def needs(self, name: str) -> list[str] | None:
+        """Return the installed packages that one requires or recommends; None if it is not installed.
+
+        What it requires by the name of a file has no provider here: mostly a program of the base.
+        """
+        needed = self._needed.get(name)
+        if needed is None:
+            return None
+        return list(dict.fromkeys(each for virtual in needed for each in self._provided.get(virtual, ())))
+
+    def paths(self, name: str) -> Iterator[str]:
+        """Yield the files and folders of a package."""
+        yield from (line[1:] for line in self._lines(name) if line.startswith("F/"))
+
+    def makes_accounts(self, name: str) -> bool:
+        """Whether a script of a package makes accounts."""
+        return any(word in line for line in self._lines(name) if line[:1] != "F" for word in MAKE_ACCOUNTS)
+
+    def _lines(self, name: str) -> list[str]:
+        if name not in self._details:
+            self._details[name] = self._ask("-q", "--qf", _ONE, "--", name)
+        return self._details[name]
+
+    def _ask(self, *arguments: str) -> list[str]:
+        environment = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+        done = run_child([*self._program, *arguments], env=environment, timeout=_SECONDS)
+        if done.returncode:
+            raise OSError(f"rpm did not say what is installed: it ended with {done.returncode}")
+        return done.stdout.decode(errors="replace").split("\n")
