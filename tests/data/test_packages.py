@@ -2,6 +2,7 @@
 
 import pytest
 
+from asyncstate.data.commands import effects_of
 from asyncstate.data.packages import BASE, PROGRAMS, PackageLists, package_lists
 
 TABLE = "# of a test\n/etc/a.conf\n/etc/a\n/etc/x\n/var/lib/a\n\na 0 1 3 | 2\nb* 2 |\ncurl |\nlibtool-5 | 1\n"
@@ -94,3 +95,8 @@ def test_each_package_that_brings_a_known_program_is_listed():
     debian = package_lists("Debian")
     assert not [name for names in PROGRAMS.values() for name in names if debian.brings(name) is None]
     assert not BASE & PROGRAMS.keys()
+
+
+@pytest.mark.parametrize("text", ["command -v x", "which x", "type x", "hash x", "whereis x", "systemctl status x"])
+def test_programs_that_look_at_others_depend_on_what_is_installed(text):
+    assert not BASE.issuperset(effects_of(text).programs)

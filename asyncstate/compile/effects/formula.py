@@ -41,11 +41,14 @@ _PACKAGE = "package:"
 _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
-_RUN_NOTHING = frozenset("environ event file grains group host ini ini_manage ssh_auth user".split())
+_RUN_NOTHING = frozenset("environ event file grains group host ini ini_manage ssh_auth test user".split())
 """States that run no program but those of accounts, which every system has: only packages that bring what they touch
 concern them."""
 
 _NOBODY_KNOWS = ("",)
+
+_OF_THE_KERNEL = tuple(f"{_PATH}/{top}/" for top in ("dev", "proc", "sys"))
+"""Where programs see devices, modules and settings that a package adds when it starts its daemon."""
 
 _ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
 """Package states that change no file of a package."""
@@ -229,7 +232,8 @@ class FormulaRule:
     def _of_packages(self, formula: _Formula, state: Touching) -> Collection[str]:
         """Return what stands for the packages that a state may need, or whose files it may touch."""
         found: dict[str, None] = {}
-        for program in _programs(state):
+        programs = _programs(state)
+        for program in programs:
             if program in BASE:
                 continue
             if program not in PROGRAMS or self._knowledge is None:
@@ -238,7 +242,7 @@ class FormulaRule:
         of_boot = (_UNITS,) if state.chunk.state == "service" else ()
         for name in (*of_boot, *state.reads, *state.writes):
             if name.startswith(_PATH):
-                place = self._place(name)
+                place = _ANY if programs and name.startswith(_OF_THE_KERNEL) else self._place(name)
                 if place is _ANY:
                     return (formula.packages,)
                 if place:

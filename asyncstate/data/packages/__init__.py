@@ -47,7 +47,7 @@ PROGRAMS = {
 BASE = frozenset(
     """
     [ [[ : test true false echo printf exit return break continue shift set unset wait sleep uname arch nproc tty exec
-    mktemp getopts ulimit umask jobs printenv stty basename dirname type hash alias bg fg times command builtin trap .
+    mktemp getopts ulimit umask jobs printenv stty basename dirname bg fg times builtin trap .
     source hostid logname sync cat tac more nl od wc md5sum b2sum sha1sum sha224sum sha256sum sha384sum sha512sum cksum
     sum readlink realpath df fold paste join comm cmp pr expand fmt tsort stat du head tail cut tr sort uniq diff grep
     egrep fgrep zgrep sed seq yes expr zcat ls dir vdir tee touch cp mv ln link install rm unlink rmdir shred truncate
@@ -55,7 +55,10 @@ BASE = frozenset(
     timeout sh dash update-alternatives
     """.split()
 )
-"""Programs that no system of a known family lacks, and that do what they do whichever other packages are there."""
+"""Programs that no system of a known family lacks, and that do what they do whichever other packages are there.
+
+So not ``command -v x``, ``type x`` and ``which x``, which look for any program.
+"""
 
 
 class Brings(Protocol):

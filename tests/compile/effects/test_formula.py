@@ -294,6 +294,12 @@ def test_a_command_with_unknown_effects_may_need_any_package():
     assert between(packages("a"), state("cmd", "run", programs=("echo",), unknown=True))
 
 
+def test_a_command_sees_devices_and_modules_that_any_package_may_add():
+    for path in ("/dev/kvm", "/proc/modules", "/sys/module/x"):
+        assert between(packages("b"), a_file("/home/x", reads=(f"path:{path}/**",), tested=("test",)))
+        assert not between(packages("b"), a_file(path))
+
+
 def test_a_command_waits_for_packages_that_have_something_where_it_writes():
     command = state("cmd", "run", writes=("path:/etc/a/x",), programs=("cp",))
     assert between(packages("a"), command)
