@@ -35,15 +35,16 @@ _SHARED_AFTER_ALL = ("/dev/shm/",)  # noqa: S108 - the folder itself is not used
 
 def shared_paths(own: Iterable[str] = ()) -> Callable[[str], bool]:
     """Return the function that says whether an absolute, normalised path counts. ``own`` are trees that do not."""
-    trees = tuple(tree.rstrip("/") for tree in (*_TREES, *own) if tree.strip("/"))
-    heads = tuple(f"{tree}/" for tree in trees)
-    exact = _FILES.union(trees)
+    named = tuple(tree.rstrip("/") for tree in own if tree.strip("/"))
+    heads = tuple(f"{tree}/" for tree in _TREES)
+    named_heads = tuple(f"{tree}/" for tree in named)
+    exact = _FILES.union(_TREES, named)
 
     def is_shared(path: str) -> bool:
         if path in exact:
             return False
-        if path.startswith(heads):
-            return path.startswith(_SHARED_AFTER_ALL)
-        return not path.endswith(".pyc") and "/__pycache__" not in path
+        if path.startswith(named_heads) or path.endswith(".pyc") or "/__pycache__" in path:
+            return False
+        return path.startswith(_SHARED_AFTER_ALL) or not path.startswith(heads)
 
     return is_shared

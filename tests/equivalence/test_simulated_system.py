@@ -109,7 +109,7 @@ RUNS = {
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=200, phases=QUICK)
+@settings(max_examples=100, phases=QUICK)
 @given(**RUNS)
 def test_every_concurrency_gives_what_a_serial_run_gives(tree, width, seed, test, shuffle):
     holds(tree, width, seed, test=test, shuffle=shuffle)

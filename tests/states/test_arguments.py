@@ -31,8 +31,9 @@ def arguments_of(name, func, file):
 
 
 @pytest.mark.filterwarnings("ignore:The re.TEMPLATE:DeprecationWarning")  # what `flags: True` comes to
+@pytest.mark.parametrize("values", [2, pytest.param(len(ODD), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("module", MODULES)
-def test_odd_arguments_make_a_row_in_words(module, tmp_path):
+def test_odd_arguments_make_a_row_in_words(module, tmp_path, values):
     """In dry runs: nothing of the machine changes. Modules that ask servers are left out."""
     file = tmp_path / "file"
     file.write_text("a = 1\n")
@@ -50,8 +51,8 @@ def test_odd_arguments_make_a_row_in_words(module, tmp_path):
                 for at, parameter in enumerate(inspect.signature(func).parameters.values()):
                     if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} or parameter.name == "name":
                         continue
-                    for step in range(4):
-                        value = ODD[(4 * at + 5 * step) % len(ODD)]
+                    for step in range(values):  # each argument has others, all of them in the slow test
+                        value = ODD[(at + 5 * step) % len(ODD)]
                         try:
                             report = await runtime.single(name, {**given, parameter.name: value}, test=True)
                         except CompileError:

@@ -64,12 +64,14 @@ def test_the_folders_above_a_path():
         "/srv/app/__pycache__/x.py",
         "/srv/app/x.pyc",
         "/var/cache/us/f",
+        "/dev/shm/us/f",
+        "/dev/shm/x.pyc",
         "/etc",
         "/",
     ],
 )
 def test_noise(path):
-    assert not shared_paths(["/var/cache/us/"])(path)
+    assert not shared_paths(["/var/cache/us/", "/dev/shm/us"])(path)
 
 
 @pytest.mark.parametrize(

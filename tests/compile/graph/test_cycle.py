@@ -79,12 +79,12 @@ def high(count, requires):
     }
 
 
-def test_a_cycle_of_a_hundred_thousand_states_is_reported_in_seconds():
-    count = 100_000
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_cycle_of_very_many_states_is_reported_in_seconds(count):
     began = time.process_time()
     with pytest.raises(CycleError) as caught:
         compiler({}).plan_high(high(count, lambda i: (i + 1) % count))
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < count / 5_000
     [issue] = caught.value.issues
     assert issue.message.count("'require'") == 20
     assert issue.message.endswith(f"… and {count - 20} more")
