@@ -181,7 +181,7 @@ ENDS = {
     "SIGHUP": ([signal.SIGHUP], (), 129),
     "SIGQUIT": ([signal.SIGQUIT], (), 131),
     "SIGUSR1": ([signal.SIGUSR1], (), 128 + signal.SIGUSR1),
-    "time-out": ([], ("--timeout", "6"), 124),
+    "time-out": ([], ("--timeout", "3"), 124),
 }
 
 

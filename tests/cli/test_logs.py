@@ -290,7 +290,7 @@ def test_lines_of_states_that_run_at_once_can_be_told_apart(tree):
     )
     order = [line["tag"] for line in lines]
     assert sum(one != other for one, other in pairwise(order)) > 4
-    texts = [line for line in tree(*options, "text").stderr.splitlines() if "tulip" in line]
+    texts = [line for line in tree(*options, "text").stderr.splitlines() if " tag=tulip_" in line]
     assert len(texts) == len(lines)
     for line in texts:
         name = line.split("] ", 1)[1].removeprefix("stdout: ").partition(":")[0]

@@ -8,15 +8,15 @@ pass long lists of arguments on.
 from __future__ import annotations
 
 import ast
-import io
 import keyword
-import tokenize
+import re
 from collections import defaultdict
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from import_graph import parse, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ Block = list[Line]
 
 def uncounted(tree: ast.Module) -> Iterator[int]:
     """Yield the numbers of the lines that may stand twice."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) or (
             isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
         ):
@@ -47,19 +47,38 @@ def uncounted(tree: ast.Module) -> Iterator[int]:
             yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
+class Token(NamedTuple):
+    kind: str
+    string: str
+
+
+TOKEN = re.compile(
+    r"""
+    (?P<space>[^\S\n]+|\#[^\n]*|\\\n)
+  | (?P<newline>\n)
+  | (?P<string>(?i:[rbuf]{0,2})(?:
+        \"{3}(?:[^\\]|\\.)*?\"{3} | '{3}(?:[^\\]|\\.)*?'{3} | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'))
+  | (?P<number>\.?\d(?:[eE][+-]\d|[\w.])*)
+  | (?P<name>\w+)
+  | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|->|:=|[-+*/%&|^@=!<>]=|\*\*|//|<<|>>|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A token of Python: what the module `tokenize` finds takes it several times as long."""
+WORDS = {"name", "number", "string"}
+
+
 @cache
-def lines_of(text: str) -> dict[int, list[tokenize.TokenInfo]]:
+def lines_of(text: str) -> dict[int, list[Token]]:
     """Return the tokens of each line that counts, by line number."""
-    skipped = set(uncounted(ast.parse(text)))
-    lines = defaultdict(list)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in SPACE and token.start[0] not in skipped:
-            lines[token.start[0]].append(token)
+    skipped = set(uncounted(parse(text)))
+    lines, number = defaultdict(list), 1
+    for found in TOKEN.finditer(text):
+        kind, string = found.lastgroup, found[0]
+        if kind not in {"space", "newline"} and number not in skipped:
+            lines[number].append(Token(kind, string))
+        number += string.count("\n")
     return lines
-
-
-SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-WORDS = {tokenize.NAME, tokenize.NUMBER, tokenize.STRING}
 
 
 def as_written(text: str) -> list[Block]:
@@ -68,7 +87,7 @@ def as_written(text: str) -> list[Block]:
         [
             Line(number, " ".join(token.string for token in tokens))
             for number, tokens in lines_of(text).items()
-            if any(token.type in WORDS for token in tokens)
+            if any(token.kind in WORDS for token in tokens)
         ]
     ]
 
@@ -79,7 +98,7 @@ def by_shape(text: str) -> list[Block]:
     Lines of a single word do not count, nor those that only pass an argument on: a long call is no logic.
     """
     tokens = lines_of(text)
-    functions = [node for node in ast.parse(text).body for node in outermost_functions(node)]
+    functions = [node for node in parse(text).body for node in outermost_functions(node)]
     return [
         [
             Line(number, " ".join(map(shape, tokens[number])))
@@ -98,14 +117,14 @@ def outermost_functions(node: ast.stmt) -> Iterator[ast.FunctionDef | ast.AsyncF
             yield from outermost_functions(inner)
 
 
-def shape(token: tokenize.TokenInfo) -> str:
-    if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+def shape(token: Token) -> str:
+    if token.kind == "name" and not keyword.iskeyword(token.string):
         return "name"
-    return "value" if token.type in {tokenize.NUMBER, tokenize.STRING} else token.string
+    return "value" if token.kind in {"number", "string"} else token.string
 
 
-def is_thin(tokens: list[tokenize.TokenInfo]) -> bool:
-    words = sum(token.type in WORDS for token in tokens)
+def is_thin(tokens: list[Token]) -> bool:
+    words = sum(token.kind in WORDS for token in tokens)
     return words < 2 or (tokens[-1].string == "," and len(tokens) <= len("a=b,"))
 
 

@@ -25,10 +25,24 @@ class Source(NamedTuple):
         return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
 
 
-@cache
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file, which nobody changes."""
-    return ast.parse(path.read_text())
+    return parse(path.read_text())
+
+
+@cache
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a text, which nobody changes."""
+    return ast.parse(text)
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements within a node, those within others, too."""
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for child in getattr(node, field, ()):
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
 
 
 def sources(checkout: Path) -> dict[str, Source]:
