@@ -1,8 +1,9 @@
 """Bundled states of two formulas that share a thing: one of them waits, whichever comes first."""
 
 import pytest
-from bundled_states import edges_between
+from bundled_states import Bundled, edges_between
 from plugin_harness import PluginHarness
+from trees import edges, plan
 
 SHARED = {
     "the settings are in the file that is the default": (
@@ -686,3 +687,39 @@ def test_states_that_share_a_thing_keep_their_order(case):
 @pytest.mark.parametrize("case", APART)
 def test_states_that_share_nothing_run_beside_each_other(case):
     assert edges_between(*APART[case]) == set()
+
+
+NEEDS_THEM = {
+    "what brings its program": "cmd.run: [{name: unzip /home/a.zip}, {cwd: /home}]",
+    "what has files beside its own": "file.managed: [{name: /etc/ssl/a.conf}]",
+    "whatever brings the program it looks for": "cmd.run: [{name: cp /home/a /home/b}, {unless: command -v a}]",
+    "any package": "cmd.run: [{name: own-tool /home/a}]",
+}
+NEEDS_NONE = {
+    "programs of the base": "cmd.run: [{name: cp /home/a /home/b}, {unless: test -f /home/b}]",
+    "a program of another package": "cmd.run: [{name: bzip2 /home/a}]",
+    "a folder of another name": "file.managed: [{name: /etc/nginx/a.conf}]",
+    "files only": "file.managed: [{name: /opt/a/b}, {onlyif: grep -q a /home/b}]",
+}
+
+
+def waits_for_packages(state):
+    """Whether a state waits for packages of its formula whose contents are listed, whichever comes first."""
+    packages = "pkg.installed: [{pkgs: [unzip, openssl]}]"
+    grains = {"os_family": "Debian"}
+    trees = [f"s0: {{{first}}}\ns1: {{{last}}}\n" for first, last in ((packages, state), (state, packages))]
+    first, last = (
+        ("s0", "s1") in edges(plan(tree, states=Bundled(), grains=grains, implicit_order="footprint")) for tree in trees
+    )
+    assert first == last
+    return first
+
+
+@pytest.mark.parametrize("case", NEEDS_THEM)
+def test_a_state_waits_for_packages_that_bring(case):
+    assert waits_for_packages(NEEDS_THEM[case])
+
+
+@pytest.mark.parametrize("case", NEEDS_NONE)
+def test_a_state_does_not_wait_for_packages_that_it_does_not_need(case):
+    assert not waits_for_packages(NEEDS_NONE[case])

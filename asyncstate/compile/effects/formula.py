@@ -240,7 +240,9 @@ class FormulaRule:
                 return (formula.packages,)
             found |= {formula.unknown: None, formula.program(program): None}
         of_boot = (_UNITS,) if state.chunk.state == "service" else ()
-        for name in (*of_boot, *state.reads, *state.writes):
+        own = {name for program in programs for name in _files_of(program)} if programs else set()
+        reads = [name for name in state.reads if name not in own] if own else state.reads
+        for name in (*of_boot, *reads, *state.writes):
             if name.startswith(_PATH):
                 place = _ANY if programs and name.startswith(_OF_THE_KERNEL) else self._place(name)
                 if place is _ANY:
@@ -295,6 +297,11 @@ def _programs(state: Touching) -> Sequence[str]:
     elif programs is None or (state.unknown and chunk.state in _COMMANDS):
         programs = () if chunk.state in _RUN_NOTHING else _NOBODY_KNOWS
     return (*programs, *state.tested) if state.tested else programs
+
+
+def _files_of(program: str) -> tuple[str, ...]:
+    """Return the names of the files that a program may be: what brings them is asked by the name of the program."""
+    return tuple(f"{_PATH}{folder}/{program}{tree}" for folder in _PROGRAM_FOLDERS for tree in ("", "/**"))
 
 
 def _brings(chunk: LowChunk) -> bool:

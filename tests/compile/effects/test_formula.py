@@ -290,6 +290,15 @@ def test_a_command_waits_for_packages_that_bring_its_programs(names, programs, e
     assert bool(between(packages(names), a_file("/home/x", tested=programs))) is expected
 
 
+def test_the_file_of_a_program_is_asked_for_by_its_name():
+    def running(program, **more):
+        return state("cmd", "run", programs=(program,), **more)
+
+    assert not between(packages("b"), running("curl", reads=("path:/usr/bin/curl", "path:/usr/bin/curl/**")))
+    assert between(packages("b"), running("test", reads=("path:/usr/bin/curl/**",)))
+    assert between(packages("b"), running("curl", writes=("path:/usr/bin/curl",)))
+
+
 def test_a_command_with_unknown_effects_may_need_any_package():
     assert between(packages("a"), state("cmd", "run", programs=("echo",), unknown=True))
 
