@@ -17,9 +17,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import math
 import shlex
 import statistics
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,14 +48,13 @@ SHOWN = 6
 """Differences of one kind, and states of a critical path, that are shown."""
 
 
-def measured(mirror: Mirror, apply: Callable[[], Run]) -> Run:
+def measured(apply: Callable[[], Run]) -> Run:
     """Apply until the mirror has everything, and return the last run."""
     for _ in range(ATTEMPTS):
-        before = len(mirror.fetched)
         run = apply()
-        if len(mirror.fetched) == before:
+        if not run.fetched:
             return run
-    raise SystemExit(f"the mirror has never everything; the last it fetched is {mirror.fetched[-1]}")
+    raise SystemExit(f"the mirror never has everything; the last it fetched is {run.fetched[-1]}")
 
 
 def tools(
@@ -110,13 +111,15 @@ def print_profile(profile: Profile, wall: float) -> None:
 
 
 def run_one(
-    runner: Runner, mirror: Mirror, highstate: Highstate, trees: list[Tree], options: argparse.Namespace
+    runner: Runner, highstate: Highstate, trees: list[Tree], options: argparse.Namespace
 ) -> tuple[dict[str, float], bool]:
     """Measure and compare one highstate; return the ratios, and whether serial and concurrent are the same."""
     runs: dict[str, list[Run]] = {}
-    for _ in range(options.rounds):
-        for tool, apply in tools(runner, highstate, trees, salt=not options.no_salt):
-            runs.setdefault(tool, []).append(measured(mirror, apply))
+    by_tool = dict(tools(runner, highstate, trees, salt=not options.no_salt))
+    with ThreadPoolExecutor(len(by_tool) if options.together else 1) as pool:
+        for _ in range(options.rounds):
+            for tool, run in zip(by_tool, pool.map(measured, by_tool.values()), strict=True):
+                runs.setdefault(tool, []).append(run)
     ratios = print_walls(highstate, runs)
     ours = runs["now"][-1]
     found = compare(runs["now -j 1"][-1], ours, whole_changes=True)
@@ -144,6 +147,11 @@ def arguments() -> argparse.Namespace:
         "--only", action="append", choices=sorted(SETS), help="this highstate; repeatable (default: all)"
     )
     parser.add_argument("--rounds", type=int, default=1, help="applies by each tool, in turn (1)")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the tools apply a highstate at the same time, not in turn: fairer where the load of the machine changes",
+    )
     parser.add_argument("--no-salt", action="store_true", help="do not run Salt")
     parser.add_argument(
         "--suite", default="bookworm", help="release of Debian (bookworm); its Python must be that which runs this"
@@ -180,28 +188,27 @@ def main() -> None:
     work = (options.work or folder / "work").resolve()
     for each in (folder, work):
         each.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(Mirror(folder / "mirror", rate=options.rate, delay=options.delay)) as mirror:
+    archives = folder / "mirror"
+    with contextlib.closing(Mirror(archives, rate=math.inf, delay=0)) as mirror:
         root = make_root(folder, mirror, ("baseline", "now"), options.suite)
-        checkouts = {"baseline": options.baseline, "now": CHECKOUT}
-        trees = [make_tree(folder, name, path.resolve(), root) for name, path in checkouts.items() if path is not None]
-        chosen = [
-            each for each in highstates(options.formulas.resolve()) if not options.only or each.name in options.only
-        ]
-        runner = Runner(root, mirror, options.formulas.resolve(), work)
-        if options.shake is not None:
-            sys.exit(shake(runner, chosen, shlex.split(options.shake)))
-        sys.exit(measure(runner, mirror, chosen, trees, options))
+    formulas = options.formulas.resolve()
+    chosen = [each for each in highstates(formulas) if not options.only or each.name in options.only]
+    slow = functools.partial(Mirror, archives, rate=options.rate, delay=options.delay)
+    runner = Runner(root, slow, formulas, work)
+    if options.shake is not None:
+        sys.exit(shake(runner, chosen, shlex.split(options.shake)))
+    checkouts = {"baseline": options.baseline, "now": CHECKOUT}
+    trees = [make_tree(folder, name, path.resolve(), root) for name, path in checkouts.items() if path is not None]
+    sys.exit(measure(runner, chosen, trees, options))
 
 
-def measure(
-    runner: Runner, mirror: Mirror, chosen: list[Highstate], trees: list[Tree], options: argparse.Namespace
-) -> int:
+def measure(runner: Runner, chosen: list[Highstate], trees: list[Tree], options: argparse.Namespace) -> int:
     """Measure all highstates; return the exit code."""
     print(f"{'highstate':<11}{'tool':<14}{'rows':>5}{'failed':>8}{'wall s':>8}{'CPU s':>8}{'wall/':>7}{'CPU/':>7}")
     ratios: dict[str, list[float]] = {}
     same = True
     for highstate in chosen:
-        of_one, alike = run_one(runner, mirror, highstate, trees, options)
+        of_one, alike = run_one(runner, highstate, trees, options)
         same = same and alike
         for tool, ratio in of_one.items():
             ratios.setdefault(tool, []).append(ratio)

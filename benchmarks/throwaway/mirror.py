@@ -11,6 +11,7 @@ import contextlib
 import email.utils
 import hashlib
 import os
+import tempfile
 import threading
 import time
 import urllib.error
@@ -42,7 +43,7 @@ class Answer(NamedTuple):
 
 
 class Mirror:
-    """Answers GET and HEAD for ``http://`` URLs from a folder, which it fills. Works until `close`.
+    """Answers GET and HEAD for ``http://`` URLs from a folder, which it fills and may share. Works until `close`.
 
     ``requests`` and ``sent`` count answers and bytes, ``fetched`` lists the URLs that were not in the folder.
     """
@@ -114,9 +115,9 @@ class Mirror:
             self._free_at = max(self._free_at, now) + len(piece) / self._rate
             if self._free_at > now:
                 await asyncio.sleep(self._free_at - now)
+            self.sent += len(piece)
             writer.write(piece)
             await writer.drain()
-            self.sent += len(piece)
 
     async def _answer_for(self, method: str, url: str) -> Answer:
         if method not in ("GET", "HEAD") or not url.startswith("http://"):
@@ -159,9 +160,9 @@ def _cached(place: Path) -> Answer | None:
 
 def _keep(place: Path, answer: Answer) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_suffix(".new")
-    new.write_bytes(f"{answer.status} {answer.modified}\n".encode() + answer.body)
-    os.replace(new, place)
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as new:
+        new.write(f"{answer.status} {answer.modified}\n".encode() + answer.body)
+    os.replace(new.name, place)
 
 
 def _fetch(url: str) -> Answer:

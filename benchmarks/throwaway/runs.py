@@ -6,6 +6,7 @@ of the root notes what should run, so that service states succeed alike whoever 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from asyncstate.shake.room import Seen, Stage
 from throwaway.system import NAMESPACES, SALT, own_network
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from throwaway.formulas import Highstate
     from throwaway.mirror import Mirror
@@ -56,6 +57,10 @@ _OF_THE_TOOLS = (
     "/etc/machine-id",
     "/var/lib/dbus/machine-id",
     "/etc/dbconfig-common/*",
+    "/etc/aliases.db",
+    "/etc/varnish/secret",
+    "/etc/ldap/slapd.d/*",
+    "/var/lib/ldap/*",
     "*/.ssh/known_hosts*",  # the names in there are hashed with a salt
 )
 NOT_COMPARED = (*IGNORED, *_OF_THE_TOOLS)
@@ -63,7 +68,10 @@ NOT_COMPARED = (*IGNORED, *_OF_THE_TOOLS)
 
 
 class Run(msgspec.Struct):
-    """One apply: seconds, rows by tag, packages by name, some files' text, changed paths, and asyncstate's profile."""
+    """One apply: seconds, rows by tag, packages by name, some files' text, changed paths, asyncstate's profile.
+
+    ``fetched`` are the URLs that its mirror did not have.
+    """
 
     wall: float
     cpu: float
@@ -73,6 +81,7 @@ class Run(msgspec.Struct):
     paths: dict[str, Entry | None]
     code: int
     errors: str
+    fetched: list[str]
     profile: Profile | None = None
 
 
@@ -84,12 +93,13 @@ class _Measured(msgspec.Struct):
     err: str
     packages: dict[str, str]
     texts: dict[str, str]
+    fetched: list[str] = []
 
 
 class Runner:
-    """Applies highstates in rooms of one root."""
+    """Applies highstates in rooms of one root, each with a mirror of its own. Safe to use from several threads."""
 
-    def __init__(self, root: Path, mirror: Mirror, formulas: Path, work: Path) -> None:
+    def __init__(self, root: Path, mirror: Callable[[], Mirror], formulas: Path, work: Path) -> None:
         self._root = root
         self._mirror = mirror
         self._formulas = formulas
@@ -134,7 +144,10 @@ class Runner:
             # The network that is shared with the rooms is one that has nothing but the mirror.
             apart = ["unshare", "--net", "--", *command]
             environ = {**os.environ, "TMPDIR": folder}
-            with own_network(self._mirror, apart, stdin=subprocess.DEVNULL, env=environ) as process:
+            with (
+                contextlib.closing(self._mirror()) as mirror,
+                own_network(mirror, apart, stdin=subprocess.DEVNULL, env=environ) as process,
+            ):
                 return process.wait()
 
     def _run(self, highstate: Highstate, command: list[str], mounts: list[tuple[str, str]]) -> tuple[_Measured, Seen]:
@@ -152,14 +165,19 @@ class Runner:
             stage = Stage(str(self._root), work, mounts, ["/usr/bin/python3", _MEASURE], _ENVIRON, job)
             room = [*NAMESPACES, "--net", "--", sys.executable, "-m", "asyncstate.shake.room"]
             pipe = subprocess.PIPE
-            with own_network(self._mirror, room, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            with (
+                contextlib.closing(self._mirror()) as mirror,
+                own_network(mirror, room, stdin=pipe, stdout=pipe, stderr=pipe) as process,
+            ):
                 out, errors = process.communicate(msgspec.json.encode(stage))
         if process.returncode:
             raise SystemExit(f"no room can be made: {errors[-2000:].decode(errors='replace')}")
         seen = msgspec.json.decode(out, type=Seen)
         if seen.code:
             raise SystemExit(f"{highstate.name}: nothing was measured: {errors[-2000:].decode(errors='replace')}")
-        return msgspec.json.decode(seen.answer, type=_Measured), seen
+        measured = msgspec.json.decode(seen.answer, type=_Measured)
+        measured.fetched = mirror.fetched
+        return measured, seen
 
 
 def _run_of(measured: _Measured, seen: Seen, rows: dict[str, dict[str, Any]]) -> Run:
@@ -172,4 +190,5 @@ def _run_of(measured: _Measured, seen: Seen, rows: dict[str, dict[str, Any]]) ->
         seen.paths,
         measured.code,
         measured.err,
+        measured.fetched,
     )

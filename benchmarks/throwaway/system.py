@@ -78,8 +78,12 @@ def own_network(mirror: Mirror, command: Sequence[str], **options: Any) -> Itera
         sent, descriptors, _flags, _from = socket.recv_fds(ours, 1, 1)
         if not sent:
             raise SystemExit(f"{command[0]} could not make a network of its own: exit code {process.wait()}")
-        with mirror.listening(socket.socket(fileno=descriptors[0])):
-            yield process
+        try:
+            with mirror.listening(socket.socket(fileno=descriptors[0])):
+                yield process
+        except BaseException:
+            process.kill()  # and with it all that is in its namespaces
+            raise
 
 
 def make_root(folder: Path, mirror: Mirror, trees: Sequence[str], suite: str) -> Path:

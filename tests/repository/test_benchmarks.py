@@ -92,7 +92,15 @@ def run_of(**parts):
     from throwaway.runs import Run
 
     row = {"result": True, "changes": {"retcode": 0, "pid": 1}, "comment": "done"}
-    whole = {"wall": 1.0, "cpu": 1.0, "rows": {"t": row}, "packages": {"a": "ii 1"}, "texts": {}, "paths": {}}
+    whole = {
+        "wall": 1.0,
+        "cpu": 1.0,
+        "fetched": [],
+        "rows": {"t": row},
+        "packages": {"a": "ii 1"},
+        "texts": {},
+        "paths": {},
+    }
     return Run(**{**whole, "code": 0, "errors": "", **parts})
 
 
