@@ -9,6 +9,7 @@ the call fails            ──▶ states that have all they wanted keep it; ea
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __env__, __salt__
@@ -106,6 +107,22 @@ class _Order:
         self.changes = changes
 
 
+class _Simulations:
+    """What installing would change, asked for once for the same packages: nothing is installed meanwhile."""
+
+    def __init__(self, call: Mapping[str, Any]) -> None:
+        self._call = call
+        self._known: dict[tuple[tuple[str, str | None], ...], Changes | None] = {}
+
+    def __call__(self, wanted: Mapping[str, str | None]) -> Changes | None:
+        """Return the changes, None if they cannot be foreseen."""
+        key = tuple(wanted.items())
+        if key not in self._known:
+            pkgs = [{name: version} for name, version in key]
+            self._known[key] = __salt__["pkg.simulate_install"](**{**self._call, "pkgs": pkgs})
+        return self._known[key]
+
+
 def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
     """Return this state and the later ones that can install with it; ``call`` refreshes no more if it was done here."""
     installed = list_pkgs()
@@ -113,10 +130,11 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
         return []
     wanted = _versions(call["pkgs"])
     refreshed = bool(call["refresh"])
-    orders = _orders_at_once(own, call, installed, wanted)
+    simulated = _Simulations(call)
+    orders = _orders_at_once(own, call, installed, wanted, simulated)
     if orders:
         return orders
-    expected = _simulated(wanted, call)
+    expected = simulated(wanted)
     call["refresh"] = False
     if expected is None or _removes(expected):
         return []
@@ -132,7 +150,7 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
             or (refresh_wanted(low.get("refresh")) and not refreshed)
         ):
             break
-        both = _simulated({**wanted, **more}, call)
+        both = simulated({**wanted, **more})
         if both is None or any(both.get(name) != change for name, change in expected.items()):
             break
         added = {name: change for name, change in both.items() if name not in expected}
@@ -145,7 +163,11 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
 
 
 def _orders_at_once(
-    own: Member, call: dict[str, Any], installed: Installed, wanted: Mapping[str, str | None]
+    own: Member,
+    call: dict[str, Any],
+    installed: Installed,
+    wanted: Mapping[str, str | None],
+    simulated: _Simulations,
 ) -> list[_Order]:
     """Return the orders of all states from one simulation, [] if their dependencies do not tell them apart."""
     if "pkg.resolution" not in __salt__:
@@ -161,8 +183,13 @@ def _orders_at_once(
                 return []
             asked[tag(low)] = found.install
             every.update(found.install)
-    expected = _simulated(every, call)
+    expected = simulated(every)
     call["refresh"] = False
+    if expected is None:
+        asked = _before_the_unknown(asked)
+        if len(asked) <= 1:
+            return [_Order(own.tag, dict(wanted), {})]
+        expected = simulated(_versions(asked.values()))
     if expected is None or _removes(expected):
         return []
     about = {
@@ -184,10 +211,13 @@ def _orders_at_once(
     return orders
 
 
-def _simulated(wanted: Mapping[str, str | None], call: Mapping[str, Any]) -> Changes | None:
-    pkgs = [{name: version} for name, version in wanted.items()]
-    expected: Changes | None = __salt__["pkg.simulate_install"](**{**call, "pkgs": pkgs})
-    return expected
+def _before_the_unknown(asked: Mapping[str, dict[str, str | None]]) -> dict[str, dict[str, str | None]]:
+    """Return what the states ask for that come before the first one with a package that no source has.
+
+    Such a state fails and changes nothing, so it costs one simulation more, and not one for each state before it.
+    """
+    known = __salt__["pkg.show"](*_versions(asked.values()), filter=["Package", "Version"])
+    return dict(itertools.takewhile(lambda state: state[1].keys() <= known.keys(), asked.items()))
 
 
 def _removes(changes: Changes) -> bool:

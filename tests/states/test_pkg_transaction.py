@@ -172,6 +172,17 @@ def test_one_call_and_each_dependency_with_the_first_that_needed_it(tmp_path):
     assert rows[2]["comment"] == "The following packages were installed/updated: b"
 
 
+def test_a_package_that_no_source_has_ends_the_common_call(tmp_path):
+    shop = Shop({"a": offer("d"), "b": offer(), "c": offer(), "d": offer()}, ())
+    asked = []
+    simulate = shop.simulate_install
+    shop.simulate_install = lambda pkgs=None, **rest: asked.append(len(pkgs)) or simulate(pkgs, **rest)
+    rows = run(tmp_path, shop, [low("a"), low("b"), low("gone"), low("c")], joined=True)
+    assert [row["result"] for row in rows] == [True, True, False, True]
+    assert shop.calls == [["a", "b"], ["gone"], ["c"]]
+    assert asked == [4, 2, 2]
+
+
 def test_one_that_fails_is_settled_alone(tmp_path):
     shop = Shop({"a": offer(), "b": offer(moody=True), "c": offer()}, ())
     rows = run(tmp_path, shop, [low("a"), low("b"), low("c")], joined=True)
