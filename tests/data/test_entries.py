@@ -39,8 +39,8 @@ def test_entries_meet_where_one_is_within_the_other_whatever_their_keys_are(one,
         board = Scoreboard(lambda nodes, resource: -1)
         board.touch(0, [], [first])
         shorter = min(len(one), len(other))
-        assert bool(board.touch(1, [], [second])) is (one[:shorter] == other[:shorter])
-        assert board.touch(2, [], [whole])
+        assert bool(board.touch(1, [], [second]).always) is (one[:shorter] == other[:shorter])
+        assert board.touch(2, [], [whole]).always
 
 
 def apply(lines, additions, rank, key, value):

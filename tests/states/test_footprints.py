@@ -36,6 +36,9 @@ def kinds(checkout):
     return {name.split(":")[0] for name in re.findall(r"`([^`]+)`", cells)}
 
 
+KEYS = {"reads", "writes", "makes", "leaves", "links", "copies", "programs", "unknown"}
+
+
 @pytest.mark.feature("F059")
 @pytest.mark.parametrize("name", MODULES)
 def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_given(name, kinds, tmp_path):
@@ -49,7 +52,7 @@ def test_every_state_says_what_it_touches_in_documented_words_whatever_it_is_giv
                 low = dict.fromkeys(parameters, value) | {"state": name, "fun": function, "name": called, "__id__": "i"}
                 with harness.calling():
                     footprint = module.mod_footprint(low)
-                assert footprint.keys() <= {"reads", "writes", "makes", "links", "copies", "programs", "unknown"}
+                assert footprint.keys() <= KEYS
                 links = footprint.get("links", {})
                 said = [each for link in links.values() for each in (link if isinstance(link, list) else [link])]
                 assert all(isinstance(each, str) for each in (*links, *said)), (function, value, links)

@@ -42,10 +42,10 @@ NO_RESOURCE = {
     """,
     "when something is done, or how it is shown, counted or compared": """
         age age_size_logical_operator age_size_only allow_empty allow_test_mode_failure atomic changes checksum
-        children_only clear_all client_timeout create destructive disallow_copy_and_unlink
+        children_only clear_all client_timeout destructive disallow_copy_and_unlink
         error_on_absent exclude exclude_pat false_unsets full_path_match ignore_collisions
         ignore_comment_characters ignore_errors ignore_if_missing ignore_missing ignore_ordering ignore_whitespace
-        include_empty include_pat init_delay keep_source keep_symlinks match_on match_type matches max_depth maxdepth
+        include_empty include_pat init_delay keep_source match_on match_type matches max_depth maxdepth
         merge merge_if_exists new_file_diff ntype major minor older_than overwrite permanent preserve quiet
         reconnect refresh replace result retain rmdirs search_only sfun show_changed show_changes
         shutdown_timeout sig size skip_suggestions skip_translate skip_verify source_hash_name source_hash_update
@@ -112,6 +112,7 @@ SPARED = {
     ("file", "template"): "the compiler finds it",
     ("file.keyvalue", "key"): "a text in the file",
     ("file", "mode"): "the mode of the path itself, written in any case",
+    ("file.line", "create"): "the path itself, written in any case",
     ("file.line", "backup"): "the name of the copy has the time in it",
     ("git", "force"): "all below the target is written in any case",
     ("grains", "force"): "the grain is written in any case",
