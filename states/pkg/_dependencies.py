@@ -1,7 +1,8 @@
 """Which of several package states needs which package of one common call, from the dependencies of the packages.
 
-Only what is certain counts: a dependency with a single name that is newly installed. Where anything else could have led
-to a package, a choice, a virtual package, an upgrade, there is no answer, and the package manager must be asked.
+Only what is certain counts: a dependency with a single name that is newly installed, and a choice whose first name is,
+while the system has no other of them, before or afterwards: the package manager tries them in their order. Where
+anything else could have led to a package, another choice, a virtual package, an upgrade, there is no answer.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ About = dict[str, dict[str, str]]
 
 
 def divide(
-    wanted: Sequence[Iterable[str]], expected: Changes, about: About, provided: Iterable[str], *, recommends: bool
+    wanted: Sequence[Iterable[str]], expected: Changes, about: About, there: Iterable[str], *, recommends: bool
 ) -> list[Changes] | None:
     """Return the share of each state in ``expected``, what a call for all of ``wanted`` changes; None if in doubt.
 
-    A package goes to the first state that asks for it, or needs it for what it asks for. ``provided`` are the names
-    that installed packages provide; ``recommends``: recommended packages come too.
+    A package goes to the first state that asks for it, or needs it for what it asks for. ``there`` are the names of the
+    installed packages and what these provide; ``recommends``: recommended packages come too.
     """
     if expected.keys() - about.keys():
         return None
     certain = ("Pre-Depends", "Depends", "Recommends") if recommends else ("Pre-Depends", "Depends")
-    virtual: dict[str, set[str]] = {name: set() for name in provided}
+    virtual: dict[str, set[str]] = {name: set() for name in there}
     for package, fields in about.items():
         for choices in _clauses(fields, ("Provides",)):
             virtual.setdefault(choices[0], set()).add(package)
@@ -62,9 +63,11 @@ def divide(
 
 
 def _brings(choices: list[str], expected: Changes, virtual: Collection[str]) -> bool:
-    """Whether it is certain that a dependency brings its package."""
-    name = choices[0]
-    return len(choices) == 1 and name in expected and not expected[name]["old"] and name not in virtual
+    """Whether it is certain that a dependency brings the package that it names first."""
+    name, *others = choices
+    if name not in expected or expected[name]["old"] or name in virtual:
+        return False
+    return not any(other in expected or other in virtual for other in others)
 
 
 def _clauses(fields: Mapping[str, Any], which: Iterable[str]) -> Iterator[list[str]]:

@@ -23,6 +23,7 @@ _KEPT = "pkg.transaction"
 class Shares:
     """What one transaction has done so far. ``changes`` has, by state tag, what its call changed for each state.
 
+    ``apart``: no call can do the work of several states, for it could not be told whose each package is.
     ``broken``: the call failed. Then only the ``whole`` states have what they wanted; the others install it themselves.
     """
 
@@ -30,6 +31,7 @@ class Shares:
         self.name = name
         self.changes: dict[str, Changes] = {}
         self.wanted: dict[str, dict[str, str | None]] = {}
+        self.apart = False
         self.broken = False
         self.whole: set[str] = set()
 

@@ -1,10 +1,11 @@
 """Package states that install together, each with the row it would have if it had installed alone.
 
-first state that installs ──▶ simulate it alone, then with each later state in turn ──▶ one call for all
-                              a later state adds only packages                     ──▶ they are its share
-                              it changes what others bring, or cannot be simulated ──▶ it and those after it stay out
+first state that installs ──▶ simulate one call for all ──▶ dependencies say whose each package is ──▶ one call for all
+                                                            they leave a doubt               ──▶ one call a state
 each later state          ──▶ its share is done: its row is made from that
 the call fails            ──▶ states that have all they wanted keep it; each other state installs on its own
+
+A simulation takes about as long as a call saves, so there is one for a transaction, and not one for each state.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def mod_transaction(low: Low, first: bool) -> str:
 
 def _foreseeable() -> bool:
     """Whether the module that installs can also simulate it; the tree may have a ``pkg`` module of its own."""
-    if "pkg.simulate_install" not in __salt__:
+    if "pkg.simulate_install" not in __salt__ or "pkg.resolution" not in __salt__:
         return False
     return bool(
         getattr(__salt__.get("pkg.install"), "__module__", None)
@@ -85,7 +86,10 @@ def install(**call: Any) -> Changes:
     if own.shares.broken or own.tag in own.shares.changes:
         return _alone(own, call)
     own.shares.changes.clear()
+    if own.shares.apart:
+        return _call(call)
     orders = _orders(own, call)
+    own.shares.apart = not orders
     return _together(own, call, orders) if len(orders) > 1 else _call(call)
 
 
@@ -107,72 +111,14 @@ class _Order:
         self.changes = changes
 
 
-class _Simulations:
-    """What installing would change, asked for once for the same packages: nothing is installed meanwhile."""
-
-    def __init__(self, call: Mapping[str, Any]) -> None:
-        self._call = call
-        self._known: dict[tuple[tuple[str, str | None], ...], Changes | None] = {}
-
-    def __call__(self, wanted: Mapping[str, str | None]) -> Changes | None:
-        """Return the changes, None if they cannot be foreseen."""
-        key = tuple(wanted.items())
-        if key not in self._known:
-            pkgs = [{name: version} for name, version in key]
-            self._known[key] = __salt__["pkg.simulate_install"](**{**self._call, "pkgs": pkgs})
-        return self._known[key]
-
-
 def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
-    """Return this state and the later ones that can install with it; ``call`` refreshes no more if it was done here."""
+    """Return this state and the later ones that can install with it, [] if it cannot be told whose each package is.
+
+    ``call`` refreshes no more if it was done here.
+    """
     installed = list_pkgs()
-    if not any(isinstance(_targets(low, installed), Targets) for low in own.later):
-        return []
     wanted = _versions(call["pkgs"])
-    refreshed = bool(call["refresh"])
-    simulated = _Simulations(call)
-    orders = _orders_at_once(own, call, installed, wanted, simulated)
-    if orders:
-        return orders
-    expected = simulated(wanted)
-    call["refresh"] = False
-    if expected is None or _removes(expected):
-        return []
-    orders = [_Order(own.tag, dict(wanted), expected)]
-    for low in own.later:
-        found = _targets(low, _with(installed, expected))
-        if not isinstance(found, Targets):
-            continue
-        more = found.install
-        if (
-            found.unpurge
-            or not wanted.keys().isdisjoint(more)
-            or (refresh_wanted(low.get("refresh")) and not refreshed)
-        ):
-            break
-        both = simulated({**wanted, **more})
-        if both is None or any(both.get(name) != change for name, change in expected.items()):
-            break
-        added = {name: change for name, change in both.items() if name not in expected}
-        if _removes(added) or not more.keys() <= added.keys():
-            break
-        orders.append(_Order(tag(low), dict(more), added))
-        wanted.update(more)
-        expected = both
-    return orders
-
-
-def _orders_at_once(
-    own: Member,
-    call: dict[str, Any],
-    installed: Installed,
-    wanted: Mapping[str, str | None],
-    simulated: _Simulations,
-) -> list[_Order]:
-    """Return the orders of all states from one simulation, [] if their dependencies do not tell them apart."""
-    if "pkg.resolution" not in __salt__:
-        return []
-    asked = {own.tag: dict(wanted)}
+    asked = {own.tag: wanted}
     every = dict(wanted)
     for low in own.later:
         found = _targets(low, installed)
@@ -180,25 +126,25 @@ def _orders_at_once(
             again = every.keys() & found.install.keys()
             late = refresh_wanted(low.get("refresh")) and not call["refresh"]
             if found.unpurge or late or any(found.install[name] or every[name] for name in again):
-                return []
+                break
             asked[tag(low)] = found.install
             every.update(found.install)
-    expected = simulated(every)
+    alone = [_Order(own.tag, wanted, {})]
+    if len(asked) == 1:
+        return alone
+    expected = _simulated(call, asked)
     call["refresh"] = False
     if expected is None:
-        asked = _before_the_unknown(asked)
-        if len(asked) <= 1:
-            return [_Order(own.tag, dict(wanted), {})]
-        expected = simulated(_versions(asked.values()))
+        known = _before_the_unknown(asked)
+        if len(known) == len(asked):
+            return []
+        if len(known) <= 1:
+            return alone
+        asked = known
+        expected = _simulated(call, asked)
     if expected is None or _removes(expected):
         return []
-    about = {
-        name: versions.get(expected[name]["new"], {})
-        for name, versions in __salt__["pkg.show"](*expected, filter=["Package", "Version", *FIELDS]).items()
-        if name in expected and expected[name]["new"] in versions
-    }
-    rules = __salt__["pkg.resolution"]()
-    shares = divide(list(asked.values()), expected, about, rules["provided"], recommends=rules["recommends"])
+    shares = _divided(asked, expected, installed)
     if shares is None:
         return []
     orders = []
@@ -209,6 +155,27 @@ def _orders_at_once(
         if own_packages:
             orders.append(_Order(name, own_packages, share))
     return orders
+
+
+def _simulated(call: Mapping[str, Any], asked: Mapping[str, dict[str, str | None]]) -> Changes | None:
+    """Return what installing all that is asked for would change, None if that cannot be foreseen."""
+    pkgs = [{name: version} for name, version in _versions(asked.values()).items()]
+    changes: Changes | None = __salt__["pkg.simulate_install"](**{**call, "pkgs": pkgs})
+    return changes
+
+
+def _divided(
+    asked: Mapping[str, dict[str, str | None]], expected: Changes, installed: Installed
+) -> list[Changes] | None:
+    """Return the share of each state in the changes, None if their dependencies leave a doubt."""
+    about = {
+        name: versions.get(expected[name]["new"], {})
+        for name, versions in __salt__["pkg.show"](*expected, filter=["Package", "Version", *FIELDS]).items()
+        if name in expected and expected[name]["new"] in versions
+    }
+    rules = __salt__["pkg.resolution"]()
+    there = {*installed, *rules["provided"]}
+    return divide(list(asked.values()), expected, about, there, recommends=rules["recommends"])
 
 
 def _before_the_unknown(asked: Mapping[str, dict[str, str | None]]) -> dict[str, dict[str, str | None]]:
@@ -222,10 +189,6 @@ def _before_the_unknown(asked: Mapping[str, dict[str, str | None]]) -> dict[str,
 
 def _removes(changes: Changes) -> bool:
     return any(not change["new"] for change in changes.values())
-
-
-def _with(installed: Installed, changes: Changes) -> Installed:
-    return {**installed, **{name: [change["new"]] for name, change in changes.items()}}
 
 
 def _targets(low: Low, installed: Installed) -> Any:

@@ -206,7 +206,7 @@ def test_one_that_fails_is_settled_alone(tmp_path):
 )
 def test_which_states_install_with_others(tmp_path, arguments, said):
     harness = PluginHarness(tmp_path)
-    harness.salt["pkg.simulate_install"] = None
+    harness.salt["pkg.simulate_install"] = harness.salt["pkg.resolution"] = None
     with harness.calling():
         assert states.mod_transaction({**low("a"), **arguments}, True) == said
         assert states.mod_transaction({**low("a"), **arguments}, False) == said
@@ -214,7 +214,7 @@ def test_which_states_install_with_others(tmp_path, arguments, said):
 
 def test_what_a_state_says_of_refreshing(tmp_path):
     harness = PluginHarness(tmp_path)
-    harness.salt["pkg.simulate_install"] = None
+    harness.salt["pkg.simulate_install"] = harness.salt["pkg.resolution"] = None
     with harness.calling():
         assert states.mod_transaction(low("a", refresh=True), True) == ""
         assert states.mod_transaction(low("a", refresh=True), False) == "its refresh comes after the states before it"
@@ -228,7 +228,15 @@ def test_a_package_manager_that_cannot_foresee(tmp_path):
 
 
 @needs_apt
-def test_apt_installs_them_in_one_call(tmp_path):
+@pytest.mark.parametrize(
+    ("more", "calls", "simulations", "changes"),
+    [
+        ([], [2, 3], 1, []),
+        ([low("mars")], [4, 4], 1, [["mars", "tree"]]),
+    ],
+    ids=["all", "two that exclude each other"],
+)
+def test_apt_installs_them_in_one_call(tmp_path, more, calls, simulations, changes):
     seen, counts = [], []
     for joined in (True, False):
         (tmp_path / str(joined)).mkdir()
@@ -240,7 +248,7 @@ def test_apt_installs_them_in_one_call(tmp_path):
         apt.package("tree")
         apt.package("mars", Conflicts="tree")
         apt.package("moody", postinst="exit 3")
-        lows = [low("sun"), low("earth"), low("star"), low("tree"), low("mars"), low("moody"), low("water")]
+        lows = [low("sun"), low("earth"), low("star"), low("tree"), *more, low("moody"), low("water")]
         rows = []
         with apt.harness.calling():
             states.mod_init(lows[0])
@@ -248,17 +256,18 @@ def test_apt_installs_them_in_one_call(tmp_path):
             told = {"__transaction__": {"id": "x", "later": lows[place:]}} if joined else {}
             rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"]))
         real = [command for command in apt.commands("install") if "--simulate" not in command]
+        assert len(apt.commands("install")) - len(real) == (simulations if joined else 0)
         auto = apt.run_all(["apt-mark", "showauto"])["stdout"]
         seen.append((rows, apt.installed(), auto))
         counts.append(len(real))
     assert seen[0] == seen[1]
-    assert counts == [3, 4]
+    assert counts == calls
     assert [sorted(row["changes"]) for row in seen[0][0]] == [
         ["star", "sun"],
         ["earth", "tree", "water"],
         [],
         [],
-        ["mars", "tree"],
+        *changes,
         [],
         [],
     ]
@@ -277,6 +286,10 @@ def new(*names, old=""):
         (new("a", "b", "d"), {"a": {"Recommends": "d"}, "b": {}, "d": {}}, [["a", "d"], ["b"]]),
         (new("a", "b"), {"a": {"Depends": "b"}, "b": {}}, [["a", "b"], []]),
         (new("a", "b"), {"a": {"Depends": "x | b"}, "b": {}}, None),
+        (new("a", "b"), {"a": {"Depends": "b (>= 1) | x"}, "b": {}}, [["a", "b"], []]),
+        (new("a", "b"), {"a": {"Depends": "b | shell"}, "b": {}}, None),
+        (new("a", "b", "d"), {"a": {"Depends": "d | b"}, "b": {}, "d": {}}, None),
+        (new("a", "b", "d"), {"a": {"Depends": "d | v"}, "b": {"Provides": "v"}, "d": {}}, None),
         (new("a", "b"), {"a": {"Depends": "v"}, "b": {"Provides": "v (= 2)"}}, None),
         (new("a", "b"), {"a": {"Depends": "shell, x | shell"}, "b": {}}, [["a"], ["b"]]),
         (new("a", "b", "shell"), {"a": {"Depends": "shell"}, "b": {"Depends": "shell"}, "shell": {}}, None),
@@ -312,6 +325,12 @@ def _new(pkgs):
 
 def simulate_install(pkgs=None, **kwargs):
     return _new(pkgs)
+
+def resolution():
+    return {"recommends": False, "provided": []}
+
+def show(*names, **kwargs):
+    return {name: {"1": {}} for name in names}
 
 def install(name=None, pkgs=None, **kwargs):
     changes = _new(pkgs)
@@ -390,7 +409,7 @@ def resolution():
     return {"recommends": False, "provided": []}
 
 def show(*names, **kwargs):
-    return {}
+    return {name: {"1": {"Depends": ", ".join(NEEDS.get(name, ()))}} for name in names}
 
 def install(name=None, pkgs=None, **kwargs):
     shop, names = _read(), [name for each in pkgs for name in each]
