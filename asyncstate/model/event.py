@@ -118,7 +118,10 @@ class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan.
 
-    ``races`` are those that a traced run showed.
+    ``races`` are those that a traced run showed. The rest is what a report has beside the rows of `ChunkFinished`, so
+    that it can be made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that
+    ended, and in ``order`` the place of each row of the report among the rows that were told: those of `ChunkFinished`,
+    each followed by its sub-states, then ``rows``. ``order`` is empty if the report has them as they were told.
     """
 
     exit_code: int
@@ -129,6 +132,10 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     cancelled: str = ""
     warnings: tuple[str, ...] = ()
     races: tuple[Race, ...] = ()
+    wall_ms: float = 0.0
+    handled: tuple[str, ...] = ()
+    rows: dict[str, dict[str, Any]] = {}
+    order: tuple[int, ...] = ()
 
 
 AnyEvent = (

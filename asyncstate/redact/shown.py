@@ -179,6 +179,8 @@ class ShownPlan:
                     "cancelled": redactor.text(event.cancelled),
                     "warnings": tuple(map(redactor.text, event.warnings)),
                     "races": tuple(map(self.race, event.races)),
+                    "handled": tuple(map(self.tag, event.handled)),
+                    "rows": {self.tag(tag): self.row(tag, row) for tag, row in event.rows.items()},
                 }
         return {}
 

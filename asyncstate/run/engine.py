@@ -16,6 +16,7 @@ import anyio
 
 from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
+from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.result import GAVE_UP, STALLED, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
@@ -26,7 +27,7 @@ from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
 from asyncstate.run.story import MachineStalled
-from asyncstate.run.summary import summarise
+from asyncstate.run.summary import summarise, untold
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
 
@@ -229,6 +230,7 @@ class Engine:
         report, shown = await self._off_loop(number)
         if announcer.heard:
             rows = report.rows.values()
+            others, order = untold(self.plan, recorder, report)
             announcer.emit(
                 RunFinished,
                 exit_code=report.exit_code,
@@ -239,5 +241,9 @@ class Engine:
                 cancelled=report.cancelled,
                 warnings=(*map(str, found), *report.notices),
                 races=report.races,
+                wall_ms=report.wall_ms,
+                handled=report.handled,
+                rows=fresh(others),
+                order=order,
             )
         return shown

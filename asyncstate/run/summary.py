@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.requisite import RequisiteKind
@@ -41,6 +42,16 @@ def summarise(
         busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
         **fields,
     )
+
+
+def untold(plan: Plan, recorder: Recorder, report: RunReport) -> tuple[dict[str, Row], tuple[int, ...]]:
+    """Return the rows of a report that the events of its states do not give, and `RunFinished.order`."""
+    tags = [tag for parent in recorder.rows for tag in (parent, *recorder.subs.get(parent, ()))]
+    told = Counter(tags)
+    others = {tag: row for tag, row in report.rows.items() if told[tag] != 1 or tag in plan.rows}
+    place = {tag: number for number, tag in enumerate(dict.fromkeys((*tags, *others)))}
+    order = tuple(place[tag] for tag in report.rows)
+    return others, () if order == tuple(range(len(order))) else order
 
 
 def _broken_listeners(plan: Plan, rows: Mapping[str, Row]) -> dict[str, Row]:

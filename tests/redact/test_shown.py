@@ -113,6 +113,8 @@ EVENTS = {
                 {"cmd": "hunter2"},
             ),
         ),
+        "handled": ("cmd_|-hunter2_|-hunter2_|-run",),
+        "rows": {"x_|-hunter2_|-hunter2_|-y": row("hunter2", comment="hunter2")},
     },
 }
 

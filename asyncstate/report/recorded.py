@@ -1,0 +1,73 @@
+"""Makes the report of a run from its events alone: to show a run again, or what a run had done that was killed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import Issue
+from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
+from asyncstate.model.result import RUN_NUM, RunReport
+from asyncstate.run.gate import Verdict
+
+if TYPE_CHECKING:
+    from asyncstate.model.event import Event
+    from asyncstate.model.result import Row
+
+
+class RecordedReport:
+    """Collects the events of a run, in order. Warnings keep their text only; notices are among them."""
+
+    def __init__(self) -> None:
+        self.started: RunStarted | None = None
+        self.finished: RunFinished | None = None
+        self._told: dict[str, Row] = {}
+        self._subs: dict[str, dict[str, Row]] = {}
+
+    def on_event(self, event: Event) -> None:
+        """Keep what the report needs of an event."""
+        match event:
+            case RunStarted():
+                self.started = event
+            case ChunkFinished() if not (event.check and Verdict(event.why).runs):
+                self._told[event.tag] = event.row
+                if event.sub_rows:
+                    self._subs[event.tag] = event.sub_rows
+            case RunFinished():
+                self.finished = event
+
+    def report(self, cut_short: str = "") -> RunReport:
+        """Return the report.
+
+        Without a `RunFinished`, it has the rows so far, in the order in which they were told, and ``cut_short`` is the
+        reason why the run was cancelled.
+        """
+        rows = self._rows()
+        began, ended = self.started, self.finished
+        texts = (*(began.warnings if began else ()), *(ended.warnings if ended else ()))
+        return RunReport(
+            rows=rows,
+            not_started=ended.not_started if ended else (),
+            handled=ended.handled if ended else (),
+            warnings=tuple(map(Issue, texts)),
+            races=ended.races if ended else (),
+            test=began.test if began else False,
+            concurrency=began.concurrency if began else 1,
+            shuffle=began.shuffle if began else None,
+            digest=began.digest if began else "",
+            run_id=began.run_id if began else "",
+            wall_ms=ended.wall_ms if ended else 0.0,
+            busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
+            cancelled=ended.cancelled if ended else cut_short,
+        )
+
+    def _rows(self) -> dict[str, Row]:
+        told: dict[str, Row] = {}
+        for tag, row in self._told.items():
+            told[tag] = row
+            told.update(self._subs.get(tag, {}))
+        if self.finished is not None:
+            told.update(self.finished.rows)
+            tags = list(told)
+            if self.finished.order:
+                told = {tags[place]: told[tags[place]] for place in self.finished.order}
+        return {tag: {**row, RUN_NUM: number} for number, (tag, row) in enumerate(told.items())}
