@@ -16,7 +16,8 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ PathRefused                  a user other than root could have planted a path, or a part of it
     ├─ EventLoopError               no asyncio loop runs here, or not the one that this belongs to
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
-    └─ LockHeld(pid, since)         another run holds the lock
+    ├─ LockHeld(pid, since)         another run holds the lock
+    └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ __all__ = [
     "FunctionNotFound",
     "InvocationError",
     "Issue",
+    "JournalError",
     "LoaderError",
     "LockHeld",
     "NotYet",
@@ -184,6 +186,10 @@ class PathRefused(AsyncStateError):
 
 class RunCancelled(AsyncStateError):
     """The run was cancelled, or exceeded its time limit, during this call."""
+
+
+class JournalError(AsyncStateError):
+    """The journal of runs cannot be kept or read, or has no such run: names the file, or the nearest run."""
 
 
 class NotYet(AsyncStateError):

@@ -84,7 +84,7 @@ class States:
         for folder in (self.root, self._tree, pillar):
             folder.mkdir(parents=True, exist_ok=True)
         self.settings: Settings = msgspec.structs.replace(
-            settings or Settings(prefetch=False),
+            settings or Settings(prefetch=False, journal=False),
             file_roots={"base": [str(self._tree)]},
             pillar_roots={"base": [str(pillar)]},
             cachedir=str(base / "cache"),

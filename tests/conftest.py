@@ -90,6 +90,7 @@ def private_directories(tmp_path_factory):
         patch.setattr(
             "asyncstate.config.settings._user_directory", lambda _system, _variable, _home: str(base / _running["name"])
         )
+        patch.setattr("asyncstate.config.settings.JOURNALED", False)  # tests of the journal ask for it
         yield
 
 

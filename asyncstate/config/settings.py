@@ -17,6 +17,8 @@ from asyncstate.nearest import nearest
 
 PREFETCH_PLACES = 3
 """How many things at once are fetched ahead with ``prefetch: true``."""
+JOURNALED = True
+"""Whether runs are kept in the journal if nothing is said."""
 
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
@@ -110,6 +112,10 @@ class Settings(msgspec.Struct, kw_only=True):
     timeout: float | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
+    journal: bool | Literal["on", "off", "required"] | None = None
+    journal_sync: Literal["normal", "full"] = "normal"
+    journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
+    journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
 
     state_output: str = "full"
     state_output_diff: bool = False
@@ -144,6 +150,13 @@ class Settings(msgspec.Struct, kw_only=True):
     def prefetch_places(self) -> int:
         """How many things at once may be fetched ahead of the states that use them."""
         return self.prefetch * PREFETCH_PLACES if isinstance(self.prefetch, bool) else self.prefetch
+
+    @property
+    def journaled(self) -> Literal["on", "off", "required"]:
+        """Whether runs are kept in the journal; ``required``: nothing starts if they cannot be."""
+        if isinstance(self.journal, str):
+            return self.journal
+        return "on" if (JOURNALED if self.journal is None else self.journal) else "off"
 
     def validate(self) -> None:
         """Check types, names of rules, and that the configured roots exist.

@@ -234,6 +234,7 @@ PAST_THE_DOOR = {
     "asyncstate/process/": "/proc",
     "asyncstate/remains.py": "private folders of ours, by names of ours",
     "asyncstate/prefetch.py": "private folders of ours, by names of ours",
+    "asyncstate/journal/": "the state directory, by its trust, and private files of ours",
     "asyncstate/run/lock.py": "the cache directory",
     "asyncstate/run/leftovers.py": "/proc",
     "asyncstate/run/durability.py": "opened to be synced, never read",

@@ -237,6 +237,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.EventLoopError,
     errors.FunctionNotFound,
     errors.InvocationError,
+    errors.JournalError,
     errors.LoaderError,
     errors.LockHeld,
     errors.NotYet,

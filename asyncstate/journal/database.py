@@ -1,0 +1,197 @@
+"""The database of the journal: the runs that have ended, SQLite with a write-ahead log."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from asyncstate.errors import JournalError
+from asyncstate.journal.entry import RunEntry
+from asyncstate.logs.loggers import get_logger
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+log: logging.Logger = get_logger(__name__)
+
+_VERSION = 1
+_PATIENCE = 10.0
+"""Seconds to wait for another process that writes."""
+_BLOB = 1 << 20
+"""Bytes of lines that one row of the table of events has, about."""
+MOST_BYTES = 1 << 30
+"""Bytes of events that are kept; of the last run, all."""
+_TABLES = """
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, begun REAL NOT NULL, plan TEXT NOT NULL, bytes INTEGER NOT NULL,
+    entry BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS plans (key TEXT PRIMARY KEY, plan BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS events (run TEXT NOT NULL, first INTEGER NOT NULL, lines BLOB NOT NULL,
+    PRIMARY KEY (run, first));
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+class Database:
+    """The database at ``path``; a context manager. With ``write`` it is made if there is none.
+
+    Raises JournalError if it is broken, of a later version, or cannot be opened; FileNotFoundError without ``write``.
+    """
+
+    def __init__(self, path: str, *, write: bool) -> None:
+        self._path = path
+        try:
+            self._connection = self._opened(write=write)
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
+    def _opened(self, *, write: bool) -> sqlite3.Connection:
+        if write:
+            with suppress(FileExistsError):
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        elif not os.path.exists(self._path):
+            raise FileNotFoundError(self._path)
+        found = self._connected("rw" if write else "ro")
+        try:
+            self._require_known(found)
+            if write:
+                found.executescript(_TABLES)
+                found.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            found.close()
+            raise
+        return found
+
+    def _connected(self, mode: str) -> sqlite3.Connection:
+        from urllib.parse import quote  # noqa: PLC0415 - only those who open a database
+
+        uri = f"file:{quote(os.path.abspath(self._path))}?mode={mode}"
+        found = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        if mode == "ro":
+            try:
+                found.execute("PRAGMA schema_version").fetchone()
+            except sqlite3.OperationalError:  # a folder in which its index of the log cannot be made
+                found.close()
+                return sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        return found
+
+    def _require_known(self, found: sqlite3.Connection) -> None:
+        (version,) = found.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise JournalError(f"{self._path} is of a later version of asyncstate. Use that, or move the file away.")
+
+    def _error(self, error: sqlite3.Error) -> JournalError:
+        return JournalError(f"{self._path}: {error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def add(self, entry: RunEntry, lines: Sequence[bytes], plan: bytes | None) -> None:
+        """Add a run with the lines of its log, and the record of its plan; on the disk when this returns."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._insert(entry, lines, plan)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
+    def _insert(self, entry: RunEntry, lines: Sequence[bytes], plan: bytes | None) -> None:
+        run = self._connection.execute
+        if plan is not None:
+            run("INSERT OR IGNORE INTO plans VALUES (?, ?)", (entry.plan, plan))
+        run("DELETE FROM events WHERE run = ?", (entry.id,))
+        size = 0
+        for first, blob in _blobs(lines):
+            size += len(blob)
+            run("INSERT INTO events VALUES (?, ?, ?)", (entry.id, first, blob))
+        encoded = msgspec.json.encode(entry)
+        run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", (entry.id, entry.begun, entry.plan, size, encoded))
+
+    def runs(self) -> list[RunEntry]:
+        """Return all runs, newest first."""
+        return [msgspec.json.decode(row[0], type=RunEntry) for row in self._rows("SELECT entry FROM runs", ())]
+
+    def lines(self, run: str) -> Iterator[bytes]:
+        """Yield the lines of a run."""
+        for (blob,) in self._rows("SELECT lines FROM events WHERE run = ? ORDER BY first", (run,)):
+            yield from blob.split(b"\n")[:-1]
+
+    def plan(self, key: str) -> bytes | None:
+        """Return the record of a plan."""
+        return next((row[0] for row in self._rows("SELECT plan FROM plans WHERE key = ?", (key,))), None)
+
+    def prune(self, keep_runs: int, oldest: float) -> int:
+        """Remove runs that are not among the last ``keep_runs``, or begun before ``oldest``; return how many."""
+        rows = self._rows("SELECT id, begun, bytes FROM runs ORDER BY begun DESC", ())
+        gone, size = [], 0
+        for place, (run, begun, own) in enumerate(rows):
+            size += own
+            if place and (place >= keep_runs or begun < oldest or size > MOST_BYTES):
+                gone.append(run)
+        if gone:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                for run in gone:
+                    self._connection.execute("DELETE FROM events WHERE run = ?", (run,))
+                    self._connection.execute("DELETE FROM runs WHERE id = ?", (run,))
+                self._connection.execute("DELETE FROM plans WHERE key NOT IN (SELECT plan FROM runs)")
+                self._connection.execute("COMMIT")
+                self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+            except sqlite3.Error as error:
+                raise self._error(error) from None
+        return len(gone)
+
+    def _rows(self, query: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(query, values)
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
+
+def _blobs(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield lines joined to pieces of about `_BLOB` bytes, each with the number of its first line."""
+    piece: list[bytes] = []
+    size = first = 0
+    for number, line in enumerate(lines):
+        piece.append(line)
+        size += len(line) + 1
+        if size >= _BLOB:
+            yield first, b"\n".join([*piece, b""])
+            piece, size, first = [], 0, number + 1
+    if piece:
+        yield first, b"\n".join([*piece, b""])
+
+
+def writable(path: str) -> Database:
+    """Open the database to write. One that is broken is moved aside, with a warning, and a new one begun."""
+    try:
+        return Database(path, write=True)
+    except JournalError as error:
+        if "malformed" not in str(error) and "not a database" not in str(error):
+            raise
+        aside = f"{path}.broken-{time.strftime('%Y%m%d-%H%M%S')}"
+        log.warning("%s. It is kept as %s, and a new journal is begun", error, aside)
+        os.replace(path, aside)
+        for suffix in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(path + suffix)
+        return Database(path, write=True)

@@ -1,0 +1,137 @@
+"""Keeps one run in the journal: its events as they happen, and the run in the database at its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.errors import AsyncStateError, JournalError
+from asyncstate.journal.entry import Header, PlanLine, whole_lines
+from asyncstate.journal.folder import log_path, make_folder
+from asyncstate.journal.log import RunLog
+from asyncstate.journal.store import archive
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, encode_event
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable
+
+    from asyncstate.config.settings import Settings
+    from asyncstate.model.event import Event
+
+log: logging.Logger = get_logger(__name__)
+
+_AT_ONCE = frozenset({RunStarted, ChunkStarted, ChunkFinished, RunFinished})
+"""Events that are in the log before anything else happens; others go with the next of these."""
+_MOST_WAITING = 1 << 16
+_encoder = msgspec.json.Encoder()
+
+
+class Keeper:
+    """Keeps one run. Its first observer, so that a result is in the journal before it is shown or releases anything.
+
+    ``header`` is the first line of its log. Raises OSError or PathRefused if there can be no log. Later it never
+    raises: ``trouble`` is called, once, with why the log cannot be written, and `notices` tell of it in the end.
+    """
+
+    def __init__(self, settings: Settings, header: Header, plan: tuple[str, bytes] | None = None) -> None:
+        self.run_id = header.run
+        self.trouble: Callable[[str], None] | None = None
+        self._settings = settings
+        self._waiting = bytearray()
+        self._told = ""
+        make_folder(settings.state_dir)
+        self._log: RunLog | None = RunLog(
+            log_path(settings.state_dir, header.run), sync=settings.journal_sync == "full"
+        )
+        self._log.write(_encoder.encode(header) + b"\n")
+        if plan is not None:
+            self._log.write(_encoder.encode(PlanLine(plan[0], msgspec.Raw(plan[1]))) + b"\n")
+        if self._log.error is not None:
+            error = self._log.error
+            self._log.close(remove=True)
+            raise error
+
+    def on_event(self, event: Event) -> None:
+        """Write an event."""
+        waiting = self._waiting
+        end = len(waiting)
+        try:
+            _encoder.encode_into(event, waiting, end)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            del waiting[end:]
+            waiting += encode_event(event)
+        waiting += b"\n"
+        if type(event) in _AT_ONCE or len(waiting) > _MOST_WAITING:
+            self._flush()
+
+    def record(self, line: Any) -> None:
+        """Write a record of the journal itself, which is no event."""
+        self._waiting += _encoder.encode(line) + b"\n"
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._log is not None:
+            self._log.write(self._waiting)
+            self._waiting.clear()
+            if self._log.error is not None and not self._told:
+                self._told = self._log.error.strerror or str(self._log.error)
+                if self.trouble is not None:
+                    self.trouble(self._told)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the report says of the journal: that it could not be written, if so."""
+        if not self._told:
+            return []
+        now = (
+            "is written again, and nothing is missing" if self._log is None or self._log.error is None else "has a gap"
+        )
+        return [f"The journal in {self._settings.state_dir} could not be written ({self._told}): it {now}"]
+
+    def close(self) -> None:
+        """Put the run into the database, and remove its log. Blocks; if that fails, a later run does it."""
+        if self._log is None:
+            return
+        self._flush()
+        log_, self._log = self._log, None
+        moved = False
+        try:
+            if log_.finish():
+                with open(log_.path, "rb") as file:
+                    lines = whole_lines(file.read())
+                self._archive(lines)
+                moved = True
+        except (OSError, AsyncStateError) as error:
+            log.warning("the journal keeps this run as %s: %s", log_.path, error)
+        finally:
+            log_.close(remove=moved)
+
+    def _archive(self, lines: list[bytes]) -> None:
+        settings = self._settings
+        archive(
+            settings.state_dir,
+            lines,
+            keep_runs=settings.journal_keep_runs,
+            keep_days=settings.journal_keep_days,
+        )
+
+
+def keeper_of(
+    settings: Settings, header: Callable[[], Header], plan: Callable[[], tuple[str, bytes] | None] = lambda: None
+) -> tuple[Keeper | None, list[str]]:
+    """Return what keeps a run, None if nothing does, and notices for its report.
+
+    Raises JournalError if the journal is required and cannot be kept.
+    """
+    if settings.journaled == "off":
+        return None, []
+    try:
+        return Keeper(settings, header(), plan()), []
+    except (OSError, AsyncStateError) as error:
+        why = f"{settings.state_dir}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        if settings.journaled == "required":
+            raise JournalError(f"The journal is required and cannot be kept: {why}") from None
+        return None, [f"This run is not in the journal, so it cannot be resumed: {why}"]

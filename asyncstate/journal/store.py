@@ -1,0 +1,194 @@
+"""The journal as one: runs that ended, from its database, and runs under way or killed, from their logs."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from asyncstate.errors import JournalError
+from asyncstate.journal.entry import PlanLine, entry_of, events_of, read_header, whole_lines
+from asyncstate.journal.folder import DATABASE, logs_in, require_own
+from asyncstate.journal.log import dead_log, read_log
+from asyncstate.logs.loggers import get_logger
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterator
+
+    from asyncstate.journal.database import Database
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.event import AnyEvent
+
+log: logging.Logger = get_logger(__name__)
+
+_DAY = 86400.0
+
+
+class Journal:
+    """The journal in a state directory. Made with `open`."""
+
+    def __init__(self, state_dir: str, database: Database | None) -> None:
+        self._state_dir = state_dir
+        self._database = database
+        self._logs: dict[str, list[bytes]] = {}
+        self._listed: list[RunEntry] | None = None
+
+    @classmethod
+    def open(cls, state_dir: str, *, write: bool) -> Self:
+        """Open the journal; with ``write``, move the logs of dead runs into its database first.
+
+        A journal without runs is empty. Raises JournalError; PathRefused if root's journal could be another user's;
+        OSError if it cannot be written.
+        """
+        from asyncstate.journal.database import Database, writable  # noqa: PLC0415 - sqlite3, which few need
+
+        path = os.path.join(state_dir, DATABASE)
+        try:
+            require_own(state_dir)
+        except FileNotFoundError:
+            return cls(state_dir, None)
+        if not write:
+            try:
+                return cls(state_dir, Database(path, write=False))
+            except FileNotFoundError:
+                return cls(state_dir, None)
+        if not logs_in(state_dir) and not os.path.exists(path):
+            return cls(state_dir, None)
+        opened = cls(state_dir, writable(path))
+        opened.take_over()
+        return opened
+
+    def take_over(self) -> None:
+        """Move the logs of dead runs into the database. One that cannot be moved stays, with a warning."""
+        for path in logs_in(self._state_dir):
+            with dead_log(path) as data:
+                if data is not None:
+                    self._take(path, data)
+
+    def _take(self, path: str, data: bytes) -> None:
+        try:
+            self.add(whole_lines(data))
+            os.unlink(path)
+        except (OSError, JournalError) as error:
+            log.warning("the log of a run stays where it is: %s", error)
+
+    def add(self, lines: list[bytes]) -> None:
+        """Add the run that these lines tell of, if it began. Raises JournalError."""
+        header = read_header(lines[0]) if lines else None
+        entry = entry_of(header, lines, alive=False) if header is not None else None
+        if entry is None or self._database is None:
+            return
+        plan = _plan_line(lines)
+        kept = [line for line in lines[1:] if not line.startswith(_PLAN)]
+        self._database.add(entry, kept, None if plan is None else bytes(plan.plan))
+        self._listed = None
+
+    # reading
+
+    def runs(self) -> list[RunEntry]:
+        """Return all runs, newest first: those under way, too."""
+        if self._listed is None:
+            found = {entry.id: entry for entry in (self._database.runs() if self._database is not None else ())}
+            for path in logs_in(self._state_dir):
+                entry = self._entry_in(path)
+                if entry is not None:
+                    found[entry.id] = entry
+            self._listed = sorted(found.values(), key=lambda entry: (-entry.begun, entry.id))
+        return list(self._listed)
+
+    def _entry_in(self, path: str) -> RunEntry | None:
+        read = read_log(path)
+        if read is None:
+            return None
+        lines = whole_lines(read[0])
+        header = read_header(lines[0]) if lines else None
+        if header is None:
+            return None
+        self._logs[header.run] = lines
+        return entry_of(header, lines, alive=read[1])
+
+    def find(self, run: str | None = None) -> RunEntry:
+        """Return a run by its ID or a unique beginning of it; None: the last one. Raises JournalError."""
+        entries = self.runs()
+        if not entries:
+            raise JournalError(f"the journal in {self._state_dir} has no runs")
+        if run is None:
+            return entries[0]
+        found = [entry for entry in entries if entry.id == run] or [e for e in entries if run and e.id.startswith(run)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise JournalError(f"several runs begin with {run!r}: {', '.join(entry.id for entry in found[:5])}")
+        near = nearest(run, [entry.id for entry in entries]) or entries[0].id
+        raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. Did you mean {near!r}?")
+
+    def lines(self, run_id: str) -> Iterator[bytes]:
+        """Yield the lines of a run: events, and records of the journal itself."""
+        if run_id in self._logs:
+            yield from self._logs[run_id]
+        elif self._database is not None:
+            yield from self._database.lines(run_id)
+
+    def events(self, run_id: str) -> Iterator[AnyEvent]:
+        """Yield the events of a run in order, also of one under way."""
+        self.runs()
+        return events_of(self.lines(run_id))
+
+    def plan_bytes(self, run_id: str) -> bytes:
+        """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""
+        entry = self.find(run_id)
+        own = _plan_line(self._logs.get(entry.id, []))
+        found = bytes(own.plan) if own is not None else None
+        if found is None and self._database is not None:
+            found = self._database.plan(entry.plan)
+        if found is None:
+            raise JournalError(f"the journal has no plan of run {entry.id}")
+        return found
+
+    # keeping within bounds
+
+    def prune(self, keep_runs: int, keep_days: float) -> int:
+        """Forget runs that are not among the last ``keep_runs`` or older than ``keep_days``; return how many.
+
+        The last run stays, and what is under way.
+        """
+        self._listed = None
+        if self._database is None:
+            return 0
+        return self._database.prune(keep_runs, time.time() - keep_days * _DAY)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._database is not None:
+            self._database.__exit__(None, None, None)
+            self._database = None
+
+
+_PLAN = b'{"record":"plan"'
+
+
+def _plan_line(lines: list[bytes]) -> PlanLine | None:
+    for line in lines[1:3]:
+        if line.startswith(_PLAN):
+            with suppress(msgspec.MsgspecError):
+                return msgspec.json.decode(line, type=PlanLine)
+    return None
+
+
+def archive(state_dir: str, log_lines: list[bytes], *, keep_runs: int, keep_days: float) -> None:
+    """Add a run to the database, and logs of dead runs; forget old runs. Raises JournalError, OSError."""
+    from asyncstate.journal.database import writable  # noqa: PLC0415 - sqlite3, imported off the loop
+
+    journal = Journal(state_dir, writable(os.path.join(state_dir, DATABASE)))
+    try:
+        journal.add(log_lines)
+        if len(logs_in(state_dir)) > 1:
+            journal.take_over()
+        journal.prune(keep_runs, keep_days)
+    finally:
+        journal.close()
