@@ -37,7 +37,7 @@ class Keeper:
     """
 
     def __init__(self, settings: Settings, header: Header, plan: tuple[str, bytes] | None = None) -> None:
-        self.run_id = header.run
+        self.run_id: str = header.run
         self.trouble: Callable[[str], None] | None = None
         self._settings = settings
         self._waiting = bytearray()

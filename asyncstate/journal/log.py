@@ -29,7 +29,7 @@ class RunLog:
     """
 
     def __init__(self, path: str, *, sync: bool = False) -> None:
-        self.path = path
+        self.path: str = path
         self.error: OSError | None = None
         """Why the file cannot be written now; None if it can."""
         self._sync = sync
