@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from asyncstate.config import Settings
 from asyncstate.load.trust import require_trusted_plugins
+from asyncstate.model.encode import plain
 from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.engine import Engine, RunOptions
     from asyncstate.run.handle import Run
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
@@ -56,6 +59,7 @@ class RunKeywords(TypedDict, total=False):
     trace_effects: bool
     prefetch: int | None
     observers: Sequence[Callable[[AnyEvent], None]]
+    about: Mapping[str, Any] | None
 
 
 class StateRuntime:
@@ -275,6 +279,7 @@ class StateRuntime:
         trace_effects: bool = False,
         prefetch: int | None = None,
         observers: Sequence[Callable[[AnyEvent], None]] = (),
+        about: Mapping[str, Any] | None = None,
         events: bool = True,
         lock: bool | None = None,
         wait: float = 0.0,
@@ -290,6 +295,8 @@ class StateRuntime:
         if strace is missing or may not follow programs. ``prefetch`` is how many things at once may be fetched ahead of
         the states that use them, 0 for none; dry and mocked runs fetch nothing.
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
+        The run is kept in the journal if the settings say so, with ``about``, plain data of your own; a mocked run is
+        not. Leaving it raises JournalError if the journal is required and cannot be kept.
         With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
         ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
         """
@@ -322,8 +329,17 @@ class StateRuntime:
             keep = Learning(plan, self.host, self.secrets, settings.state_dir).keep
             own = (settings.cachedir, settings.state_dir, *self.host.plugin_paths())
             dispatch = traced(plan, dispatch, own=own, keep=keep)
+        engine = Engine(
+            plan,
+            dispatch,
+            options,
+            watching,
+            in_thread=self.host.workers.run,
+            secrets=self.secrets,
+            journal=None if mock else lambda: self._keep(options, about, engine),
+        )
         return Run(
-            Engine(plan, dispatch, options, watching, in_thread=self.host.workers.run, secrets=self.secrets),
+            engine,
             feed,
             host=self.host,
             lock=run_lock,
@@ -364,6 +380,24 @@ class StateRuntime:
         return await self._compile_and_run(
             lambda: self.host.workers.run(self._planner.single, function, arguments), lock, wait, options
         )
+
+    def _keep(
+        self, options: RunOptions, about: Mapping[str, Any] | None, engine: Engine
+    ) -> tuple[Keeper | None, list[str]]:
+        """Open the journal for a run."""
+        settings = self.settings
+        if settings.journaled == "off":
+            return None, []
+        from asyncstate.journal.entry import Header  # noqa: PLC0415 - programs that only compile keep none
+        from asyncstate.journal.keeper import keeper_of  # noqa: PLC0415
+
+        def header() -> Header:
+            return Header(run=options.run_id, host=options.host, pid=os.getpid(), about=plain(about or {}))
+
+        keeper, notices = keeper_of(settings, header)
+        if keeper is not None and settings.journaled == "required":
+            keeper.trouble = lambda why: engine.stop(f"the journal cannot be written: {why}")
+        return keeper, notices
 
     async def _compile_and_run(
         self, planned: Callable[[], Awaitable[Plan]], lock: bool | None, wait: float, options: RunKeywords

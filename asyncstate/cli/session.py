@@ -47,6 +47,7 @@ class Session:
         self.profile: Profile | None = self._make_profile()
         self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
+        self._about: dict[str, Any] = {}
         sinks = (self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
 
@@ -80,6 +81,11 @@ class Session:
 
     def apply(self, selection: Selection) -> int:
         """Compile and run the selection, show the report, return the exit code. Raises CompileError."""
+        self._about = {
+            "command": "apply",
+            **{name: given for name, given in selection._asdict().items() if given},
+            **({"file": self.options["file"]} if self.options.get("file") else {}),
+        }
 
         async def compile_tree(runtime: StateRuntime) -> Plan:
             file = self.options.get("file")
@@ -95,6 +101,7 @@ class Session:
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> int:
         """Run one state function, show the report, return the exit code. Raises CompileError."""
+        self._about = {"command": "single", "function": function}
 
         async def make_plan(runtime: StateRuntime) -> Plan:
             return await runtime.host.workers.run(runtime.single_plan, function, arguments)
@@ -131,6 +138,7 @@ class Session:
                 mock=bool(self.options.get("mock")),
                 trace_effects=bool(self.options.get("trace_effects")),
                 observers=self._observers,
+                about=self._about,
                 events=False,
                 lock=False,  # taken already, or not needed
             )

@@ -23,7 +23,7 @@ EVENT = b'{"event":'
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a log. ``plan`` is the key of the plan's record, ``resumes`` the run that this one continues.
 
-    ``options`` are those of the run that its events do not have.
+    ``about`` is what the program that runs it says of it.
     """
 
     journal: int = 1
@@ -32,7 +32,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     plan: str = ""
     resumes: str = ""
-    options: dict[str, Any] = {}
+    about: dict[str, Any] = {}
 
 
 class PlanLine(msgspec.Struct, frozen=True, tag_field="record", tag="plan"):
@@ -48,7 +48,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed`` or ``under way``; ``exit_code`` is None
     for the last two. ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed``,
     ``failed``, ``not_started``. ``digest`` is that of the plan, ``plan`` the key of its record, ``resumes`` the run
-    that this one continues.
+    that this one continues, ``about`` what the program that ran it said of it.
     """
 
     id: str
@@ -63,7 +63,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     plan: str = ""
     resumes: str = ""
-    options: dict[str, Any] = {}
+    about: dict[str, Any] = {}
 
 
 def read_header(line: bytes) -> Header | None:
@@ -127,7 +127,7 @@ def entry_of(header: Header, lines: Sequence[bytes], *, alive: bool) -> RunEntry
         counts={"chunks": begun.chunks},
         plan=header.plan,
         resumes=header.resumes,
-        options=header.options,
+        about=header.about,
     )
     return _ended(entry, last) if isinstance(last, RunFinished) else _cut_off(entry, lines)
 

@@ -58,20 +58,20 @@ class RunLog:
         try:
             written = os.write(self._file, data)
             while written < len(data):
-                written += os.write(self._file, memoryview(data)[written:])
+                written += os.write(self._file, bytes(data[written:]))
             self.error = None
             if self._sync:
                 os.fdatasync(self._file)
         except OSError as error:
             self.error = error
             self._again = time.monotonic() + _PATIENCE
-            self._hold(memoryview(data)[written:])
+            self._hold(data[written:])
             return
         if not self._unsynced and not self._sync:
             self._unsynced = True
             self._wake()
 
-    def _hold(self, data: bytes | bytearray | memoryview) -> None:
+    def _hold(self, data: bytes | bytearray) -> None:
         if len(self._held) + len(data) <= _MOST_HELD:
             self._held += bytes(data)
 

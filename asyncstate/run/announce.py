@@ -20,7 +20,8 @@ _TIMELESS = (NodeKind.SET, NodeKind.STAGE)
 class Announcer:
     """Calls ``observers`` with each event as ``shown``, in order, before anything else happens.
 
-    An observer that raises gets no further events; ``notices`` says so, and the run goes on.
+    ``first`` is called before them all: the journal, so that nothing is shown that it does not have. An observer that
+    raises gets no further events; ``notices`` says so, and the run goes on.
     """
 
     def __init__(
@@ -30,11 +31,14 @@ class Announcer:
         shown: ShownPlan,
         clock: Callable[[], float],
         began: float,
+        *,
+        first: Callable[[AnyEvent], None] | None = None,
     ) -> None:
         self.run_id = run_id
         self.shown = shown
         self.notices: list[str] = []
         self.began = began
+        self._first = first
         self._observers = list(observers)
         self._clock = clock
         self._sequence = 0
@@ -42,8 +46,8 @@ class Announcer:
 
     @property
     def heard(self) -> bool:
-        """Whether there are observers."""
-        return bool(self._observers)
+        """Whether anybody gets the events."""
+        return self._first is not None or bool(self._observers)
 
     def emit(self, kind: type[AnyEvent], **fields: Any) -> None:
         """Make an event and send it."""
@@ -55,6 +59,8 @@ class Announcer:
         )
         event = self.shown.event(event)
         self._sequence += 1
+        if self._first is not None:
+            self._first(event)
         broken = []
         for observer in self._observers:
             try:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from asyncstate.errors import Issue
+    from asyncstate.journal.keeper import Keeper
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -49,7 +50,8 @@ class Engine:
     ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan.
     If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
     texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
-    what leaves it.
+    what leaves it. ``journal`` makes what keeps the run, and notices for its report. It is called before anything
+    starts, in a thread if one can start, and what it raises ends the run.
     """
 
     machine = Machine
@@ -66,6 +68,7 @@ class Engine:
         clock: Callable[[], float] = time.perf_counter,
         in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
+        journal: Callable[[], tuple[Keeper | None, list[str]]] | None = None,
     ) -> None:
         self.plan = plan
         self.options = options
@@ -75,6 +78,9 @@ class Engine:
         self._clock = clock
         self._observers = observers
         self._secrets = Secrets() if secrets is None else secrets
+        self._open_journal = journal
+        self._journal: Keeper | None = None
+        self._notices: list[str] = []
         self._pool: WorkerPool | None = None
         self._cancelled = ""
         self.report: RunReport | None = None
@@ -107,11 +113,20 @@ class Engine:
 
         Cancelling the task cancels the run; its last events are sent nevertheless. Raises MachineStalled, a bug.
         """
+        try:
+            return await self._run()
+        finally:
+            if self._journal is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._off_loop(self._journal.close)
+
+    async def _run(self) -> RunReport:
         began = self._clock()
         with Timer(self.options.timeout, self._out_of_time), ExitStack() as bound:
             shown = await self._off_loop(self._introduce)
             log_fields = bound.enter_context(RunFields(self.options.run_id, self.options.host, shown))
-            announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began)
+            first = None if self._journal is None else self._journal.on_event
+            announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began, first=first)
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
             machine: Machine = await self._off_loop(self._prepare)
@@ -150,7 +165,9 @@ class Engine:
         return self.report
 
     def _introduce(self) -> ShownPlan:
-        """Prepare how everything in the plan is shown, without secrets."""
+        """Open the journal, and prepare how everything in the plan is shown, without secrets."""
+        if self._open_journal is not None:
+            self._journal, self._notices = self._open_journal()
         shown = ShownPlan(self.plan, self._secrets)
         shown.text("")
         return shown
@@ -201,6 +218,10 @@ class Engine:
         except LoaderError:
             return work(*args)
 
+    @property
+    def _journal_notices(self) -> list[str]:
+        return [] if self._journal is None else self._journal.notices
+
     async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
         found: Sequence[Issue]
 
@@ -214,7 +235,7 @@ class Engine:
                 machine.not_started(),
                 cut_short=bool(self._cancelled),
                 warnings=(*self.plan.warnings, *found),
-                notices=(*pool.notices, *announcer.notices),
+                notices=(*pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
                 races=tuple(self._dispatch.races),
                 test=self.options.test,
                 concurrency=self.options.concurrency,
