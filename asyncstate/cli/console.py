@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from asyncstate.redact.secrets import Secrets
+
+_LINES = 10_000
+"""How many lines of a report are joined at once: that of a large run is never held as a whole."""
 
 OUTPUT_LOST = 74
 """Exit code if all went well, but the answer or a report could not be written (EX_IOERR)."""
@@ -114,7 +118,13 @@ class Console:
 
     def lines(self, lines: Iterable[str], *, redacted: bool = False) -> None:
         """Write lines to standard output. ``redacted`` lines are not searched for secrets again."""
-        self.write("".join(f"{line}\n" for line in lines), redacted=redacted)
+        if not redacted:
+            self.write("".join(f"{line}\n" for line in lines))  # a secret may span lines
+            return
+        each = iter(lines)
+        self.write("")
+        while batch := list(islice(each, _LINES)):
+            self.write("\n".join(batch) + "\n", redacted=True)
 
     def write(self, text: str | bytes, *, redacted: bool = False) -> None:
         """Write to standard output, with the secrets in text hidden.
@@ -156,9 +166,11 @@ class Console:
         if self.out == "yaml":
             self.write(_yaml(value), redacted=True)
             return
-        from asyncstate.model.encode import json_bytes
+        from asyncstate.model.encode import json_pieces
 
-        self.write(json_bytes(value, indent=0 if self.out == "jsonl" else 4) + b"\n")
+        for piece in json_pieces(value, indent=0 if self.out == "jsonl" else 4):
+            self.write(piece)
+        self.write(b"\n")
 
     def say(self, *lines: str) -> None:
         """Write lines to standard error, with the secrets hidden."""

@@ -240,6 +240,7 @@ class Compiler:
         stages = effective_stages(graph, serial, order.cap)
         warn_odd_options(low.drafts, self._opts.get("state_aggregate"), findings, why_not=self._why_not_aggregated)
         aggregation = self._aggregate(graph, order, serial, stages)
+        order.forget_keys()
         builder = PlanBuilder(graph, aggregation.serial, order)
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)

@@ -21,6 +21,9 @@ _SINGLE: dict[str, tuple[str, ...]] = {}
 """Most edges have one source; those tuples are shared."""
 
 
+_NONE: list[int] = []
+"""The neighbours of every node that has none: one list, which never changes, for most nodes of a large graph."""
+
 FOOTPRINT = "footprint"
 """The source of an edge between two nodes that touch the same resource, one of them writing it."""
 
@@ -44,15 +47,15 @@ class Dag:
 
     def __init__(self, size: int = 0) -> None:
         self.size: int = size
-        self._after: list[list[int]] = [[] for _ in range(size)]
-        self._before: list[list[int]] = [[] for _ in range(size)]
+        self._after: list[list[int]] = [_NONE] * size
+        self._before: list[list[int]] = [_NONE] * size
         self._sources: dict[int, tuple[str, ...]] = {}
         self._resources: dict[int, tuple[str, ...]] = {}
 
     def add_node(self) -> int:
         """Add a node and return its number."""
-        self._after.append([])
-        self._before.append([])
+        self._after.append(_NONE)
+        self._before.append(_NONE)
         self.size += 1
         return self.size - 1
 
@@ -65,8 +68,8 @@ class Dag:
             if single is None:
                 single = _SINGLE[source] = (source,)
             self._sources[key] = single
-            self._after[before].append(after)
-            self._before[after].append(before)
+            _put(self._after, before, after)
+            _put(self._before, after, before)
             if resources:
                 self._resources[key] = resources
             return
@@ -230,3 +233,10 @@ class Dag:
                     depth[successor] = depth[node] + 1
                     queue.append(successor)
         return [], cost
+
+
+def _put(neighbours: list[list[int]], node: int, other: int) -> None:
+    if neighbours[node]:
+        neighbours[node].append(other)
+    else:
+        neighbours[node] = [other]

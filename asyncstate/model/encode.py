@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 DEEPEST = 100
 """Levels of nesting that are kept; deeper values become ``"..."``."""
@@ -24,6 +25,7 @@ _MOST = 4_000_000
 """How many items one value may hold; each 128 characters of a text count as one. The rest becomes ``"..."``."""
 _REPEATED = 100_000
 """How many of these items may be repetitions: a small value can be huge once its repetitions are written out."""
+_BATCH = 1000
 _LONG = 128
 _LONGEST_INTEGER = 14_000
 """Bits of a number that Python still writes in decimal (4,300 digits)."""
@@ -44,6 +46,38 @@ def json_bytes(value: Any, indent: int = 4) -> bytes:
     except (TypeError, ValueError, OverflowError, RecursionError):  # lone surrogates, huge numbers, depth
         encoded = msgspec.json.encode(plain(value))
     return msgspec.json.format(encoded, indent=indent) if indent else encoded
+
+
+def json_pieces(value: Any, indent: int = 4) -> Iterator[bytes]:
+    """Yield what `json_bytes` returns, in pieces: the members of a large dict or list are encoded a thousand at a time.
+
+    So the report of a large run is never held as a whole.
+    """
+    kind = type(value)
+    if kind is dict and all(type(key) is str for key in value):
+        batches: Iterator[Any] = map(dict, _batches(value.items()))
+        opening, closing = b"{", b"}"
+    elif kind is list:
+        batches, opening, closing = _batches(value), b"[", b"]"
+    else:
+        yield json_bytes(value, indent)
+        return
+    if len(value) <= _BATCH:
+        yield json_bytes(value, indent)
+        return
+    ended = b"\n" if indent else b""
+    before = opening
+    for batch in batches:
+        yield before
+        yield json_bytes(batch, indent)[1 : -1 - len(ended)]
+        before = b","
+    yield ended + closing
+
+
+def _batches(members: Iterable[Any]) -> Iterator[list[Any]]:
+    each = iter(members)
+    while batch := list(islice(each, _BATCH)):
+        yield batch
 
 
 def _is_plain(value: Any) -> bool:

@@ -55,7 +55,7 @@ class ShownPlan:
         self._chunks: dict[str, LowChunk] = {}
         self._tags: dict[str, str] = {}
         self._others: dict[str, str] = {}
-        self._taken: set[str] = set()
+        self._taken: set[str] | None = None
         listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
         self._called: dict[str, LowChunk] = {chunk.tag: chunk for chunk in (*plan.chunks, *listeners)}
         self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
@@ -65,12 +65,13 @@ class ShownPlan:
         redactor = self._secrets.redactor
         if redactor is not self._redactor:
             self._redactor = redactor
-            self._chunks, self._tags, self._others = {}, {}, {}
+            self._chunks, self._tags, self._others, self._taken = {}, {}, {}, None
             for tag, chunk in self._called.items():
-                self._chunks[tag] = shown = self._named(tag, chunk, redactor)
-                self._tags[tag] = tag if shown is chunk else shown.tag
-            self._tell_apart()
-            self._taken = set(self._tags.values())
+                shown = self._named(tag, chunk, redactor)
+                if shown is not chunk:
+                    self._chunks[tag], self._tags[tag] = shown, shown.tag
+            if self._tags:
+                self._tell_apart()
         return redactor
 
     def _named(self, tag: str, chunk: LowChunk, redactor: Redactor) -> LowChunk:
@@ -85,11 +86,11 @@ class ShownPlan:
 
     def _tell_apart(self) -> None:
         alike: dict[str, list[str]] = {}
-        for tag, shown_tag in self._tags.items():
-            alike.setdefault(shown_tag, []).append(tag)
+        for tag in self._called:
+            alike.setdefault(self._tags.get(tag, tag), []).append(tag)
         taken = set(alike)
         for tag in (tag for tags in alike.values() if len(tags) > 1 for tag in tags):
-            shown = self._chunks[tag]
+            shown = self._chunks.get(tag) or self._called[tag]
             name = shown.name
             while shown.tag in taken:
                 name = f"{name} ({shown.index + 1})"
@@ -108,16 +109,18 @@ class ShownPlan:
     def chunk(self, chunk: LowChunk, tag: str) -> LowChunk:
         """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS as they are shown."""
         self._snapshot()
-        return self._chunks.get(tag, chunk)
+        return self._chunks.get(tag) or self._called.get(tag, chunk)
 
     def tag(self, tag: str) -> str:
         """Return a tag as it is shown; different tags stay different."""
         redactor = self._snapshot()
-        shown = self._tags.get(tag) or self._others.get(tag)
+        shown = self._tags.get(tag) or (tag if tag in self._called else self._others.get(tag))
         if shown is None:
             # A state returned this tag, so each part of it may contain a secret.
             first = shown = self._hushed_tag(tag) if tag in self._hushed else _every_part(tag, redactor)
             number = 1
+            if self._taken is None:
+                self._taken = {self._tags.get(each, each) for each in self._called}
             while shown in self._taken:
                 number += 1
                 shown = _numbered(first, number)
@@ -136,6 +139,10 @@ class ShownPlan:
         """Return a copy of the row of a (true) tag, as it is shown."""
         shown = self._snapshot().row(row)
         return hush_row(shown, shown.get("__id__")) if tag in self._hushed else shown
+
+    def _row_or_copy(self, tag: str, row: Row) -> Row:
+        shown = self.row(tag, row)
+        return row if shown == row else shown
 
     def event(self, event: _E) -> _E:
         """Return an event as it is shown. The tags of the given event are true ones."""
@@ -191,7 +198,7 @@ class ShownPlan:
     def _names(self, tag: str, id_: str, name: str) -> tuple[str, str]:
         """Return the ID and the name of a tag as they are shown."""
         redactor = self._snapshot()
-        known = self._chunks.get(tag)
+        known = self._chunks.get(tag) or self._called.get(tag)
         if known is not None:
             return known.id, known.name
         hushed = tag in self._hushed and name != id_
@@ -204,15 +211,11 @@ class ShownPlan:
         return MASK if chunk.tag in self._hushed else self.text(str(asked))
 
     def report(self, report: RunReport) -> RunReport:
-        """Return a report as it is shown."""
+        """Return a report as it is shown. It shares the rows that show nothing else, which are most of them."""
         redactor = self._snapshot()
-        tags, hushed = self._tags, self._hushed
         return msgspec.structs.replace(
             report,
-            rows={
-                tags.get(tag) or self.tag(tag): self.row(tag, row) if tag in hushed else redactor.row(row)
-                for tag, row in report.rows.items()
-            },
+            rows={self.tag(tag): self._row_or_copy(tag, row) for tag, row in report.rows.items()},
             not_started=tuple(map(self.tag, report.not_started)),
             handled=tuple(map(self.tag, report.handled)),
             warnings=tuple(map(redactor.issue, report.warnings)),
@@ -278,7 +281,7 @@ class ShownPlan:
         args = hush_references(redactor.value(chunk.args), hidden)
         if chunk.tag in self._hushed:
             args = hush_arguments(args)
-        return msgspec.structs.replace(self._chunks[chunk.tag], args=args)
+        return msgspec.structs.replace(self._chunks.get(chunk.tag, chunk), args=args)
 
 
 def _every_part(tag: str, redactor: Redactor) -> str:

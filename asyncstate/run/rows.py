@@ -242,7 +242,7 @@ def number_rows(
     subs: Mapping[str, dict[str, Row]],
     check_ranks: Mapping[int, int],
 ) -> dict[str, Row]:
-    """Put rows in serial order, whenever they ended, and number them.
+    """Put rows in serial order, whenever they ended, and number them: the given rows, not copies.
 
         rows of the plan │ chunks, each followed by its sub-states │ listeners, as given │ rows about broken listeners
 
@@ -264,11 +264,11 @@ def number_rows(
             ordered[tag] = row
             ordered.update(subs.get(tag, {}))
     ordered.update(known)
-    numbered = {tag: {**row, RUN_NUM: number} for number, (tag, row) in enumerate(ordered.items())}
-    for row in numbered.values():
-        if not _UNTIMED.keys() <= row.keys():
-            row.update({key: value for key, value in _UNTIMED.items() if key not in row})
-    return numbered
+    for number, row in enumerate(ordered.values()):
+        row[RUN_NUM] = number
+        for key, value in _UNTIMED.items():
+            row.setdefault(key, value)
+    return ordered
 
 
 _UNTIMED = {"__id__": None, "__sls__": None, "start_time": "00:00:00.000000", "duration": 0.0}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from odd_values import bomb, odd, odd_names, odd_values
 
-from asyncstate.model.encode import DEEPEST, json_bytes, plain
+from asyncstate.model.encode import DEEPEST, json_bytes, json_pieces, plain
 from asyncstate.model.event import ChunkFinished, ChunkRetried, decode_event, encode_event
 
 
@@ -183,3 +183,18 @@ def test_any_event_can_be_written_and_read_back(text, value):
 def test_an_event_about_a_file_name_that_is_not_utf8():
     event = ChunkRetried(run_id="r", seq=1, time=0.5, tag="caf\udce9", attempt=1, result=False, comment="", interval=1)
     assert decode_event(encode_event(event)).tag == "caf\\udce9"
+
+
+@given(st.dictionaries(st.text(max_size=4), st.lists(st.integers(), max_size=3), max_size=9), st.sampled_from([0, 4]))
+def test_pieces_are_the_whole(value, indent):
+    for each in (value, [*value.items()]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("asyncstate.model.encode._BATCH", 2)
+            pieces = list(json_pieces(each, indent))
+        assert b"".join(pieces) == json_bytes(each, indent)
+        assert len(pieces) == (1 if len(each) <= 2 else 2 * ((len(each) + 1) // 2) + 1)
+
+
+def test_pieces_of_what_is_not_plain_are_the_whole_too():
+    for each in ({1: "a", 2: "b"}, "text", [{1, 2}, "\ud800"], {"a": b"x", "b\ud800": None}):
+        assert b"".join(json_pieces(each)) == json_bytes(each)

@@ -28,7 +28,10 @@ TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 
 
 class PlanBuilder:
-    """Renumbers a requisite graph. ``number[node]`` is the number of a node in the plan, -1 if it is left out."""
+    """Renumbers a requisite graph, and empties it.
+
+    ``number[node]`` is the number of a node in the plan, -1 if it is left out.
+    """
 
     def __init__(self, graph: RequisiteGraph, serial: Sequence[int], order: SerialOrder) -> None:
         self._graph = graph
@@ -45,7 +48,9 @@ class PlanBuilder:
         self._add_others(serial)
         self.dag: Dag = Dag(len(self.nodes))
         self.contingent: list[ContingentEdge] = []
+        self._requisites: tuple[tuple[Requisite, ...], ...] = self._resolved()
         self._add_edges()
+        graph.empty()
 
     def add_node(self, node: Node, rank: int = 0) -> int:
         """Add a node to the plan that the requisite graph does not have."""
@@ -105,11 +110,13 @@ class PlanBuilder:
         timed = [number for number, node in enumerate(self.nodes) if node.kind not in TIMELESS]
         return sorted(timed, key=self.rank.__getitem__)
 
-    def requisites(self) -> tuple[tuple[Requisite, ...], ...]:
+    def _resolved(self) -> tuple[tuple[Requisite, ...], ...]:
         """Return the requisites of each chunk, with the plan's node numbers."""
         found: list[tuple[Requisite, ...]] = [()] * len(self.chunks)
         number = self.number
-        for draft, packed in self._graph.requisites.items():
+        requisites = self._graph.requisites
+        while requisites:
+            draft, packed = requisites.popitem()
             index = number[draft]
             if index >= 0:
                 found[index] = tuple(
@@ -152,7 +159,7 @@ class PlanBuilder:
         return Plan(
             chunks=self.chunks,
             nodes=nodes,
-            requisites=self.requisites(),
+            requisites=self._requisites,
             rank=tuple(self.rank),
             dag=self.dag,
             contingent=tuple(self.contingent),

@@ -79,6 +79,10 @@ class SerialOrder:
         """Sort again after groups were added with keys of their own. All other keys stay."""
         return kahn(self._graph, self.keys.__getitem__)
 
+    def forget_keys(self) -> None:
+        """Drop the keys, once nothing is sorted again: they hold two texts for each node."""
+        self.keys.clear()
+
     def _key(self, node: int) -> Key:
         number = self._graph.chunk[node]
         draft = self._graph.drafts[number]

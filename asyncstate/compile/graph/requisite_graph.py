@@ -6,7 +6,7 @@ numbered in serial order, is made from this one when everything is known.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
@@ -24,6 +24,9 @@ SET_MEMBER = len(KINDS)
 GROUP_MEMBER = SET_MEMBER + 1
 """The kind of an edge is a number: the weight of its requisite, or SET_MEMBER from a member to its set, or GROUP_MEMBER
 to an aggregate group and from it to its members."""
+
+_NONE: Final[list[int]] = []
+"""The edges of every node that has none: one list, which never changes, for most nodes of a large tree."""
 
 KIND_BITS = 4
 KIND_MASK = (1 << KIND_BITS) - 1
@@ -55,8 +58,8 @@ class RequisiteGraph:
         self.drafts: list[Draft] = drafts
         self.chunk: list[int] = list(range(size))
         self.kind: list[NodeKind] = [NodeKind.CHUNK] * size
-        self.after: list[list[int]] = [[] for _ in range(size)]
-        self.kinds: list[list[int]] = [[] for _ in range(size)]
+        self.after: list[list[int]] = [_NONE] * size
+        self.kinds: list[list[int]] = [_NONE] * size
         self.requisites: dict[int, dict[int, None]] = {}
         self.members: dict[int, tuple[int, ...]] = {}
         self.label: dict[int, str] = {}
@@ -65,8 +68,12 @@ class RequisiteGraph:
 
     def add_edge(self, before: int, after: int, kind: int) -> None:
         """Make ``after`` wait for ``before``."""
-        self.after[before].append(after)
-        self.kinds[before].append(kind)
+        if self.after[before]:
+            self.after[before].append(after)
+            self.kinds[before].append(kind)
+        else:
+            self.after[before] = [after]
+            self.kinds[before] = [kind]
 
     def require(self, number: int, node: int, kind: int) -> bool:
         """Add a requisite to a draft; return False if the draft has it already."""
@@ -88,8 +95,8 @@ class RequisiteGraph:
         """Add a node."""
         self.chunk.append(chunk)
         self.kind.append(kind)
-        self.after.append([])
-        self.kinds.append([])
+        self.after.append(_NONE)
+        self.kinds.append(_NONE)
         return len(self.chunk) - 1
 
     def add_set(self, members: tuple[int, ...], label: str) -> int:
@@ -104,6 +111,11 @@ class RequisiteGraph:
     def seen_in(self, nodes: Iterable[int]) -> list[int]:
         """Return the drafts of ``nodes`` without repetition. A draft with a check takes the place of the check."""
         return list(dict.fromkeys(self.chunk[node] for node in nodes if self.chunk[node] >= 0))
+
+    def empty(self) -> None:
+        """Drop drafts, requisites and edges: a plan has been made of them, and a large tree is not held twice."""
+        for held in (self.drafts, self.requisites, self.after, self.kinds):
+            held.clear()
 
     def in_degrees(self) -> list[int]:
         """Return how many edges lead to each node; double edges count twice."""

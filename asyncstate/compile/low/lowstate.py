@@ -29,11 +29,15 @@ _OVERRIDING = {"__id__": "id", "__sls__": "sls", "__env__": "env"}
 
 
 def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[str] = ()) -> LowStates:
-    """Turn every state of high data into its drafts. ``disabled_patterns``: the grain ``state_runs_disabled``."""
+    """Turn every state of high data into its drafts. ``disabled_patterns``: the grain ``state_runs_disabled``.
+
+    High data is used up: each declaration is dropped once its drafts are made, for a large tree is not held twice.
+    """
     result = LowStates()
     drafts = result.drafts
     chains: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for id_, body in high.data.items():
+    for id_ in list(high.data):
+        body = high.data.pop(id_)
         if id_.startswith("__"):
             continue
         sls = body.get("__sls__", "")
