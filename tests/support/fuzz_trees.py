@@ -1,0 +1,393 @@
+"""Hypothesis strategies for cases of `fuzz_process`: a tree, and a command line that changes nothing."""
+
+from __future__ import annotations
+
+from fuzz_plugins import plugin_files
+from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
+from hypothesis import strategies as st
+
+ROOTS = ("--file-root", "salt", "--pillar-root", "pillar")
+_LOOKS = (
+    ("check",),
+    ("check", "--out", "json"),
+    ("lint",),
+    ("lint", "--fix-diff"),
+    ("explain", "a"),
+    ("show", "lowstate"),
+    ("show", "lowstate", "--out", "json"),
+    ("show", "highstate", "--out", "yaml"),
+    ("show", "sls"),
+    ("show", "top"),
+    ("show", "aggregate"),
+    ("show", "graph"),
+    ("show", "graph", "--format", "svg"),
+    ("show", "impact"),
+    ("apply", "--test"),
+    ("apply", "--test", "--out", "json"),
+    ("apply", "--test", "--out", "yaml", "-j", "1"),
+    ("apply", "--mock", "--out", "jsonl"),
+    ("apply", "--mock", "--profile", "--explain"),
+    ("apply", "--test", "--state-output", "mixed", "--report", "r.html", "--junit", "j.xml"),
+)
+_OPTIONS = (
+    ("--implicit-order", "strict"),
+    ("--implicit-order", "none"),
+    ("--exclude", "id:a"),
+    ("--id", "a"),
+    ("--saltenv", "base"),
+    ("--saltenv", "dev"),
+)
+_FOR_ALL = "base:\n  '*':\n    - main\n"
+
+
+def case(files, words, **more):
+    """Return a case."""
+    return {"files": files, "words": list(words), **more}
+
+
+@st.composite
+def looks(draw, *sls):
+    """A command line that only looks at the tree."""
+    words = [*draw(st.sampled_from(_LOOKS)), *ROOTS]
+    if words[0] == "explain" or words[:2] == ["show", "sls"] or draw(st.integers(0, 2)):
+        words += sls or ["main"]
+    if draw(st.integers(0, 3)) == 0 and words[1] != "top":
+        words += draw(st.sampled_from(_OPTIONS))
+    return words
+
+
+@st.composite
+def trees(draw):
+    """SLS files that include, extend and import each other."""
+    files = {"salt/top.sls": _FOR_ALL, "pillar/top.sls": "base: {'*': [data]}\n", "pillar/data.sls": "a: {b: 1}\n"}
+    for name in draw(st.lists(st.sampled_from(SLS[1:]), max_size=2, unique=True)) + ["main"]:
+        files[f"salt/{name.replace('.', '/')}.sls"] = draw(sls_files())
+    if draw(st.integers(0, 3)) == 0:
+        files["salt/map.jinja"] = draw(spoiled("{% macro m(x=1) %}{{ x }}{% endmacro %}\n{% set x = " + draw(expressions()) + " %}\n"))
+    return case(files, draw(looks()))
+
+
+_TARGETS = ("'*'", "G@os:*", "'E@.*'", "'P@os:(.*'", "'*.x or ('", "'not not *'", "'I@a:b'", "'S@0.0.0.0/0'", "'S@x'")
+_TARGETS += ("'N@g'", "'N@h'", "'L@a,b'", "'J@a:.*'", "'( ( * )'", "1", "null", "[a]", "'R@%x'", "''", "'E@(a+)+$'")
+
+
+@st.composite
+def tops(draw):
+    """Top files of the tree and of the pillar, pillar files, grains and targets."""
+    def top(*names):
+        lines = []
+        for saltenv in draw(st.lists(st.sampled_from(("base", "dev", "'*'", "1", "null", "''")), min_size=1, max_size=2, unique=True)):
+            lines.append(f"{saltenv}:")
+            for target in draw(st.lists(st.sampled_from(_TARGETS), min_size=1, max_size=3, unique=True)):
+                lines.append(f"  {target}:")
+                for _ in range(draw(st.integers(0, 3))):
+                    member = st.sampled_from((*names, "{match: compound}", "{match: nope}", "{ignore_missing: true}", "gone", "'*'"))
+                    lines.append(f"    - {draw(member | odd_scalars)}")
+        return draw(spoiled("\n".join(lines) + "\n"))
+
+    pillar = []
+    for key in draw(st.lists(st.sampled_from(("a", "b", "a:b", "include", "1", "null", "!!binary aGk=", "é")), max_size=4, unique=True)):
+        pillar.append(f"{key}: {draw(values())}")
+    if draw(st.integers(0, 2)) == 0:
+        pillar.append("include:\n  - " + draw(st.sampled_from(("data", "other", "other: {key: a}", "{other: {defaults: {x: 1}, key: 'a:b'}}")) | odd_scalars))
+    files = {
+        "salt/top.sls": top("main", "other"),
+        "salt/main.sls": "a: test.nop\n{{ pillar|json }}:\n  test.nop: []\n",
+        "salt/other.sls": "b: test.nop\n",
+        "pillar/top.sls": top("data", "other"),
+        "pillar/data.sls": draw(spoiled("\n".join(pillar) + "\n")),
+        "pillar/other.sls": "b: {c: {{ a|default(1) }}}\ninclude: [data]\n",
+    }
+    words = draw(looks())
+    if draw(st.integers(0, 2)) == 0:
+        files["grains.yaml"] = draw(spoiled(f"os: {draw(values())}\nipv4: {draw(values())}\n{draw(odd_scalars)}: 1\n"))
+        words += ["--grains", "grains.yaml"]
+    if draw(st.integers(0, 3)) == 0:
+        words += ["--pillar", draw(spoiled("{a: " + draw(values()) + "}"))]
+    return case(files, [word for word in words if "\0" not in word])
+
+
+def _settings():
+    from asyncstate.config.settings import FIELDS
+
+    writing = {"log_file", "cachedir", "state_dir", "root_dir", "pki_dir"}
+    return sorted(set(FIELDS) - writing)
+
+
+_KEPT = ("ext_modules", "extension_modules", "master", "no_such", "Renderer", "mine_functions", "log_fmt", "user", "schedule")
+
+
+@st.composite
+def configurations(draw):
+    """Configuration files with options of wrong types, and the environment."""
+    lines = [f"{draw(st.sampled_from((*_settings(), *_KEPT)))}: {draw(values())}" for _ in range(draw(st.integers(1, 3)))]
+    if draw(st.integers(0, 4)) == 0:
+        lines.append("default_include: " + draw(st.sampled_from(("'*.conf'", "minion.d/*", "config", "'['", "..")) | odd_scalars))
+    files = {
+        "config": draw(spoiled("\n".join(lines) + "\n")),
+        "more.conf": draw(spoiled("nodegroups: {g: 'N@h', h: [a, N@g]}\n")),
+        "salt/top.sls": "base: {'*': [main], 'N@g': [main]}\n",
+        "salt/main.sls": "a:\n  test.nop:\n    - x: {{ opts|length }}\nb: {test.succeed_with_changes: [{require: [a]}]}\n",
+        "pillar/top.sls": "base: {'*': [main]}\n",
+        "pillar/main.sls": "a: 1\n",
+    }
+    words = [*draw(st.sampled_from(_LOOKS)), *(ROOTS if draw(st.booleans()) else ROOTS[:2]), "--config", "config"]
+    if words[0] == "explain" or words[:2] == ["show", "sls"]:
+        words += ["main"]
+    environ = {}
+    if draw(st.integers(0, 3)) == 0:
+        value = draw(values())
+        if "\0" not in value:
+            environ[f"ASYNCSTATE_{draw(st.sampled_from(_settings())).upper()}"] = value
+    return case(files, words, environ=environ)
+
+
+_PYTHON = (
+    "{}",
+    "None",
+    "[]",
+    "1",
+    "'a'",
+    "{'a': {'test.nop': []}}",
+    "{'a': {'test.nop': [{'x': object()}]}}",
+    "{'a': {'test.nop': [{'x': {1, 2}}]}}",
+    "{1: {2: [3]}}",
+    "{None: {None: [None]}}",
+    "{('a',): {'test.nop': []}}",
+    "{b'a': {b'test.nop': []}}",
+    "{'a': {'test.nop': ({'x': 1},)}}",
+    "{'a': {'test.nop': iter([])}}",
+    "{'a': {'test.nop': [{'x': float('nan'), 'order': float('inf')}]}}",
+    "{'a': {'test.nop': [{'x': b'\\xff'}]}}",
+    "{'a': {'test.nop': [{'x': '\\ud800'}]}}",
+    "{'\\ud800': {'test.nop': []}}",
+    "{'a': {'test.nop': [{'require': [{'test': 1}]}]}}",
+    "{'include': ['main'], 'a': {'test.nop': []}}",
+    "{'extend': {'a': {'test': [{'x': 1}]}}, 'a': {'test.nop': []}}",
+    "{'a': {'test.nop': [{'x': type('X', (dict,), {'items': None})()}]}}",
+    "{'a': {'test.nop': [type('X', (), {'__eq__': None, '__hash__': None})()]}}",
+    "__import__('sys').exit(3)",
+    "1 / 0",
+    "(lambda: (yield))()",
+    "{type('S', (str,), {'__hash__': lambda s: 1, '__eq__': lambda s, o: 1 / 0})('a'): {'test.nop': []}}",
+    "{'a': {'test.nop': [{'order': 10 ** 400}, {'name': True}]}}",
+)
+_PIPES = ("py", "jinja|py", "pyobjects", "stateconf", "jinja|json", "json", "toml", "jinja|toml", "gpg|yaml", "text", "nope")
+_PIPES += ("jinja|yaml|gpg", "stateconf -o yaml . jinja", "yaml|yaml", "jinja|jinja|yaml", "|", "yaml -x", "py|yaml", "mako")
+
+
+@st.composite
+def renderers(draw):
+    """Files in other languages than YAML, and odd pipes."""
+    pipe = draw(st.sampled_from(_PIPES))
+    if "py" in pipe and "objects" not in pipe:
+        text = f"def run():\n    return {draw(st.sampled_from(_PYTHON))}\n"
+    elif pipe == "pyobjects":
+        line = draw(st.sampled_from(("Test.nop('a')", "Test.nop()", "Test.nope('a')", "with Test.nop('a'):\n    Test.nop('b')", "include('main')", "1 / 0", "extend(Test.nop('a', x=1))", "Test.nop('a', require=Test('b'))", "import os", "raise SystemExit(1)", "#!x", "Test.nop(" * 50)))
+        text = f"#!pyobjects\n{line}\n"
+    elif "json" in pipe:
+        text = draw(st.sampled_from(('{"a": {"test.nop": []}}', '{"a": ', '{"a": NaN}', "[" * 100_000, '{"a": 1, "a": 2}', '{"a": {"test.nop": [{"x": 1e999}]}}', '"\\ud800"', "1" * 5000)))
+    elif "toml" in pipe:
+        text = draw(st.sampled_from(('[a]\n"test.nop" = []\n', "a = 2024-01-01\n", "a = [" * 2000, "a = nan\n", "[a.b.c]\n[a.b.c]\n", "[[a]]\n", "a." * 3000 + "b = 1\n")))
+    else:
+        text = draw(sls_files())
+    text = draw(spoiled(f"#!{pipe}\n{text}"))
+    files = {"salt/main.sls": text, "salt/top.sls": _FOR_ALL, "pillar/top.sls": "base: {'*': [a]}", "pillar/a.sls": "a: 1\n"}
+    if draw(st.integers(0, 4)) == 0:
+        files["pillar/a.sls"] = text
+    return case(files, draw(looks()))
+
+
+_SPECIAL = (
+    {"fifo": 1},
+    {"folder": 1},
+    {"link": "/dev/zero"},
+    {"link": "/dev/null"},
+    {"link": "/dev/full"},
+    {"link": "/dev/tty"},
+    {"link": "/proc/self/mem"},
+    {"link": "/proc/self/environ"},
+    {"link": "."},
+    {"link": ".."},
+    {"link": "loop"},
+    {"link": "gone"},
+    {"link": "x" * 200},
+    {"times": 300_000_000, "text": "x"},
+    {"times": 3_000_000, "text": "a: b\n"},
+    "",
+    "\x00",
+)
+_ROLES = (
+    "salt/main.sls",
+    "salt/top.sls",
+    "salt/web/init.sls",
+    "salt/map.jinja",
+    "salt/source",
+    "salt/_states/odd.py",
+    "salt/_modules/odd.py",
+    "salt/_grains/odd.py",
+    "salt/_renderers/odd.py",
+    "salt/_states",
+    "salt/a\nb.sls",
+    "salt/\udcff.sls",
+    "salt/" + "n" * 250 + ".sls",
+    "salt",
+    "pillar/top.sls",
+    "pillar/data.sls",
+    "pillar",
+    "config",
+    "grains.yaml",
+    "one.sls",
+    "../home/cache",
+    "../home/state",
+    "../home/cache/run.lock",
+    "../home/asyncstate/config.yaml",
+)
+
+
+@st.composite
+def special_files(draw):
+    """Pipes, devices, folders, loops of links and large files where regular files are expected."""
+    usual = {
+        "salt/top.sls": "base: {'*': [main, 'web']}\n",
+        "salt/main.sls": "{% import 'map.jinja' as m %}\n{% import_text 'map.jinja' as t %}\na: {file.managed: [{name: /nowhere/x}, {source: salt://source}]}\n"
+        "b: {file.recurse: [{name: /nowhere/y}, {source: salt://web}]}\nc: {odd.here: [{x: 1}]}\nd: {test.nop: []}\n",
+        "salt/web/init.sls": "w: test.nop\n",
+        "salt/map.jinja": "{% set x = 1 %}\n",
+        "salt/source": "text\n",
+        "pillar/top.sls": "base: {'*': [data]}\n",
+        "pillar/data.sls": "a: 1\n",
+        "config": "test: true\n",
+        "grains.yaml": "os: x\n",
+        "one.sls": "a: test.nop\n",
+    }
+    for role in draw(st.lists(st.sampled_from(_ROLES), min_size=1, max_size=2, unique=True)):
+        for below in [name for name in usual if name.startswith(f"{role}/")]:
+            del usual[below]
+        if not any(role.startswith(f"{name}/") for name, content in usual.items() if not isinstance(content, str) or name == role):
+            usual[role] = draw(st.sampled_from(_SPECIAL))
+    words = draw(looks())
+    words += draw(st.sampled_from(((), ("--config", "config"), ("--grains", "grains.yaml"))))
+    if words[0] == "apply" and draw(st.booleans()):
+        words = ["apply", "--file", "one.sls", "--test", *ROOTS]
+    return case(usual, words)
+
+
+_PLAIN_TREE = {
+    "salt/top.sls": _FOR_ALL,
+    "salt/main.sls": "a: test.nop\nb: {test.succeed_with_changes: [{watch: [a]}]}\n",
+    "pillar/top.sls": "base: {'*': [data]}\n",
+    "pillar/data.sls": "a: {b: 1}\n",
+    "fifo": {"fifo": 1},
+    "folder": {"folder": 1},
+}
+_ODD_WORDS = ("", " ", "-1", "0", "1e309", "nan", "inf", "-inf", "a", "main", "gone", "\udcff", "a\nb", "fifo", "folder", "gone/x")
+_ODD_WORDS += ("{", "[1", "a: b", "{a: {b: 1}}", "x" * 10_000, "9" * 25, "9" * 5000, "{{ 1 }}", "*", "[", "=", "base=", "=x", "a=b", "-")
+_ODD_WORDS += ("base=salt", "/dev", "/dev/zero", "/dev/stdin", "/proc/self/mem", "é", "\u202e", "\x1b[31m", "sls:main", "id:*", "a,b", ",")
+_ODD_WORDS += ("test=True", "test=maybe", "pillar={a", "pillar={}", "mock=1", "exclude=[", "true", "none", "json", "salt", "main.sls", "..")
+_WRITING = ("--log-file", "--report", "--junit", "--races", "--output", "--keep")
+_LEFT_OUT = ("--trace-effects", "--root", "--network", "--show-secrets", "--wait", "--timeout")
+
+
+def commands():
+    """Return the words of each command that may be called, and its options: names, and whether one takes a value."""
+    from asyncstate.cli.framework import general_options
+    from asyncstate.cli.root import root
+
+    found = {}
+
+    def visit(words, command):
+        if hasattr(command, "commands"):
+            for name, inner in command.commands.items():
+                visit((*words, name), inner)
+            return
+        options = [param for param in [*command.params, *general_options()] if param.param_type_name == "option"]
+        found[words] = sorted(
+            {
+                (name, not param.is_flag)
+                for param in options
+                for name in (*param.opts, *param.secondary_opts)
+                if name not in _LEFT_OUT and not param.count
+            }
+        )
+
+    for name in root.list_commands(None):
+        if name != "shake":
+            visit((name,), root.get_command(None, name))
+    return found
+
+
+_COMMANDS = commands()
+_FIRST = {"single": ("test.nop", "test.nope", "nope", "file.managed", "cmd.run"), "call": ("test.ping", "test.echo", "nope", "sys.doc", "test"), "explain": ("a", "b", "nope"), "doc": ("test", "file.managed", "test.nope", "")}
+
+
+@st.composite
+def command_lines(draw):
+    """Any option of any command with any value; what would run is a dry run."""
+    words = draw(st.sampled_from(sorted(_COMMANDS)))
+    options = _COMMANDS[words]
+    line = list(words)
+    if words[0] in _FIRST:
+        line.append(draw(st.sampled_from(_FIRST[words[0]])))
+    if draw(st.integers(0, 5)):
+        line += [word for name, word in zip(ROOTS[::2], ROOTS[1::2], strict=True) if (name, True) in options for word in (name, word)]
+    for _ in range(draw(st.integers(0, 4))):
+        name, takes = draw(st.sampled_from(options))
+        line.append(name)
+        if takes and name in _WRITING:
+            line.append(draw(st.sampled_from(("out", "folder", "fifo", "gone/x", "", "a\nb", "\udcff", "x" * 300))))
+        elif takes and draw(st.integers(0, 9)):
+            line.append(draw(st.sampled_from(_ODD_WORDS)))
+    line += draw(st.lists(st.sampled_from(("main", *_ODD_WORDS)), max_size=2))
+    if words[0] in ("apply", "single"):
+        line = [words[0], draw(st.sampled_from(("--test", "--mock"))), *(word for word in line[1:] if word not in ("--no-test",))]
+        line = [word for word in line if not word.startswith("test=")]
+    if words[0] == "single" and "cmd.run" in line:
+        line = [word for word in line if word not in ("true",)]
+    return case(dict(_PLAIN_TREE), [word for word in line if "\0" not in word])
+
+
+@st.composite
+def plugins(draw):
+    """State modules, execution modules, grains and renderers that return and raise anything, and their hooks."""
+    files = {**_PLAIN_TREE, **draw(plugin_files())}
+    lines = []
+    for id in draw(st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=3, unique=True)):
+        lines += [f"'{id}':", f"  odd.{draw(st.sampled_from(('here', 'here', 'gone', 'mod_watch', '_x')))}:", f"    - x: {draw(values())}"]
+        for kind in draw(st.lists(st.sampled_from(("watch", "require", "prereq", "listen", "onchanges", "onfail")), max_size=2, unique=True)):
+            lines.append(f"    - {kind}: [{{odd: '{draw(st.sampled_from(IDS[:4]))}'}}]")
+        extra = ("aggregate: true", "onlyif: [{fun: odd.value}]", "x: '__slot__:salt:odd.value().a'", "retry: {attempts: 2, interval: 0}", "reload_grains: true", "check_cmd: ['true']", "timeout: 3", "fire_event: true", "no_log: true")
+        lines += [f"    - {word}" for word in draw(st.lists(st.sampled_from(extra), max_size=2))]
+    lines += ["last:", "  test.succeed_with_changes: [{order: last}]"]
+    files["salt/main.sls"] = "\n".join(lines) + "\n"
+    if draw(st.integers(0, 4)) == 0:
+        files["salt/main.sls"] = "{{ salt['odd.value']() }}\n" + files["salt/main.sls"]
+    words = [*draw(st.sampled_from((("apply",), ("apply", "-j", "8", "--out", "json"), ("apply", "--test"), ("apply", "--out", "jsonl"), ("apply", "--out", "yaml"), ("apply", "--report", "r.html", "--junit", "j.xml", "--profile", "--explain", "--progress", "plain"), *_LOOKS))), *ROOTS]
+    if words[0] == "explain" or words[:2] == ["show", "sls"]:
+        words += ["main"]
+    if draw(st.integers(0, 9)) == 0:
+        words = draw(st.sampled_from((["call", "odd.value"], ["call", "odd.value", "--out", "json"], ["doc", "odd"], ["doc", "odd", "--kind", "states"], ["smi", "list"]))) + list(ROOTS[:2])
+    return case(files, words)
+
+
+@st.composite
+def observers(draw):
+    """A program that runs a tree with observers of its own."""
+    from fuzz_calls import DEEDS
+
+    deeds = draw(st.lists(st.sampled_from(sorted(DEEDS)), min_size=1, max_size=3))
+    return case(dict(_PLAIN_TREE), [draw(st.sampled_from(("1", "4"))), *deeds], call="observe")
+
+
+FAMILIES = {
+    "trees": trees,
+    "tops": tops,
+    "configurations": configurations,
+    "renderers": renderers,
+    "special_files": special_files,
+    "command_lines": command_lines,
+    "plugins": plugins,
+    "observers": observers,
+}
+"""Strategies for cases, by the name of what they are about."""
+ALL_ODD = ODD
