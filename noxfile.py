@@ -85,6 +85,12 @@ def mutation(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Search for an hour, or ``-- MINUTES [FAMILY …]``, for input that the program does not take; keep it."""
+    session.run(sys.executable, "tests/support/fuzz_hours.py", *(session.posargs or ("60",)), external=True)
+
+
+@nox.session
 def packaging(session: nox.Session) -> None:
     """Install the wheel, the sdist and the checkout into clean environments, and apply a tree from ``/`` with each."""
     session.run(".ci/packaging", external=True)

@@ -212,12 +212,17 @@ class MappingType(click.ParamType[dict[str, Any]]):
     def _load(self, text: str, name: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         import msgspec
 
+        from asyncstate.data.limits import Meter, TooMuch
         from asyncstate.data.yaml.read import load_yaml
         from asyncstate.errors import RenderError
 
         try:
-            return msgspec.json.decode(text)
-        except msgspec.DecodeError:
+            data = msgspec.json.decode(text)
+            Meter().check(data)
+            return data
+        except TooMuch as error:
+            self.fail(str(error), param, ctx)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             pass
         try:
             return load_yaml(text, name)

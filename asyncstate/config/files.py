@@ -88,9 +88,10 @@ def parse_yaml(text: str, source: str) -> Any:
     """Return what a text says in YAML. Raises ConfigError, which names the source and the line."""
     import yaml  # noqa: PLC0415 - start-up time: --help reads no configuration
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+
     try:
-        return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+        return load_standard_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise ConfigError(f"{source}:{line}: not valid YAML: {error.problem}") from None

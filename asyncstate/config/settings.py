@@ -82,6 +82,7 @@ class Settings(msgspec.Struct, kw_only=True):
     jinja_trim_blocks: bool = False
     jinja_lstrip_blocks: bool = False
     allow_undefined: bool = False
+    render_timeout: Annotated[float, msgspec.Meta(ge=0)] = 10.0
 
     states_dirs: list[str] = []
     module_dirs: list[str] = []

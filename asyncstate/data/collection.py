@@ -32,16 +32,50 @@ class StableSet(set[Any]):
         self._order.setdefault(item)
 
 
+class _Members:
+    """The values of a list, also those that have no hash, and whether one is among them, without a search of all."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.values: list[Any] = []
+        self._keys: set[Any] = set()
+        self._without_key: list[Any] = []
+        for value in values:
+            self.add(value)
+
+    def add(self, value: Any) -> None:
+        self.values.append(value)
+        try:
+            self._keys.add(_key_of(value))
+        except TypeError:
+            self._without_key.append(value)
+
+    def __contains__(self, value: Any) -> bool:
+        try:
+            return _key_of(value) in self._keys or (bool(self._without_key) and value in self._without_key)
+        except TypeError:
+            return value in self.values
+
+
+def _key_of(value: Any) -> Any:
+    """Return what is equal for equal values and has a hash. Raises TypeError for values other than plain data."""
+    if isinstance(value, list):
+        return list, tuple(map(_key_of, value))
+    if isinstance(value, dict):
+        return dict, frozenset((key, _key_of(item)) for key, item in value.items())
+    hash(value)
+    return value
+
+
 def unique(values: Any) -> Any:
     """Return the values without repetitions: a list for a list, a set for hashable values (a tuple, a generator)."""
     if isinstance(values, Hashable):
         hashable: Any = values
         return StableSet(hashable)
-    kept: list[Any] = []
+    kept = _Members()
     for value in values:
         if value not in kept:
-            kept.append(value)
-    return kept
+            kept.add(value)
+    return kept.values
 
 
 def _both_hashable(lst1: Any, lst2: Any) -> bool:
@@ -60,7 +94,8 @@ def intersect(lst1: Any, lst2: Any) -> Any:
     if _both_hashable(lst1, lst2):
         other = set(lst2)
         return StableSet(item for item in lst1 if item in other)
-    return unique([item for item in lst1 if item in lst2])
+    other_members = _Members(lst2)
+    return unique([item for item in lst1 if item in other_members])
 
 
 def difference(lst1: Any, lst2: Any) -> Any:
@@ -68,7 +103,8 @@ def difference(lst1: Any, lst2: Any) -> Any:
     if _both_hashable(lst1, lst2):
         other = set(lst2)
         return StableSet(item for item in lst1 if item not in other)
-    return unique([item for item in lst1 if item not in lst2])
+    other_members = _Members(lst2)
+    return unique([item for item in lst1 if item not in other_members])
 
 
 def symmetric_difference(lst1: Any, lst2: Any) -> Any:
@@ -77,7 +113,7 @@ def symmetric_difference(lst1: Any, lst2: Any) -> Any:
         one, two = list(lst1), list(lst2)
         both = set(one) & set(two)
         return StableSet(item for item in [*one, *two] if item not in both)
-    common = intersect(lst1, lst2)
+    common = _Members(intersect(lst1, lst2))
     return unique([item for item in union(lst1, lst2) if item not in common])
 
 

@@ -26,8 +26,10 @@ def yaml_data(text: str | bytes) -> Any:
     """Return the data of a YAML text, its dates as dates: this is standard YAML, not Salt's dialect."""
     import yaml  # noqa: PLC0415
 
+    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        return load_standard_yaml(text)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
 

@@ -12,13 +12,16 @@ from asyncstate.errors import RenderError
 
 DEEPEST: Final = 100
 """The most levels of nesting."""
-_MOST_REPEATED: Final = 1_000_000
+MOST_REPEATED: Final = 1_000_000
 """The most values that are repetitions: they come from references to other places, such as aliases."""
+MOST_VALUES: Final = 3_000_000
+"""The most values in one document: more take minutes to read, and gigabytes."""
 _LONGEST_INTEGER: Final = 14_000
 """Bits of the largest number that Python writes in decimal (4,300 digits)."""
 
 TOO_DEEP: Final = f"nested deeper than {DEEPEST} levels"
-TOO_MUCH: Final = f"the same data is repeated too often: more than {_MOST_REPEATED:,} values"
+TOO_MUCH: Final = f"the same data is repeated too often: more than {MOST_REPEATED:,} values"
+TOO_MANY: Final = f"the document has more than {MOST_VALUES:,} values"
 TOO_LONG: Final = "a number of more than 4,300 digits"
 
 
@@ -44,7 +47,7 @@ class Meter:
         """Count one more occurrence of ``value``, ``depth`` levels deep. Raises TooMuch."""
         extent = self._measure(value, depth)
         self._repeated += extent.size
-        if self._repeated > _MOST_REPEATED:
+        if self._repeated > MOST_REPEATED:
             raise TooMuch(TOO_MUCH)
 
     def check(self, value: Any, depth: int = 0) -> None:

@@ -9,8 +9,10 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from asyncstate.data.limits import TooMuch
 from asyncstate.errors import CommandExecutionError
 
+_MOST_HOSTS: Final = 1 << 20
 _SEVERAL: Final = (list, tuple, types.GeneratorType)
 
 _PROPERTIES: Final[dict[str, Callable[[Any], bool]]] = {
@@ -113,13 +115,15 @@ def ip_host(value: Any, options: str | None = None, version: int | None = None) 
 
 
 def network_hosts(value: Any, options: str | None = None, version: int | None = None) -> Any:
-    """Return the hosts of a network. Takes long for a large one."""
-    return _each(
-        value,
-        options,
-        version,
-        lambda address: [str(host) for host in ipaddress.ip_network(address, strict=False).hosts()],
-    )
+    """Return the hosts of a network. Raises TooMuch for one of more than a million."""
+    return _each(value, options, version, _hosts)
+
+
+def _hosts(address: str) -> list[str]:
+    network = ipaddress.ip_network(address, strict=False)
+    if network.num_addresses > _MOST_HOSTS:
+        raise TooMuch(f"the network {address} has more than {_MOST_HOSTS:,} hosts")
+    return [str(host) for host in network.hosts()]
 
 
 def network_size(value: Any, options: str | None = None, version: int | None = None) -> Any:

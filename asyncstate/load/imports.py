@@ -6,6 +6,7 @@ import builtins
 import importlib
 import importlib.util
 import itertools
+import os
 import sys
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
@@ -117,11 +118,17 @@ _DEPTH = len(f"{EXTERNAL}kind.name".split("."))
 """How many parts the name of a plugin's module has; a submodule of a plugin that is a directory has more."""
 
 
+_LARGEST = 1 << 23
+"""The largest plugin file, in bytes: compiling a larger one takes gigabytes."""
+
+
 class _PluginLoader(SourceFileLoader):
     """Compiles from source every time: it writes no ``__pycache__`` into file roots and reads no stale one."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
+        if os.stat(path).st_size > _LARGEST:
+            raise ImportError(f"{path} has more than {_LARGEST >> 20} MiB, the most that a plugin file may have")
         return self.source_to_code(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -34,16 +34,19 @@ def _render(source: Source, original: str, context: RenderContext, *, sls: bool)
     from asyncstate.render.jinja_environment import compiled, environment_for  # noqa: PLC0415 - see the module's text
     from asyncstate.render.jinja_errors import translated  # noqa: PLC0415
     from asyncstate.render.jinja_loader import RootsLoader  # noqa: PLC0415
+    from asyncstate.render.jinja_time import watched  # noqa: PLC0415
 
     variables: dict[str, Any] = template_variables(context, sls=sls)
     name = context.file.relpath if context.file is not None else None
     path = context.path or "<template>"
     loader = RootsLoader(context.fileclient, context.saltenv)
+    seconds = float(context.opts.get("render_timeout") or 0)
     try:
-        environment = environment_for(source.options, loader, variables)
-        code = compiled(source.options, source.text, name, path)
-        template = environment.template_class.from_code(environment, code, environment.globals)
-        return template.render(variables)
+        with watched(seconds) as watch:
+            environment = environment_for(source.options, loader, variables, watch)
+            code = compiled(source.options, source.text, name, path)
+            template = environment.template_class.from_code(environment, code, environment.globals)
+            return template.render(variables)
     except RunCancelled:
         raise
     except Exception as error:

@@ -26,6 +26,7 @@ from asyncstate.render.jinja_limits import (
     joined,
     lipsum,
 )
+from asyncstate.render.jinja_time import Rounds, Watch, stepwise
 from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
@@ -34,10 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import CodeType
 
+    from jinja2 import Template
     from jinja2.compiler import CodeGenerator
     from jinja2.runtime import Context
 
     from asyncstate.render.jinja_options import Options
+
+
+_GENERATING = ("combinations", "combinations_with_replacement", "permutations", "product")
 
 
 class RaisedInTemplate(AsyncStateError):
@@ -45,10 +50,11 @@ class RaisedInTemplate(AsyncStateError):
 
 
 class TemplateEnvironment(SandboxedEnvironment):
-    """The environment of one rendering."""
+    """The environment of one rendering. ``watch`` ends what takes too long."""
 
     asyncstate_options: Options
     budget: Budget
+    watch: Watch
     intercepted_binops: frozenset[str] = frozenset({"*", "**", "%", "+"})
     code_generator_class: type[CodeGenerator] = BoundedCodeGenerator
     concat: staticmethod[[Iterable[str]], str] = staticmethod(joined)
@@ -61,9 +67,28 @@ class TemplateEnvironment(SandboxedEnvironment):
 
     def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call a function. Raises SecurityError if a method of a string or list would return too large a value."""
+        self.watch.step()
         if type(function) in METHODS and function.__name__ in METHOD_SIZES:
             args = self.budget.check_call(function, args, kwargs)
         return super().call(context, function, *args, **kwargs)
+
+    def call_filter(self, *args: Any, **kwargs: Any) -> Any:
+        """Call a filter for a member of a list, as ``map`` does."""
+        self.watch.step()
+        return super().call_filter(*args, **kwargs)
+
+    def call_test(self, *args: Any, **kwargs: Any) -> Any:
+        """Call a test for a member of a list, as ``select`` does."""
+        self.watch.step()
+        return super().call_test(*args, **kwargs)
+
+    def _load_template(self, *args: Any, **kwargs: Any) -> Template:
+        self.watch.step()  # an include or an import, also of a template that was read before
+        return super()._load_template(*args, **kwargs)
+
+    def rounds(self, values: Iterable[Any]) -> Rounds:
+        """Return the values of a loop, with each round a step."""
+        return Rounds(values, self.watch.step)
 
     def join_path(self, template: str, parent: str) -> str:
         """Make ``./x`` and ``../x`` relative to the template that names them."""
@@ -105,10 +130,12 @@ def base_environment(options: Options) -> TemplateEnvironment:
     )
     environment.asyncstate_options = options
     environment.budget = Budget()
+    environment.watch = Watch(0)
     environment.filters.update(FILTERS)
     environment.filters.update({name: _at_run_time(function) for name, function in CHANGING.items()})
     environment.filters["tojson"] = SERIALIZER_FILTERS["tojson"]
     environment.filters.update({name: bounded(name, environment.filters[name]) for name in FILTER_SIZES})
+    environment.filters.update({name: stepwise(environment.filters[name]) for name in _GENERATING})
     environment.tests.update(TESTS)
     environment.globals.update(
         {"lipsum": lipsum, "odict": OrderedDict, "raise": _raise, "show_full_context": show_full_context}
@@ -116,12 +143,15 @@ def base_environment(options: Options) -> TemplateEnvironment:
     return environment
 
 
-def environment_for(options: Options, loader: BaseLoader | None, variables: Mapping[str, Any]) -> TemplateEnvironment:
+def environment_for(
+    options: Options, loader: BaseLoader | None, variables: Mapping[str, Any], watch: Watch
+) -> TemplateEnvironment:
     """Return an environment whose globals are ``variables``: imported templates see them without ``with context``."""
     base = base_environment(options)
     environment = base.overlay(loader=loader) if loader is not None else base.overlay()
     environment.globals = {**base.globals, **variables}
     environment.budget = Budget()
+    environment.watch = watch
     return environment
 
 

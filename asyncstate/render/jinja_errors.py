@@ -27,7 +27,7 @@ def translated(
     ``path`` is the template's file name in the traceback; any other template is an imported one.
     """
     file, line = _place(error)
-    message = f"{_kind(error)} {error if str(error) else type(error).__name__}"
+    message = f"{_kind(error)} {_words(error)}"
     if file and file != path:
         text = loader.sources.get(file, "")
         message = f"{message}\n{file}({line}):\n{excerpt_around(text, line)}"
@@ -46,6 +46,12 @@ def _kind(error: Exception) -> str:
     if isinstance(error, (CommandExecutionError, InvocationError)):
         return "Problem running salt function in Jinja template:"
     return "Jinja error:"
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return f"{error}: the template is nested too deeply, or a macro, an include or an import leads back to itself"
+    return str(error) or type(error).__name__
 
 
 def _place(error: Exception) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import pass_context
 from jinja2.compiler import CodeGenerator, optimizeconst
 from jinja2.exceptions import SecurityError
+from jinja2.nodes import Call, EnvironmentAttribute
 
 from asyncstate.data.limits import CONTAINERS, TooMuch, check_written
 
@@ -29,7 +30,7 @@ _LONGEST: Final = 10_000_000
 """The most characters of a string, or members of a list, that one step may make."""
 _MOST: Final = 500_000_000
 """The same for the sum of all steps of a rendering that make more than `_LARGE`."""
-_LARGE: Final = 100_000
+_LARGE: Final = 10_000
 _MOST_LISTED: Final = 1_000_000
 """The most members of a list made from a generator."""
 _LONGEST_OUTPUT: Final = 100_000_000
@@ -120,7 +121,13 @@ class Budget:
 
 
 class BoundedCodeGenerator(CodeGenerator):
-    """Generates code that measures the operands of ``~`` first."""
+    """Generates code that measures the operands of ``~`` first, and counts the rounds of loops."""
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802 - Jinja's name
+        """Write the code of a loop through ``environment.rounds(values)``."""
+        line = node.lineno
+        node.iter = Call(EnvironmentAttribute("rounds", lineno=line), [node.iter], [], None, None, lineno=line)
+        super().visit_For(node, frame)
 
     @optimizeconst
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - Jinja's name

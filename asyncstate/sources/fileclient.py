@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _GLOB = re.compile(r"[*?\[]")
+_LARGEST_TEXT = 1 << 26
+"""The largest file that is read as an SLS, a template or a module, in bytes."""
 _NEVER_SLS = frozenset({".git", ".hg", ".svn"})
 
 
@@ -145,12 +148,17 @@ class LocalFileClient(_SlsLookup):
         return None
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. Raises RenderError with the path and the reason."""
+        """Return the content of a text of the tree. Raises RenderError with the path and the reason."""
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            with open(path, "rb", opener=_without_waiting) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise RenderError(f"Cannot read {path}: it is not a regular file", file=path)
+                text = file.read(_LARGEST_TEXT + 1)
         except OSError as error:
             raise RenderError(f"Cannot read {path}: {error.strerror}", file=path) from error
+        if len(text) > _LARGEST_TEXT:
+            raise RenderError(f"Cannot read {path}: a text of the tree is at most {_LARGEST_TEXT >> 20} MiB", file=path)
+        return text
 
     def list_files(self, saltenv: str) -> list[str]:
         """Return every file of an environment."""
@@ -353,3 +361,8 @@ class MemoryFileClient(_SlsLookup):
     def list_states(self, saltenv: str) -> list[str]:
         """Return the dotted names of every SLS of an environment, sorted."""
         return sls_names(self.list_files(saltenv))
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file at once, also if somebody has put a pipe in its place."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -179,8 +179,10 @@ def load_grains_file(path: str) -> dict[str, Any]:
     """Read a YAML file of grains. Raises ConfigError, which names the file and the line of a syntax error."""
     import yaml  # noqa: PLC0415 - start-up time: most machines have no such file
 
+    from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
+
     try:
-        content = yaml.load(filesystem.read_input(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        content = load_standard_yaml(filesystem.read_input(path))
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the grains: {error.strerror}") from None
     except PathRefused as error:

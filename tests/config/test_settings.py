@@ -115,6 +115,29 @@ def test_broken_yaml_names_the_line(tmp_path):
         load_settings([config], environ={})
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: " + "[" * 100_000, ":1: not valid YAML: nested deeper than 100 levels"),
+        ("a:\n  " + "- " * 5000, ":2: not valid YAML: nested deeper than 100 levels"),
+        ("a: 2024-13-45", ": not valid YAML: month must be in 1..12"),
+        ("a: " + "9" * 5000, ": not valid YAML: "),
+        ("a: 0x" + "f" * 5000, ": not valid YAML: a number of more than 4,300 digits"),
+        ("a: &a [*a]", ": not valid YAML: data that contains itself"),
+        ("a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 20)),
+         ":7: not valid YAML: the same data is repeated too often: more than 1,000,000 values"),
+        ("a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 20)),
+         ":7: not valid YAML: the same data is repeated too often: more than 1,000,000 values"),
+    ],
+    ids=["flow", "dashes", "date", "digits", "hexadecimal", "cycle", "aliases", "merges"],
+)  # fmt: skip
+def test_too_much_for_a_configuration(tmp_path, text, message):
+    config = write(tmp_path / "config.yaml", text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings([config], environ={})
+    assert str(caught.value).startswith(f"{config}{message}")
+
+
 def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(ConfigError, match="cannot read the configuration: No such file"):
         load_settings([tmp_path / "gone.yaml"], environ={})

@@ -69,6 +69,35 @@ def test_set_filters_agree_with_sets(one, two):
         assert set(EVERY[name](tuple(one), tuple(two))) == values
 
 
+_plain = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 2) | st.floats() | st.text(max_size=1),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=1), inner, max_size=2) | st.tuples(inner)
+    ),
+    max_leaves=4,
+)
+
+
+@given(st.lists(_plain | st.sets(st.integers(0, 2))), st.lists(_plain | st.frozensets(st.integers(0, 2))))
+def test_set_filters_compare_values_without_a_hash(one, two):
+    def distinct(values):
+        return [value for at, value in enumerate(values) if value not in values[:at]]
+
+    common = [value for value in one if value in two]
+    assert repr(EVERY["unique"](one)) == repr(distinct(one))
+    assert repr(EVERY["intersect"](one, two)) == repr(distinct(common))
+    assert repr(EVERY["difference"](one, two)) == repr(distinct([value for value in one if value not in two]))
+    both = distinct(one + two)
+    assert repr(EVERY["symmetric_difference"](one, two)) == repr([value for value in both if value not in common])
+
+
+def test_set_filters_take_long_lists():
+    one, two = [[number] for number in range(60_000)], [{number: []} for number in range(60_000)]
+    assert EVERY["unique"](one + two) == one + two
+    assert EVERY["intersect"](one, two) == []
+    assert EVERY["difference"](one, one + two) == []
+
+
 @given(st.recursive(st.integers(), lambda inner: st.lists(inner, max_size=3), max_leaves=20).map(lambda x: [x]))
 def test_flatten_leaves_no_list_and_loses_nothing(nested):
     numbers = [int(text) for text in re.findall(r"-?\d+", str(nested))]

@@ -10,6 +10,7 @@ from asyncstate import CompileError, Settings, StateRuntime
 from asyncstate.data.limits import DEEPEST, Meter, TooMuch, check_data
 from asyncstate.data.yaml.read import load_yaml
 from asyncstate.errors import ConfigError, RenderError
+from asyncstate.render.jinja_time import Endless, watched
 
 PY = "#!py\ndef run():\n"
 
@@ -29,6 +30,7 @@ FILES = {
     "100,000 flow mappings": ("x: " + "{a: " * 100_000 + "}" * 100_000, 1, "nested deeper than 100 levels"),
     "dashes": ("x:\n  test.nop:\n    - a:\n        " + "- " * 1000 + "y", 4, "nested deeper than 100 levels"),
     "nothing but dashes": ("- " * 5000 + "y", 1, "nested deeper than 100 levels"),
+    "many values": ("x: [" + "1," * 3_000_001 + "]", 1, "the document has more than 3,000,000 values"),
     "aliases of aliases": (bomb(12), 9, "the same data is repeated too often: more than 1,000,000 values"),
     "a number": ("x:\n  test.nop:\n    - a: " + "9" * 5000, 3, "a number of more than 4,300 digits"),
     "a number in hexadecimal": ("x:\n  test.nop:\n    - a: 0x" + "f" * 4000, 3, "a number of more than 4,300 digits"),
@@ -162,6 +164,59 @@ def test_the_depth_counts_through_parts_that_are_shared(levels):
 def test_a_deep_document_is_no_matter_of_the_stack():
     with pytest.raises(RenderError, match="nested deeper"):
         load_yaml("- " * 200_000)
+
+
+ENDLESS = {
+    "loops in loops": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+    "a loop with its number": "{% for i in range(99999) %}{% for j in range(99999) %}{{ loop.last }}{% endfor %}{% endfor %}",
+    "a loop that nothing fits": "{% for i in range(99999) %}{% for j in range(99999) if j < 0 %}{% endfor %}{% endfor %}",
+    "a loop that calls itself": "{% for i in [1, 1] recursive %}{% if loop.depth < 60 %}{{ loop([1, 1]) }}{% endif %}{% endfor %}",
+    "a list that grows": "{% set l = [1] %}{% for i in l %}{% do l.append(1) %}{% endfor %}",
+    "a macro": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+    "permutations": "{{ range(99)|permutations(8)|select('equalto', 1)|first }}",
+    "filters of filters": "{{ range(99999)|map('string')|map('upper')|map('replace', '1', '2')|map('int')|select('odd')|sum }}"
+    * 30,
+    "a template that includes another twice": "{% set n = n|default(0) + 1 %}{% if n < 60 %}{% include 'b.sls' %}{% include 'b.sls' %}{% endif %}",
+    "a rendering in a rendering": "{% if salt['test.rand_str'] %}{% for i in range(99) %}{{ salt['slsutil.renderer'](string='{% for i in range(99999) %}{% endfor %}', default_renderer='jinja') }}{% endfor %}{% endif %}",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+async def test_a_template_that_does_not_end_is_a_compile_error(name, tmp_path):
+    (tmp_path / "a.sls").write_text("\n" + ENDLESS[name] + "\n")
+    (tmp_path / "b.sls").write_text(ENDLESS[name])
+    options = Settings(
+        file_roots={"base": [str(tmp_path)]},
+        cachedir=str(tmp_path / "c"),
+        state_dir=str(tmp_path / "s"),
+        render_timeout=0.2,
+    )
+    async with StateRuntime(options) as runtime:
+        with pytest.raises(CompileError) as caught:
+            await runtime.compile(["a"])
+    issue = caught.value.issues[0]
+    assert "the template has calculated for 0.2 seconds" in issue.message
+    assert "render_timeout" in issue.message
+    assert issue.file in (str(tmp_path / "a.sls"), str(tmp_path / "b.sls"))
+
+
+async def test_what_a_template_waits_for_is_not_its_time(tmp_path):
+    (tmp_path / "a.sls").write_text("{% do salt['test.sleep'](0.5) %}{% for i in range(99) %}{% endfor %}x: test.nop\n")
+    options = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "c"), render_timeout=0.4)
+    async with StateRuntime(options) as runtime:
+        assert len((await runtime.compile(["a"])).chunks) == 1
+
+
+def test_a_template_that_takes_too_much_memory_is_an_error(monkeypatch):
+    taken = iter([0, 2**40])
+    monkeypatch.setattr("asyncstate.render.jinja_time._memory", lambda: next(taken))
+
+    def endless(watch):
+        while True:
+            watch.step()
+
+    with watched(0) as watch, pytest.raises(Endless, match="takes more than 512 MiB of memory"):
+        endless(watch)
 
 
 ODD = {

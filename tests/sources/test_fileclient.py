@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from asyncstate.data.urls import parse_salt_url
@@ -159,3 +161,15 @@ def test_memory_client():
     assert client.find("../x", "base") is None
     with pytest.raises(RenderError, match="no such file in memory"):
         client.read("/memory/base/gone")
+
+
+def test_what_is_no_text_of_a_tree_is_not_read(tree, client):
+    os.mkfifo(tree / "one/pipe")
+    with pytest.raises(RenderError, match="pipe: it is not a regular file"):
+        client.read(str(tree / "one/pipe"))
+    with pytest.raises(RenderError, match="it is not a regular file"):
+        client.read("/dev/zero")
+    with open(tree / "one/large", "wb") as file:
+        file.truncate(2**26 + 1)
+    with pytest.raises(RenderError, match="large: a text of the tree is at most 64 MiB"):
+        client.read(str(tree / "one/large"))

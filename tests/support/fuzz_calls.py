@@ -31,7 +31,7 @@ DEEDS |= {
     "stop the loop": lambda _event: asyncio.get_running_loop().stop(),
     "cancel the task": lambda _event: asyncio.current_task() and asyncio.current_task().cancel(),
     "change the event": lambda event: setattr(event, "tag", "x"),
-    "print": lambda event: print(event, file=sys.stdout),
+    "print": lambda event: sys.stdout.write(f"{event}\n"),
 }
 """What an observer may do with an event, by name."""
 

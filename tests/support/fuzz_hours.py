@@ -1,4 +1,4 @@
-"""Searches for input that the program does not take: ``nox -s fuzz -- MINUTES``.
+"""Searches for input that the program does not take: ``nox -s fuzz -- MINUTES [FAMILY …]``.
 
 Until the time is over each family of cases is drawn anew, with other random numbers. What is found is made as small as
 it goes and kept in ``tests/fuzz/cases``, where every run of the tests replays it. The exit code is 1 if something was
@@ -14,9 +14,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 from fuzz_process import fuzz_process
 from fuzz_trees import FAMILIES
@@ -25,77 +24,95 @@ from hypothesis.errors import Flaky
 
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
 _ROUND = 200
+_SMALLER = 5
+"""How often a case that hangs is made smaller: each attempt takes as long as the hang."""
 
 
 class Found(AssertionError):
     """A case has a finding."""
 
 
-def search(family, run, known, number, until, tried):
-    """Draw a round of cases; return the smallest case of the first finding whose place is not known, and the finding."""
-    smallest = []
+class Search:
+    """One search: what it has tried, by family, and the places of what it has found."""
 
-    @seed(number)
-    @settings(
-        max_examples=_ROUND,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
-        verbosity=Verbosity.quiet,
-        report_multiple_bugs=False,
-    )
-    @given(FAMILIES[family]())
-    def one(case):
-        if time.monotonic() > until and not smallest:
-            return
-        tried[family] += 1
-        finding = run(case)
-        if finding is None or finding[:2] in known:
-            return
-        if smallest and finding[:2] != smallest[-1][1][:2]:
-            return
-        if finding.kind == "hang" and len(smallest) > 5:
-            return  # each attempt to make it smaller takes as long
-        smallest.append((case, finding))
-        raise Found(finding)
+    def __init__(self, run, until: float):
+        self._run = run
+        self._until = until
+        self.known = set()
+        self.tried = Counter()
 
-    try:
-        one()
-    except (Found, Flaky, BaseExceptionGroup):
-        pass
-    return smallest[-1] if smallest else None
+    def replay(self):
+        """Run the cases that are kept; yield what is still wrong."""
+        for path in sorted(CASES.glob("*.json")):
+            finding = self._run(json.loads(path.read_text()))
+            if finding is not None:
+                self.known.add(finding[:2])
+                yield path, finding
+
+    def is_over(self):
+        return time.monotonic() > self._until
+
+    def round(self, family):
+        """Draw a round of cases; return the smallest with the first finding at a new place, and the finding; or None."""
+        found = []
+
+        @seed(random.getrandbits(64))
+        @settings(
+            max_examples=_ROUND,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink),
+            verbosity=Verbosity.quiet,
+            report_multiple_bugs=False,
+        )
+        @given(FAMILIES[family]())
+        def one(case):
+            if (self.is_over() and not found) or (len(found) > _SMALLER and found[-1][1].kind == "hang"):
+                return
+            self.tried[family] += 1
+            finding = self._run(case)
+            if finding is None or finding[:2] in self.known or (found and finding[:2] != found[-1][1][:2]):
+                return
+            found.append((case, finding))
+            raise Found(finding)
+
+        with suppress(Found, Flaky, BaseExceptionGroup):
+            one()
+        if not found:
+            return None
+        self.known.add(found[-1][1][:2])
+        return found[-1]
 
 
 def keep(case, finding):
-    """Write a case to a file."""
+    """Write a case to a file and return its path."""
     text = json.dumps({"finding": [finding.kind, finding.place], **case}, indent=1, sort_keys=True)
-    name = f"{finding.kind.replace(' ', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
+    path = CASES / f"{finding.kind.replace(' ', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
     CASES.mkdir(exist_ok=True)
-    (CASES / name).write_text(text + "\n")
-    return CASES / name
+    path.write_text(text + "\n")
+    return path
 
 
-def main(minutes=60.0, *families):
+def say(text):
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main(minutes="60", *families):
     """Search for some minutes; return the exit code."""
-    until = time.monotonic() + float(minutes) * 60
-    known, tried = set(), Counter()
     with tempfile.TemporaryDirectory() as folder, fuzz_process(Path(folder) / "case") as run:
-        for path in sorted(CASES.glob("*.json")):
-            finding = run(json.loads(path.read_text()))
-            if finding is not None:
-                known.add(finding[:2])
-                print(f"still {finding.kind}: {finding.place}\n    {path}", flush=True)
-        while time.monotonic() < until:
+        search = Search(run, time.monotonic() + float(minutes) * 60)
+        for path, finding in search.replay():
+            say(f"still {finding.kind}: {finding.place}\n    {path}")
+        while not search.is_over():
             for family in families or FAMILIES:
-                found = search(family, run, known, random.getrandbits(64), until, tried)
+                found = search.round(family)
                 if found is not None:
                     case, finding = found
-                    known.add(finding[:2])
-                    path = keep(case, finding)
-                    print(f"{finding.kind}: {finding.place}\n    {path}", flush=True)
-    print(f"{sum(tried.values()):,} cases ({', '.join(f'{name}: {number:,}' for name, number in tried.items())}); {len(known)} findings")
-    return 1 if known else 0
+                    say(f"{finding.kind}: {finding.place}\n    {keep(case, finding)}")
+    say(f"{search.tried.total():,} cases: " + ", ".join(f"{name} {number:,}" for name, number in search.tried.items()))
+    return 1 if search.known else 0
 
 
 if __name__ == "__main__":

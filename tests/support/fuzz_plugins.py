@@ -88,10 +88,43 @@ VALUES = (
     "{'result': None}",
     "dict(__low__) if '__low__' in globals() else 1",
 )
-_RAISED = ("ValueError('x')", "Error()", "KeyboardInterrupt()", "SystemExit(3)", "SystemExit(Hostile())", "BaseException('x')")
-_RAISED += ("GeneratorExit()", "StopIteration(1)", "asyncio.CancelledError()", "RecursionError()", "MemoryError()", "TimeoutError()")
-_RAISED += ("ValueError('\\udcff')", "BaseExceptionGroup('g', [Error(), KeyboardInterrupt()])", "UnicodeDecodeError('a', b'', 0, 1, 'x')", "OSError(28, 'full')")
-_KEYS = ("name", "result", "changes", "comment", "warnings", "sub_state_run", "extra", "skip_watch", "skip_req", "__x", "pchanges", "start_time", "duration")
+_RAISED = (
+    "ValueError('x')",
+    "Error()",
+    "KeyboardInterrupt()",
+    "SystemExit(3)",
+    "SystemExit(Hostile())",
+    "BaseException('x')",
+)
+_RAISED += (
+    "GeneratorExit()",
+    "StopIteration(1)",
+    "asyncio.CancelledError()",
+    "RecursionError()",
+    "MemoryError()",
+    "TimeoutError()",
+)
+_RAISED += (
+    "ValueError('\\udcff')",
+    "BaseExceptionGroup('g', [Error(), KeyboardInterrupt()])",
+    "UnicodeDecodeError('a', b'', 0, 1, 'x')",
+    "OSError(28, 'full')",
+)
+_KEYS = (
+    "name",
+    "result",
+    "changes",
+    "comment",
+    "warnings",
+    "sub_state_run",
+    "extra",
+    "skip_watch",
+    "skip_req",
+    "__x",
+    "pchanges",
+    "start_time",
+    "duration",
+)
 _HOOKS = {
     "mod_init": "low",
     "mod_watch": "name, **kwargs",
@@ -101,7 +134,16 @@ _HOOKS = {
     "mod_prefetch": "low",
     "mod_prerequisite": "low",
 }
-_SIGNATURES = ("name, **kwargs", "name, x=1", "name, x", "*args, **kwargs", "", "name, /, x", "name, *, x, y", "x, name=None")
+_SIGNATURES = (
+    "name, **kwargs",
+    "name, x=1",
+    "name, x",
+    "*args, **kwargs",
+    "",
+    "name, /, x",
+    "name, *, x, y",
+    "x, name=None",
+)
 _FLAWS = (
     "",
     "\n1 / 0\n",
@@ -155,7 +197,9 @@ def _function(draw, name, signature, *, row=False):
 @st.composite
 def plugin_files(draw):
     """The files of plugins, by their paths in the case."""
-    text = _HEAD + draw(_function("here", draw(st.sampled_from(_SIGNATURES[:2]) | st.sampled_from(_SIGNATURES)), row=True))
+    text = _HEAD + draw(
+        _function("here", draw(st.sampled_from(_SIGNATURES[:2]) | st.sampled_from(_SIGNATURES)), row=True)
+    )
     for hook in draw(st.lists(st.sampled_from(sorted(_HOOKS)), max_size=3, unique=True)):
         text += draw(_function(hook, draw(st.sampled_from((_HOOKS[hook], _HOOKS[hook], "")))))
     if draw(st.integers(0, 4)) == 0:

@@ -152,9 +152,42 @@ ODD = (
 )
 _NAMES = ("name", "names", "order", "a", "comment", "result", "changes", "retry", "unless", "onlyif", "check_cmd")
 _NAMES += ("failhard", "aggregate", "parallel", "timeout", "lane", "lanes", "exclusive", "footprint", "umask")
-_NAMES += ("fire_event", "reload_modules", "reload_grains", "reload_pillar", "no_log", "saltenv", "creates", "cwd", "env")
-_NAMES += ("state", "fun", "__id__", "__sls__", "__env__", "__pub_x", "source", "contents", "contents_pillar", "template")
-_NAMES += ("context", "defaults", "mode", "user", "group", "makedirs", "pattern", "repl", "text", "skip_verify", "runas")
+_NAMES += (
+    "fire_event",
+    "reload_modules",
+    "reload_grains",
+    "reload_pillar",
+    "no_log",
+    "saltenv",
+    "creates",
+    "cwd",
+    "env",
+)
+_NAMES += (
+    "state",
+    "fun",
+    "__id__",
+    "__sls__",
+    "__env__",
+    "__pub_x",
+    "source",
+    "contents",
+    "contents_pillar",
+    "template",
+)
+_NAMES += (
+    "context",
+    "defaults",
+    "mode",
+    "user",
+    "group",
+    "makedirs",
+    "pattern",
+    "repl",
+    "text",
+    "skip_verify",
+    "runas",
+)
 _NAMES += ("onfail_stop", "watch_in", "order", "sls", "id", "test", "prefetch", "warnings", "source_hash", "dataset")
 _GOOD = {
     "name": ("x", "/nowhere/x", "'true'"),
@@ -410,10 +443,14 @@ def templates(draw, lines):
             lines = [*lines[:at], start, *lines[at:], end]
         elif kind == 8:
             call = draw(st.sampled_from(("", "{{ m(3) }}", "{{ m() }}", "{% call m(2) %}{% endcall %}")))
-            inner = draw(st.sampled_from(("{{ x }}", "{{ m(x) }}", "{% if x > 0 %}{{ m(x - 1) }}{{ m(x - 1) }}{% endif %}")))
+            inner = draw(
+                st.sampled_from(("{{ x }}", "{{ m(x) }}", "{% if x > 0 %}{{ m(x - 1) }}{{ m(x - 1) }}{% endif %}"))
+            )
             lines = [f"{{% macro m(x=1) %}}{inner}{{% endmacro %}}", *lines, call]
         elif kind == 9:
-            how = draw(st.sampled_from(("include '{}'", "import '{}' as m", "from '{}' import m with context", "extends '{}'")))
+            how = draw(
+                st.sampled_from(("include '{}'", "import '{}' as m", "from '{}' import m with context", "extends '{}'"))
+            )
             lines.insert(at, "{% " + how.format(draw(st.sampled_from((f"{name}.sls", name)))) + " %}")
         elif kind == 10:
             how = draw(st.sampled_from(("import_yaml", "import_json", "import_text", "load_yaml")))
@@ -421,16 +458,61 @@ def templates(draw, lines):
             what = "as x" if end else f"'{name}.sls' as x"
             lines = [f"{{% {how} {what} %}}", *lines, end]
         elif kind == 11:
-            lines.insert(at, draw(st.sampled_from(("{%", "%}", "{{", "}}", "{#", "{% endfor %}", "{% else %}", "{% nope %}"))))
+            lines.insert(
+                at, draw(st.sampled_from(("{%", "%}", "{{", "}}", "{#", "{% endfor %}", "{% else %}", "{% nope %}")))
+            )
         elif kind == 12:
-            lines.insert(at, draw(st.sampled_from(("{% do x %}", "{% break %}", "{% continue %}", "{% block b %}{% endblock %}"))))
+            lines.insert(
+                at,
+                draw(st.sampled_from(("{% do x %}", "{% break %}", "{% continue %}", "{% block b %}{% endblock %}"))),
+            )
         elif kind == 13:
-            lines.insert(0, "#jinja2: " + draw(st.sampled_from(("trim_blocks: True", "x: [", "", "line_statement_prefix: '%'"))))
+            lines.insert(
+                0, "#jinja2: " + draw(st.sampled_from(("trim_blocks: True", "x: [", "", "line_statement_prefix: '%'")))
+            )
     return lines
 
 
-_ERRANT = ("\x00", "\ufeff", "\r\n", "\r", "\t", " ", "\n", ":", "-", "{", "}", "[", "]", "'", '"', "#", "&", "*", "!", "|")
-_ERRANT += (">", "%", "@", "`", "\udcff", "\udc80", "\u2028", "\u202e", "\x1b[31m", "{{", "%}", "{%", "---\n", "...\n", "? ", "<<")
+_ERRANT = (
+    "\x00",
+    "\ufeff",
+    "\r\n",
+    "\r",
+    "\t",
+    " ",
+    "\n",
+    ":",
+    "-",
+    "{",
+    "}",
+    "[",
+    "]",
+    "'",
+    '"',
+    "#",
+    "&",
+    "*",
+    "!",
+    "|",
+)
+_ERRANT += (
+    ">",
+    "%",
+    "@",
+    "`",
+    "\udcff",
+    "\udc80",
+    "\u2028",
+    "\u202e",
+    "\x1b[31m",
+    "{{",
+    "%}",
+    "{%",
+    "---\n",
+    "...\n",
+    "? ",
+    "<<",
+)
 
 
 @st.composite
@@ -454,7 +536,12 @@ def spoiled(draw, text):
         elif kind == 6:
             text = text.replace("\n", draw(st.sampled_from(("\r\n", "\r", "\n\n", "\n ", "\n\t"))))
         else:
-            text = draw(st.sampled_from(("\ufeff", "\udcff\udcfe", "#!", "#!yaml\n", "#!jinja\n", "#!py\n", "%YAML 9.9\n"))) + text
+            text = (
+                draw(
+                    st.sampled_from(("\ufeff", "\udcff\udcfe", "#!", "#!yaml\n", "#!jinja\n", "#!py\n", "%YAML 9.9\n"))
+                )
+                + text
+            )
     return text
 
 
@@ -465,11 +552,11 @@ def sls_files(draw):
     if draw(st.integers(0, 3)) == 0:
         lines.append("include:")
         good = st.sampled_from(SLS)
-        for _ in range(draw(st.integers(0, 2))):
-            lines.append(f"  - {draw(good | good | st.sampled_from(('.other', '..x', 'gone', '*', 'base: web')) | odd_scalars)}")
+        named = good | good | st.sampled_from((".other", "..x", "gone", "*", "base: web")) | odd_scalars
+        lines += [f"  - {name}" for name in draw(st.lists(named, max_size=2))]
     ids = draw(st.lists(st.sampled_from(IDS), max_size=4, unique=True)) or ["a"]
-    for id in ids:
-        shown = f"'{id}'" if draw(st.integers(0, 30)) else draw(odd_scalars)
+    for name in ids:
+        shown = f"'{name}'" if draw(st.integers(0, 30)) else draw(odd_scalars)
         lines += draw(states(shown, ids))
     if draw(st.integers(0, 4)) == 0:
         lines += ["extend:", *(f"  {line}" for line in draw(states(f"'{draw(st.sampled_from(IDS))}'")))]

@@ -15,7 +15,7 @@ from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 from yaml.events import DocumentStartEvent, MappingEndEvent, SequenceEndEvent
 
-from asyncstate.data.limits import DEEPEST, TOO_DEEP, Meter, TooMuch
+from asyncstate.data.limits import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, Meter, TooMuch
 from asyncstate.data.yaml.scalar import PREFIX, SCALARS, VALUE, VALUE_KEY, Indicator, read_plain
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Composer:
         start: Any = None
         key: Any = _ABSENT
         key_event: Any = None
-        while True:
+        for _ in range(MOST_VALUES):
             event = next_event()
             kind = event.__class__
             if kind is ScalarEvent:
@@ -204,6 +204,7 @@ class Composer:
                 container.append(value)
             else:
                 return value
+        raise ConstructorError(None, None, TOO_MANY, event.start_mark)
 
     def _plain(self, event: Any) -> Any:
         try:

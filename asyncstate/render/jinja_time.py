@@ -1,0 +1,119 @@
+"""Limits on how long a template may calculate, and how much memory it may take: an endless one is an error.
+
+Each round of a loop, each call and each step of a filter such as `map` is counted, and every few of them the clock of
+the thread is read. That is its own time: what a template waits for, such as a command, is not in it. Renderings within
+a rendering share the time of the outermost.
+"""
+
+from __future__ import annotations
+
+import mmap
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import pass_context
+
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from jinja2.runtime import Context
+
+_STEPS: Final = 16
+"""How many steps are taken between two looks at a clock."""
+_SHORTLY: Final = 0.02
+"""Seconds between two looks at the thread's time and the memory, which are slow to read."""
+_MOST_MEMORY: Final = 512
+"""MiB that the process may grow by while a template calculates."""
+_MIB: Final = 1 << 20
+
+
+class Endless(AsyncStateError):
+    """A template calculates for too long, or takes too much memory."""
+
+
+class Watch:
+    """Looks at the time and the memory that one thread's outermost rendering takes."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began = time.thread_time()
+        self._memory = _memory()
+        self._steps = _STEPS
+        self._looked = time.monotonic()
+
+    def step(self) -> None:
+        """Count a step. Raises Endless once the rendering has calculated for too long."""
+        self._steps -= 1
+        if self._steps < 0:
+            self._steps = _STEPS
+            if time.monotonic() - self._looked > _SHORTLY:
+                self._look()
+
+    def _look(self) -> None:
+        if self._seconds and time.thread_time() - self._began > self._seconds:
+            raise Endless(
+                f"the template has calculated for {self._seconds:g} seconds. A loop or a macro may be endless; "
+                "the option render_timeout sets the limit (0: none)"
+            )
+        if _memory() - self._memory > _MOST_MEMORY * _MIB:
+            raise Endless(f"the template takes more than {_MOST_MEMORY} MiB of memory")
+        self._looked = time.monotonic()
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this process has in use; 0 where nobody says."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0
+
+
+_threads = threading.local()
+
+
+@contextmanager
+def watched(seconds: float) -> Iterator[Watch]:
+    """Yield the watch of this thread's outermost rendering; ``seconds`` are the limit if this is the outermost."""
+    outer: Watch | None = getattr(_threads, "watch", None)
+    if outer is not None:
+        yield outer
+        return
+    _threads.watch = Watch(seconds)
+    try:
+        yield _threads.watch
+    finally:
+        _threads.watch = None
+
+
+class Rounds:
+    """What a loop goes through, each round a step; it has the length of the original, if that has one."""
+
+    __slots__ = ("_step", "_values")
+
+    def __init__(self, values: Iterable[Any], step: Callable[[], None]) -> None:
+        self._values = values
+        self._step = step
+
+    def __len__(self) -> int:
+        return len(self._values)  # type: ignore[arg-type]  # TypeError if it has none
+
+    def __iter__(self) -> Iterator[Any]:
+        step = self._step
+        for value in self._values:
+            step()
+            yield value
+
+
+def stepwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter that generates its result, with each member a step."""
+
+    @pass_context
+    def call(context: Context, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        return iter(context.environment.rounds(function(*args, **kwargs)))  # type: ignore[attr-defined]  # ours has it
+
+    return call

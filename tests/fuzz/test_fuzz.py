@@ -1,0 +1,46 @@
+"""Whatever the input is, the program ends soon, with a documented exit code, a message, and no traceback."""
+
+import pytest
+from fuzz_trees import FAMILIES, case
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+ROOTS = ["--file-root", "salt", "--pillar-root", "pillar"]
+HARMFUL = {
+    "died": "import os\nos.abort()\n",
+    "memory": "x = 'x' * 1_300_000_000\n",
+    "changed": "open('../beside/made', 'w').close()\n",
+    "traceback": "import sys\nsys.stderr.write('Traceback (most recent call last):')\n",
+    "exit code": "import os\nos._exit(77)\n",
+    "internal error": "import asyncstate.runtime as r\nr.StateRuntime.compile_sync = None\n",
+}
+
+
+@pytest.mark.parametrize("kind", HARMFUL)
+def test_what_is_wrong_is_seen(kind, run_case):
+    files = {
+        "salt/a.sls": "a: {odd.here: []}\n",
+        "salt/_states/odd.py": HARMFUL[kind],
+        "salt/_grains/odd.py": HARMFUL[kind],
+        "pillar/x": "",
+    }
+    files["salt/_grains/odd.py"] += "def some(): return {'a': 1}\n"
+    assert run_case(case(files, ["check", "a", *ROOTS, "--log-level", "quiet"])).kind == kind
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_odd_input_ends_well(family, run_case):
+    @settings(
+        max_examples=6,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def one(data):
+        drawn = data.draw(FAMILIES[family]())
+        assert run_case(drawn) is None
+
+    one()
