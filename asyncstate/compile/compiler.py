@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.effects.aggregate import Aggregation
-    from asyncstate.compile.effects.formula import PackageKnowledge
+    from asyncstate.compile.effects.brought import PackageKnowledge
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.graph.stages import Stages

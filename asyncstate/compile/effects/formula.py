@@ -17,19 +17,23 @@ that it has, and ``formula:F/unknown-packages``, which those write of which noth
     formula:F/packages:curl         which of them brings the program curl?
     formula:F/accounts              which of them makes accounts? Asked for owners of files that nobody else makes
 
-A package is asked the questions of its formula only, so a formula without packages costs nothing.
+A package is asked the questions of its formula only, so a formula without packages costs nothing. What packages of
+other formulas bring is asked, too, as far as it is certain: see `brought`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.compile.effects.brought import About, BroughtByPackages, Question
 from asyncstate.compile.effects.scoreboard import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
+from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from asyncstate.compile.effects.brought import PackageKnowledge
     from asyncstate.data.packages import Brings
     from asyncstate.model.chunk import LowChunk
 
@@ -67,7 +71,6 @@ _SOURCES = frozenset({"pkgrepo"})
 _OF_PACKAGES = tuple(f"/{top}/" for top in "bin boot etc lib lib32 lib64 libx32 opt run sbin usr var".split())
 """The folders in which packages have files: the Filesystem Hierarchy Standard leaves them no others."""
 
-_UNITS = "path:/etc/systemd/system"
 _PROGRAM_FOLDERS = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin"})
 _BASE_PATHS = frozenset((*ALWAYS_THERE, "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/hosts"))
 """Folders and files that no package brings. What packages add to the files of accounts is a resource of its own."""
@@ -106,16 +109,6 @@ class Touching(NamedTuple):
     programs: Sequence[str] | None = None
     tested: Sequence[str] | None = ()
     unknown: bool = False
-
-
-class PackageKnowledge(Protocol):
-    """What is known of the packages of a system."""
-
-    def brings(self, package: str, /) -> Brings | None:
-        """Return what a package brings with all it depends on, or None if that is not known."""
-
-    def place(self, path: str, /) -> str | None:
-        """Return the place that a path belongs to, or None if it may be any package's."""
 
 
 class _Formula:
@@ -157,6 +150,7 @@ class FormulaRule:
     ) -> None:
         self._strict = strict
         self._knowledge = packages
+        self._brought = BroughtByPackages(packages)
         self._has_account = has_account
         self._formulas: dict[str, _Formula] = {}
         self._folders: dict[str, str | None] = {}
@@ -168,16 +162,32 @@ class FormulaRule:
 
     def of_all(self, states: Sequence[Touching]) -> list[Held]:
         """Return what states hold of their formulas. They stand in serial order."""
-        for state in states:
+        bringing = []
+        for number, state in enumerate(states):
             formula, chunk = self._formula(state.chunk), state.chunk
             if self.holds(chunk, unknown=state.unknown):
                 formula.has_packages = formula.has_daemons = True
             elif _brings(chunk):
                 formula.has_packages = True
+                bringing.append((number, state))
             elif _runs(chunk):
                 formula.has_daemons = True
+        self._note_packages(bringing)
         read = [self._reads(state) for state in states]
-        return [Held(reads, self._writes(state)) for state, reads in zip(states, read, strict=True)]
+        answers = self._brought.answers()
+        return [
+            Held(reads, (*self._writes(state), *answers.get(number, ())))
+            for number, (state, reads) in enumerate(zip(states, read, strict=True))
+        ]
+
+    def _note_packages(self, bringing: Sequence[tuple[int, Touching]]) -> None:
+        """Note the packages that the tree may change: not those that are there and that a state only wants there."""
+        any_may_go = any(state.chunk.fun in _REMOVE for _, state in bringing)
+        for number, state in bringing:
+            changes = any_may_go or _may_upgrade(state.chunk)
+            self._brought.add(
+                number, (name for name in _packages(state) if changes or not self._brought.is_there(name))
+            )
 
     def _reads(self, state: Touching) -> tuple[str, ...]:
         chunk = state.chunk
@@ -190,27 +200,27 @@ class FormulaRule:
         formula = self._formula(chunk)
         needs_daemons = formula.has_daemons and chunk.state != "service"
         daemons = (formula.daemons,) if needs_daemons else ()
-        if not formula.has_packages:
+        if not formula.has_packages and not self._brought:
             return daemons
-        needed = self._of_packages(formula, state)
+        asked = dict.fromkeys(self._asks(state))
+        needed = self._of_formula(formula, asked) if formula.has_packages else {}
         formula.asked = formula.asked or formula.unknown in needed
-        return (*daemons, *needed)
+        return (*daemons, *needed, *self._of_others(asked, state, alone=not formula.has_packages))
 
     def _writes(self, state: Touching) -> tuple[str, ...]:
         chunk, formula = state.chunk, self._formula(state.chunk)
         if self.holds(chunk, unknown=state.unknown):
             return (formula.packages, formula.unknown, formula.accounts, formula.daemons)
         if _brings(chunk):
-            return self._brought(formula, state)
+            return self._answers(formula, state)
         return (formula.daemons,) if _runs(chunk) else ()
 
-    def _brought(self, formula: _Formula, state: Touching) -> tuple[str, ...]:
+    def _answers(self, formula: _Formula, state: Touching) -> tuple[str, ...]:
         """Return what a package state writes: answers to the questions of its formula, or that nobody knows them."""
-        names = [name.removeprefix(_PACKAGE) for name in state.writes if name.startswith(_PACKAGE)]
         known = (
             []
             if not formula.asked or state.chunk.fun in _REMOVE
-            else self._known(names, lasting=_may_upgrade(state.chunk))
+            else self._known(_packages(state), lasting=_may_upgrade(state.chunk))
         )
         if not known:
             return (formula.packages, formula.unknown, formula.accounts)
@@ -223,41 +233,62 @@ class FormulaRule:
         """Return what packages bring; nothing unless it is known of each, and of each version if it must last."""
         found = []
         for name in names:
-            brings = None if self._knowledge is None else self._knowledge.brings(name)
+            brings = self._brought.brings(name)
             if brings is None or (lasting and not brings.lasting):
                 return []
             found.append(brings)
         return found
 
-    def _of_packages(self, formula: _Formula, state: Touching) -> Collection[str]:
-        """Return what stands for the packages that a state may need, or whose files it may touch."""
-        found: dict[str, None] = {}
+    def _asks(self, state: Touching) -> Iterator[Question | None]:
+        """Yield what a state asks the packages that it may need, or whose files it may touch; ``_ANY`` concerns all."""
         programs = _programs(state)
         for program in programs:
-            if program in BASE:
-                continue
-            if program not in PROGRAMS or self._knowledge is None:
-                return (formula.packages,)
-            found |= {formula.unknown: None, formula.program(program): None}
-        of_boot = (_UNITS,) if state.chunk.state == "service" else ()
+            if program not in BASE:
+                yield Question(About.PROGRAM, program)
+        if state.chunk.state == "service":
+            yield Question(About.UNIT, "", UNITS)
         own = {name for program in programs for name in _files_of(program)} if programs else set()
-        reads = [name for name in state.reads if name not in own] if own else state.reads
-        for name in (*of_boot, *reads, *state.writes):
+        written = frozenset(state.writes)
+        for name in (*(each for each in state.reads if each not in own), *state.writes):
             if name.startswith(_PATH):
                 place = _ANY if programs and name.startswith(_OF_THE_KERNEL) else self._place(name)
-                if place is _ANY:
-                    return (formula.packages,)
-                if place:
-                    found |= {formula.unknown: None, formula.at(place): None}
+                if place != "":
+                    path = name.removeprefix(_PATH)
+                    yield _ANY if place is _ANY else Question.at(path, place, written=name in written)
             elif name == "accounts" or (name.startswith(_ACCOUNTS) and not self._is_there(name)):
+                yield Question(About.ACCOUNT, name)
+            elif state.chunk.state in _ACCOUNT_STATES and name.startswith(_ACCOUNTS) and not self._was_there(name):
+                yield Question(About.MADE_ACCOUNT, name)
+
+    def _of_formula(self, formula: _Formula, asked: Iterable[Question | None]) -> dict[str, None]:
+        """Return what stands in a formula for the packages that answer."""
+        found: dict[str, None] = {}
+        for question in asked:
+            if question is _ANY or (question.about is About.PROGRAM and self._may_be_of_any(question.name)):
+                return {formula.packages: None}
+            if question.about is About.PROGRAM:
+                found |= {formula.unknown: None, formula.program(question.name): None}
+            elif question.about is About.ACCOUNT:
                 found |= {formula.unknown: None, formula.accounts: None}
+            elif question.place:
+                found |= {formula.unknown: None, formula.at(question.place): None}
         return found
+
+    def _may_be_of_any(self, program: str) -> bool:
+        return program not in PROGRAMS or self._knowledge is None
+
+    def _of_others(self, asked: Iterable[Question | None], state: Touching, *, alone: bool) -> Iterator[str]:
+        """Yield what stands for the packages of any formula that answer for certain. ``alone``: its own has none."""
+        for question in asked if self._brought else ():
+            if question is not _ANY and question.name and question.name != "accounts":
+                needed = question.about is About.ACCOUNT or state.chunk.state == "service"
+                yield self._brought.ask(question, needed=alone and needed)
 
     def _place(self, name: str) -> str | None:
         """Return the place of a path: "" if no package or every system has it, ``_ANY`` if it may be any package's."""
         path, tree, _ = name.removeprefix(_PATH).partition(ENTRY)[0].partition("/**")
         folder, _, file = path.rpartition("/")
-        if not folder.startswith("/etc/") and folder.count("/") < _DEEP:
+        if folder in OF_SINGLE_FILES or (not folder.startswith("/etc/") and folder.count("/") < _DEEP):
             return "" if not tree and path in _BASE_PATHS else self._answer(path, folder, file)
         known = self._folders.get(folder, _NOT_ASKED)
         if known == _NOT_ASKED:  # all files of a folder below the places are in one place
@@ -275,7 +306,11 @@ class FormulaRule:
 
     def _is_there(self, account: str) -> bool:
         """Whether an account is there without any package: on this machine, or made by the tree before."""
-        if account in self._made_accounts or account.partition(":")[2].isdigit():
+        return account in self._made_accounts or self._was_there(account)
+
+    def _was_there(self, account: str) -> bool:
+        """Whether this machine has an account. A number is no account that a package makes."""
+        if account.partition(":")[2].isdigit():
             return True
         return self._has_account is not None and self._has_account(account)
 
@@ -302,6 +337,10 @@ def _programs(state: Touching) -> Sequence[str]:
 def _files_of(program: str) -> tuple[str, ...]:
     """Return the names of the files that a program may be: what brings them is asked by the name of the program."""
     return tuple(f"{_PATH}{folder}/{program}{tree}" for folder in _PROGRAM_FOLDERS for tree in ("", "/**"))
+
+
+def _packages(state: Touching) -> list[str]:
+    return [name.removeprefix(_PACKAGE) for name in state.writes if name.startswith(_PACKAGE)]
 
 
 def _brings(chunk: LowChunk) -> bool:

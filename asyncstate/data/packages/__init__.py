@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import NamedTuple, Protocol
 
-from asyncstate.data.packages.places import UNITS, last_name, place_of, words_of
+from asyncstate.data.packages.places import UNITS, last_name, place_of, whole_words_of, words_of
 
 _TABLES = {"Debian": "debian.txt"}
 
@@ -22,6 +22,16 @@ _SHARED = frozenset(
     """.split()
 )
 """Places in which packages of any name have something, made by their scripts and daemons."""
+
+OF_MANY = frozenset(
+    """
+    /etc/X11 /etc/apparmor.d /etc/apt /etc/bash_completion.d /etc/cron.d /etc/cron.daily /etc/cron.hourly
+    /etc/cron.monthly /etc/cron.weekly /etc/cron.yearly /etc/dbus-1 /etc/environment.d /etc/ld.so.conf.d
+    /etc/modprobe.d /etc/modules-load.d /etc/network /etc/pam.d /etc/perl /etc/ppp /etc/profile.d /etc/rsyslog.d
+    /etc/security /etc/skel /etc/ssl /etc/sudoers.d /etc/sysctl.d /etc/udev /etc/xdg
+    """.split()
+)
+"""Folders in which many packages have files, each under its own name."""
 
 _TOP = 2
 
@@ -43,6 +53,42 @@ PROGRAMS = {
     "zip": {"zip"},
 }
 """Programs that do what they do whichever other packages are there, and the packages of Debian that bring them."""
+
+_OF_OTHER_NAMES = {
+    "a2enmod": {"apache2"},
+    "apache2ctl": {"apache2"},
+    "dig": {"bind9-dnsutils", "dnsutils"},
+    "docker": {"docker.io"},
+    "gpg": {"gnupg", "gnupg2"},
+    "host": {"bind9-dnsutils", "dnsutils"},
+    "htpasswd": {"apache2-utils"},
+    "ifconfig": {"net-tools"},
+    "ip": {"iproute2"},
+    "iptables-restore": {"iptables"},
+    "java": {"default-jdk", "default-jre", "default-jre-headless", "openjdk-17-jdk", "openjdk-17-jre-headless"},
+    "lvcreate": {"lvm2"},
+    "mysql": {"default-mysql-client", "mariadb-client", "mariadb-server"},
+    "mysqladmin": {"default-mysql-client", "mariadb-client", "mariadb-server"},
+    "nc": {"netcat-openbsd"},
+    "netstat": {"net-tools"},
+    "nft": {"nftables"},
+    "node": {"nodejs"},
+    "named-checkconf": {"bind9", "bind9-utils"},
+    "php": {"php-cli"},
+    "pip": {"python3-pip"},
+    "pip3": {"python3-pip"},
+    "postmap": {"postfix"},
+    "ps": {"procps"},
+    "psql": {"postgresql-client", "postgresql-client-common"},
+    "pvcreate": {"lvm2"},
+    "redis-cli": {"redis-tools"},
+    "rndc": {"bind9", "bind9-utils"},
+    "setfacl": {"acl"},
+    "ssh": {"openssh-client"},
+    "ssh-keygen": {"openssh-client"},
+    "vgcreate": {"lvm2"},
+}
+"""Further programs whose packages have other names than they."""
 
 BASE = frozenset(
     """
@@ -69,8 +115,16 @@ class Brings(Protocol):
         """Whether it makes accounts."""
 
     @property
+    def places(self) -> frozenset[str]:
+        """The places in which it is known to have something."""
+
+    @property
     def lasting(self) -> bool:
         """Whether this holds for other versions, too."""
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is installed."""
 
     @property
     def says(self) -> str:
@@ -81,6 +135,9 @@ class Brings(Protocol):
 
     def runs(self, program: str, /) -> bool:
         """Whether it may bring a program."""
+
+    def named(self, name: str, /) -> bool:
+        """Whether a unit, an account or a file of that name may be of it."""
 
 
 class Listed(NamedTuple):
@@ -95,6 +152,7 @@ class Listed(NamedTuple):
     known: frozenset[str] = frozenset()
     says: str = "the list of Debian"
     lasting: bool = True
+    installed: bool = False
 
     def has(self, place: str) -> bool:
         """Whether it has something at a place. One that is listed for no package counts by its name."""
@@ -103,8 +161,13 @@ class Listed(NamedTuple):
         return place not in self.known and not words_of(last_name(place)).isdisjoint(self._words())
 
     def runs(self, program: str) -> bool:
-        """Whether it brings a program of which it is known who does."""
-        return not self.packages.isdisjoint(PROGRAMS.get(program, ()))
+        """Whether it brings a program: one of which it is known who does, or one of its name."""
+        bringers = PROGRAMS.get(program) or _OF_OTHER_NAMES.get(program) or {program}
+        return not self.packages.isdisjoint(bringers)
+
+    def named(self, name: str) -> bool:
+        """Whether it, something that it comes with or one of its places has a name like this."""
+        return not whole_words_of(name).isdisjoint(_whole_words(self.packages, self.places))
 
     def _words(self) -> frozenset[str]:
         return _words(self.packages, self.places)
@@ -142,6 +205,10 @@ class PackageLists:
             return place or None
         return place if may_be_named_after_its_package(path, place) else None
 
+    def of_many(self, place: str) -> bool:
+        """Whether many packages have files in a folder, each under its own name."""
+        return place in OF_MANY
+
 
 def may_be_named_after_its_package(path: str, place: str) -> bool:
     """Whether scripts of packages make a place under their own name only.
@@ -158,6 +225,11 @@ def may_be_named_after_its_package(path: str, place: str) -> bool:
 @cache
 def _words(packages: frozenset[str], places: frozenset[str]) -> frozenset[str]:
     return frozenset(word for name in (*packages, *map(last_name, places)) for word in words_of(name))
+
+
+@cache
+def _whole_words(packages: frozenset[str], places: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for name in (*packages, *map(last_name, places)) for word in whole_words_of(name))
 
 
 @cache

@@ -16,13 +16,20 @@ _UNIT_FOLDERS = tuple(
     f"{folder}/"
     for folder in "/etc/systemd /lib/systemd /usr/lib/systemd /run/systemd /etc/init.d /etc/init /etc/rc.d".split()
 )
+_UNIT = re.compile(
+    r"(?:(?:/etc|/lib|/usr/lib|/run)/systemd/(?:system|user)|/etc/init\.d|/etc/init|/etc/rc\.d)/"
+    r"([^/*#]+?)(?:\.(?:service|socket|timer|path|conf))?(?:\.d)?(?:[/#].*)?$"
+)
 _DEEP = frozenset({"lib", "log", "cache", "spool"})
-_OF_SINGLE_FILES = frozenset({"default", "logrotate.d"})
-"""Folders in ``/etc`` in which each file is a place: none is read by whoever reads another."""
+OF_SINGLE_FILES = frozenset({"/etc/default", "/etc/logrotate.d"})
+"""Folders in which each file is a place: none is read by whoever reads another."""
 
 _WORD = re.compile(r"[a-z]{2,}")
 _SHORT = 3
 """How many letters of a word count: ``snmpd`` has files in ``/var/lib/snmp``."""
+
+_LONG = 7
+"""How many letters of a word count at most: an account of ``postgresql`` is ``postgres``."""
 
 _CACHED = 16_384
 
@@ -35,7 +42,7 @@ def place_of(path: str) -> str:
     if len(parts) < 3 or not parts[2]:
         return ""
     top = parts[1]
-    if top == "etc" and parts[2] in _OF_SINGLE_FILES and len(parts) > 3 and parts[3]:
+    if top == "etc" and f"/etc/{parts[2]}" in OF_SINGLE_FILES and len(parts) > 3 and parts[3]:
         return f"/etc/{parts[2]}/{parts[3]}"
     if top in {"etc", "run"}:
         return f"/{top}/{parts[2]}"
@@ -50,10 +57,29 @@ def place_of(path: str) -> str:
     return f"/var/{parts[2]}/{parts[3]}" if len(parts) > 3 and parts[3] else ""
 
 
+def unit_of(path: str) -> str:
+    """Return the service, such as ``cron.service``, whose unit or boot script a path is, or "" if it is of none.
+
+    A drop-in, a socket and a timer are of the service of their name.
+    """
+    match = _UNIT.match(path)
+    return f"{match[1]}.service" if match is not None else ""
+
+
 @lru_cache(maxsize=_CACHED)
 def words_of(name: str) -> frozenset[str]:
     """Return the beginnings of the words in the name of a package or of a place; of ``libldap-2.5`` it is ``lda``."""
     return frozenset(word.removeprefix("lib")[:_SHORT] or word for word in _WORD.findall(name.lower()))
+
+
+_OF_ANY = frozenset("client common conf config daemon data debian default local main server service system".split())
+
+
+@lru_cache(maxsize=_CACHED)
+def whole_words_of(name: str) -> frozenset[str]:
+    """Return the words in a name, but for those that many names have: ``ssh`` of ``sshd``, ``postgre``."""
+    words = (word for word in _WORD.findall(name.lower()) if word not in _OF_ANY)
+    return frozenset((word.removesuffix("d") if len(word) > _SHORT else word)[:_LONG] for word in words)
 
 
 def last_name(place: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from asyncstate.data.packages.places import last_name, place_of, words_of
+from asyncstate.data.packages.places import last_name, place_of, whole_words_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,9 +42,11 @@ class Installed(NamedTuple):
     places: frozenset[str]
     programs: frozenset[str]
     words: frozenset[str]
+    whole_words: frozenset[str]
     accounts: bool
     says: str
     lasting: bool = False
+    installed: bool = True
 
     def has(self, place: str) -> bool:
         """Whether it has something at a place, or its scripts may have made something of that name."""
@@ -53,6 +55,10 @@ class Installed(NamedTuple):
     def runs(self, program: str) -> bool:
         """Whether it has brought a program."""
         return program in self.programs
+
+    def named(self, name: str) -> bool:
+        """Whether one of its names is like this."""
+        return not whole_words_of(name).isdisjoint(self.whole_words)
 
 
 class InstalledPackages:
@@ -77,6 +83,7 @@ class InstalledPackages:
             frozenset().union(*(part.places for part in parts)),
             frozenset().union(*(part.programs for part in parts)),
             frozenset().union(*(part.words for part in parts)),
+            frozenset().union(*(part.whole_words for part in parts)),
             any(part.accounts for part in parts),
             self._database.says,
         )
@@ -88,9 +95,10 @@ class InstalledPackages:
             paths = list(self._database.paths(name))
             places = frozenset(filter(None, map(place_of, paths)))
             programs = frozenset(posixpath.basename(path) for path in paths if path.startswith(_PROGRAMS))
-            words = frozenset(word for each in (name, *map(last_name, places)) for word in words_of(each))
+            names = (name, *map(last_name, places))
+            words, whole = (frozenset(word for each in names for word in of(each)) for of in (words_of, whole_words_of))
             accounts = any(path.startswith(_SYSUSERS) for path in paths) or self._database.makes_accounts(name)
-            part = self._parts[name] = Installed(places, programs, words, accounts, self._database.says)
+            part = self._parts[name] = Installed(places, programs, words, whole, accounts, self._database.says)
         return part
 
 

@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.data.packages import may_be_named_after_its_package, package_lists
+from asyncstate.data.packages import OF_MANY, may_be_named_after_its_package, package_lists
 from asyncstate.data.packages.places import UNITS, place_of
 from asyncstate.errors import CommandExecutionError, PathRefused
 from asyncstate.sources.packages.apk import Apk
@@ -35,7 +35,7 @@ class _Both(NamedTuple):
     """What a package brings by its list, and what it has brought."""
 
     listed: Brings
-    installed: Installed
+    brought: Installed
 
     @property
     def lasting(self) -> bool:
@@ -43,22 +43,36 @@ class _Both(NamedTuple):
         return True
 
     @property
+    def places(self) -> frozenset[str]:
+        """The places in which either has something."""
+        return self.listed.places | self.brought.places
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is installed."""
+        return True
+
+    @property
     def accounts(self) -> bool:
         """Whether either says that it makes accounts."""
-        return self.listed.accounts or self.installed.accounts
+        return self.listed.accounts or self.brought.accounts
 
     @property
     def says(self) -> str:
         """Who says so."""
-        return f"{self.installed.says} and {self.listed.says}"
+        return f"{self.brought.says} and {self.listed.says}"
 
     def has(self, place: str) -> bool:
         """Whether either has something at a place."""
-        return place in self.installed.places or self.listed.has(place)
+        return place in self.brought.places or self.listed.has(place)
 
     def runs(self, program: str) -> bool:
         """Whether either brings a program."""
-        return self.listed.runs(program) or self.installed.runs(program)
+        return self.listed.runs(program) or self.brought.runs(program)
+
+    def named(self, name: str) -> bool:
+        """Whether either has a name like this."""
+        return self.listed.named(name) or self.brought.named(name)
 
 
 class KnownPackages:
@@ -84,6 +98,10 @@ class KnownPackages:
         place = place_of(path)
         settled = place in {UNITS, "/opt"} or may_be_named_after_its_package(path, place)
         return place if place and settled else None
+
+    def of_many(self, place: str) -> bool:
+        """Whether a place is a folder that is there, and in which many packages have files, each its own."""
+        return place in OF_MANY and os.path.isdir(place)
 
 
 def known_packages(os_family: str) -> KnownPackages | None:

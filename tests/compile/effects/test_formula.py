@@ -149,6 +149,11 @@ class Brings(NamedTuple):
 
     says = "a test"
 
+    installed = False
+
+    def named(self, name):
+        return any(place.endswith(f"/{name}") for place in self.places)
+
     def has(self, place):
         return place in self.places
 
@@ -167,6 +172,9 @@ class Known:
     def place(self, path):
         place = "/".join(path.split("/")[:3])
         return place if place in set().union(*PLACES.values()) | {"/etc/systemd"} else None
+
+    def of_many(self, place):
+        return place == "/etc/shared"
 
 
 def state(kind, fun, *, reads=(), writes=(), programs=None, tested=(), unknown=False, sls="f", **args):
@@ -248,7 +256,7 @@ def test_what_a_formula_has_not_is_not_waited_for():
 
 
 def test_the_reason_names_the_place():
-    assert between(packages("a"), a_file("/etc/a/x")) == {"formula:f/packages:/etc/a"}
+    assert between(packages("a"), a_file("/etc/a/x")) == {"formula:f/packages:/etc/a", "packages:/etc/a"}
 
 
 def test_an_owner_comes_from_packages_that_make_accounts_unless_it_is_there():
