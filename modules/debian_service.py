@@ -132,5 +132,9 @@ def _update_rc(name: str, action: str) -> bool:
 
 def _runlevel() -> str:
     """Return the runlevel; where there is none, as in a container, the one Debian boots into."""
-    words = str(__salt__["cmd.run_all"](["runlevel"], python_shell=False, ignore_retcode=True)["stdout"]).split()
+    try:
+        said = __salt__["cmd.run_all"](["runlevel"], python_shell=False, ignore_retcode=True)["stdout"]
+    except CommandExecutionError:  # there is no init at all
+        return _USUAL_RUNLEVEL
+    words = str(said).split()
     return words[1] if len(words) == 2 and words[1].isalnum() else _USUAL_RUNLEVEL

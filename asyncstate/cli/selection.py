@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import exclusion, fold_keywords, sls_names
+from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -50,14 +51,21 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
 
 
 def states_called(plan: Plan, wanted: str) -> list[int]:
-    """Return the numbers of the states with this ID or name. Raises UsageError, which names the nearest one."""
+    """Return the numbers of the states with this ID or name. Raises UsageError, which names the nearest one.
+
+    Raises CompileError for a plan without states, if it says why there are none.
+    """
     import click
 
     from asyncstate.analyse.explain import chunks_called
+    from asyncstate.compile.findings import mistakes
 
     found = chunks_called(plan, wanted)
     if found:
         return found
+    why_none = mistakes(plan.warnings) if not plan.chunks else []
+    if why_none:
+        raise CompileError(why_none)
     names = dict.fromkeys(name for chunk in plan.chunks for name in (chunk.id, str(chunk.name)))
     near = nearest(wanted, names)
     hint = f" Did you mean {near!r}?" if near else ""

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.proxies import is_mapping_dunder
-from asyncstate.errors import ArgumentError, CommandExecutionError, PathRefused
+from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
@@ -45,8 +45,14 @@ def mocked_row(name: Any) -> Row:
 def exception_row(name: Any, error: BaseException) -> Row:
     """Return the row of a state function that raised. Its traceback begins in the plugin, not in the engine.
 
-    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text.
+    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text. Of a function that called
+    ``sys.exit`` it says so, and where.
     """
+    left = error.__cause__ if isinstance(error, LoaderError) else error
+    if isinstance(left, SystemExit):
+        from asyncstate.load.threads import transferable  # noqa: PLC0415 - only states that raise
+
+        return failed_row(plain(name), f"{_EXCEPTION}{plain(transferable(left))}{_where(left)}")
     if isinstance(error, PathRefused):
         return failed_row(plain(name), plain(error))
     if isinstance(error, WrongInTree):
@@ -65,6 +71,14 @@ def exception_row(name: Any, error: BaseException) -> Row:
     except BaseException as second:  # noqa: BLE001 - exceptions may be built of anything, too
         text = f"{type(error).__name__}, which cannot be shown ({type(second).__name__})"
     return failed_row(plain(name), f"{_EXCEPTION}{utf8(text)}")
+
+
+def _where(error: BaseException) -> str:
+    """Return the file and line that raised an exception, in words; "" if nobody knows."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f", at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
 
 
 _OWN = ("asyncstate.run.", "asyncstate.load.")

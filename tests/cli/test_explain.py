@@ -95,3 +95,9 @@ def test_where_the_answer_is_data_the_explanation_goes_to_standard_error(run):
     done = run("apply", "a", "--explain", "--out", "json")
     assert len(json.loads(done.stdout)) == 3
     assert "Why each state ran when it did" in done.stderr
+
+
+def test_a_highstate_without_a_top_file_says_so(run):
+    done = run("explain", "third")
+    assert done.returncode == 1
+    assert "there is no top.sls in" in done.stdout

@@ -53,6 +53,8 @@ class SysvRoot:
     def run_all(self, command, **_):
         self.ran.append(command)
         if command[0] == "runlevel":
+            if not self.runlevel:
+                raise CommandExecutionError("Unable to run command '['runlevel']'")
             return self.answer(0 if self.runlevel[0] == "N" else 1, self.runlevel)
         name, action = command[-2:]
         if command[0] == "update-rc.d":
@@ -180,6 +182,8 @@ def test_sysv_without_a_runlevel_looks_where_debian_boots_to(sysv):
     sysv.runlevel = "unknown"
     sysv.harness.call("service.enable", "sun")
     shutil.rmtree(sysv.etc / "rc3.d")
+    assert sysv.harness.call("service.enabled", "sun")
+    sysv.runlevel = ""
     assert sysv.harness.call("service.enabled", "sun")
     sysv.runlevel = "N 3"
     assert not sysv.harness.call("service.enabled", "sun")

@@ -1,3 +1,5 @@
+import re
+import sys
 import warnings
 
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from odd_values import ERRORS, RaisingTruth, forgotten, odd_values
 from plans import PlanBuilder
 
+from asyncstate.load.threads import transferable
 from asyncstate.model.encode import json_bytes
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, number_rows, sub_rows, unverified_row
@@ -76,9 +79,21 @@ def test_mappings_that_are_not_dicts_are_accepted():
 
 
 def test_exception_text_ends_with_the_exception():
-    row = exception_row("n", SystemExit("bye"))
+    row = exception_row("n", ZeroDivisionError("bye"))
     assert row["comment"].startswith("An exception occurred in this state: ")
-    assert row["comment"].endswith("SystemExit: bye\n")
+    assert row["comment"].endswith("ZeroDivisionError: bye\n")
+
+
+def test_a_function_that_called_sys_exit_is_named_without_a_traceback():
+    assert exception_row("n", SystemExit(3))["comment"] == (
+        "An exception occurred in this state: the function called sys.exit(3)"
+    )
+    try:
+        sys.exit("bye")
+    except SystemExit as error:
+        in_a_thread = transferable(error)
+    comment = exception_row("n", in_a_thread)["comment"]
+    assert re.fullmatch(rf".*: the function called sys\.exit\('bye'\), at {re.escape(__file__)}:\d+", comment)
 
 
 def test_failed_requisites_are_named_once_each():

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, ID_REQUISITES, merge_requisite
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.highstate import HighData
+
+
+_HINT_LIMIT = 10
+"""How many errors get the nearest name: comparing with every ID of a large tree is slow."""
 
 
 class NameIndex:
@@ -148,7 +155,7 @@ def apply_extensions(
         states = {key: value for key, value in extension.states.items() if key not in requisites}
         target = _target(data, extension, next(iter(states), None), names, strict=strict)
         if target is None:
-            _unknown(extension, findings)
+            _unknown(extension, data, findings)
             continue
         if extension.void:
             continue
@@ -208,14 +215,17 @@ def _extend_all(body: dict[str, Any], key: str, references: Any) -> None:
                 arguments.append({key: references})
 
 
-def _unknown(extension: Extension, findings: Findings) -> None:
+def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) -> None:
     name, env, sls = extension.name, extension.env, extension.sls
     message = (
         f"Cannot extend ID '{name}' in '{env}:{sls}'. It is not part of the high state.\n"
         "This is likely due to a missing include statement or an incorrectly typed ID.\n"
         f"Ensure that a state with an ID of '{name}' is available\nin environment '{env}' and to SLS '{sls}'"
     )
-    findings.error(message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend")
+    ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
+    near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
+    hint = f"did you mean '{near}'?" if near else ""
+    findings.error(message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint)
 
 
 def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:

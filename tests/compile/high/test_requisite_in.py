@@ -1,5 +1,5 @@
 import pytest
-from trees import chunk_of, messages, plan, warnings
+from trees import chunk_of, messages, mistakes, plan, warnings
 
 
 def args(text, id_, **options):
@@ -157,3 +157,10 @@ def test_a_module_the_target_lacks_is_named_and_has_no_effect():
     tree = "a: {test.nop: [{require_in: [{test: b}, {cmd: b}]}]}\nb: test.nop\n"
     assert len(plan(tree).chunks) == 2
     assert warnings(tree) == ["No function declared in state 'b' in SLS 's': what was added to its 'cmd' has no effect"]
+
+
+def test_an_unknown_target_comes_with_the_nearest_id():
+    [issue] = mistakes("web: {test.nop: [{require_in: [{test: databse}]}]}\ndatabase: test.nop\n")
+    assert issue.hint == "did you mean 'database'?"
+    [other] = mistakes("web: {test.nop: [{require_in: [{test: xyz}]}]}\ndatabase: test.nop\n")
+    assert other.hint == ""
