@@ -78,7 +78,8 @@ class Plan(msgspec.Struct, frozen=True):
     all other nodes and have no edges. ``requisites[i]`` are the resolved requisites of chunk ``i``; a ``prereq`` points
     to a CHECK node. ``rows`` holds the rows that are known before the run: states disabled by a grain, listeners that
     refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
-    chunk that may touch more than it declares why that is so: only the tree itself orders it. ``not_aggregated`` says
+    chunk that may touch more than it declares why that is so: only the tree itself orders it. ``entries`` are the files
+    of which a chunk touches single entries only: others without an order touch other entries. ``not_aggregated`` says
     why a chunk that could be aggregated is in no group. ``digest`` is the same in every process and for every hash
     seed.
     """
@@ -91,6 +92,7 @@ class Plan(msgspec.Struct, frozen=True):
     contingent: tuple[ContingentEdge, ...] = ()
     broken_listeners: tuple[BrokenListener, ...] = ()
     unknown: dict[int, str] = {}
+    entries: dict[int, tuple[str, ...]] = {}
     not_aggregated: dict[int, str] = {}
     rows: dict[str, dict[str, Any]] = {}
     warnings: tuple[Issue, ...] = ()

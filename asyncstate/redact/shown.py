@@ -255,6 +255,7 @@ class ShownPlan:
                 msgspec.structs.replace(edge, resources=self._resources(edge.before, edge.after, edge.resources))
                 for edge in plan.contingent
             ),
+            entries={},
             broken_listeners=broken,
             unknown={chunk: self._reason(chunk, why, redactor) for chunk, why in plan.unknown.items()},
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},

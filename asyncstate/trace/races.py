@@ -9,12 +9,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.trace.touched import ABSENT, CHANGES, ENSURED, LISTED, LOOKED, MADE, NAMED, REMOVED, WRITTEN, above
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from asyncstate.model.dag import Dag
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     Marks = Mapping[int, Mapping[str, Collection[str]]]
 
@@ -42,12 +41,17 @@ class Conflict(NamedTuple):
 
 
 def conflicts(
-    dag: Dag, rank: Sequence[int], touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None
+    dag: Dag,
+    rank: Sequence[int],
+    touched: Mapping[int, Mapping[str, int]],
+    marks: Marks | None = None,
+    contingent: Collection[tuple[int, int]] = (),
 ) -> list[Conflict]:
     """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
 
     ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` those of
-    folders (see `Touched`).
+    folders (see `Touched`). ``contingent`` are edges that bind until a third node has left a folder behind: nodes with
+    one, or a way through some, do not meet about who makes a folder.
     """
     known = marks or {}
     found = [
@@ -59,6 +63,14 @@ def conflicts(
     ]
     unordered = _without_order(dag, {(conflict.earlier, conflict.later) for conflict in found})
     kept = [conflict for conflict in found if (conflict.earlier, conflict.later) in unordered]
+    if contingent:
+        makers = {(conflict.earlier, conflict.later) for conflict in kept if _is_about_making(conflict)}
+        apart = _without_order(_with_edges(dag, contingent), makers)
+        kept = [
+            conflict
+            for conflict in kept
+            if (conflict.earlier, conflict.later) in apart or not _is_about_making(conflict)
+        ]
     return sorted(kept, key=lambda conflict: (rank[conflict.earlier], rank[conflict.later], conflict.path))
 
 
@@ -74,6 +86,22 @@ def clash(before: int, after: int) -> bool:
     if before & ENSURED and after & ENSURED:
         return True  # where their marks differ
     return bool(before & MADE and after & BELOW and not after & ENSURED)
+
+
+def _is_about_making(conflict: Conflict) -> bool:
+    """Whether all that meets is who makes a folder, and who needs it."""
+    either = conflict.before | conflict.after
+    return bool(either & ENSURED) and not either & (WRITTEN | REMOVED | LISTED)
+
+
+def _with_edges(dag: Dag, edges: Iterable[tuple[int, int]]) -> Dag:
+    """Return a graph with the edges of another one and more."""
+    both = Dag(dag.size)
+    for edge in dag.edges():
+        both.add(edge.before, edge.after, FOOTPRINT)
+    for before, after in edges:
+        both.add(before, after, FOOTPRINT)
+    return both
 
 
 def _both_ensure(before: int, after: int) -> bool:

@@ -29,7 +29,8 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     """Return the races between states, by the place of the states in the serial order.
 
     ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
-    so they race with nothing. The paths of a state with ``no_log`` are hidden.
+    so they race with nothing. Nor do states that touch different entries of one file. The paths of a state with ``no_log``
+    are hidden.
     """
     nodes = {
         node: _with_made_folders(plan, node, flags)
@@ -38,9 +39,11 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     }
     contacts: dict[tuple[int, int], dict[str, Contact]] = {}
     turns = [frozenset(members) for members in plan.turns]
-    for conflict in conflicts(plan.dag, plan.rank, nodes, marks):
+    contingent = {(edge.before, edge.after) for edge in plan.contingent}
+    for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
         pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
-        if pair[0] != pair[1] and not any(in_turn.issuperset(pair) for in_turn in turns):
+        apart = all(conflict.path in plan.entries.get(state, ()) for state in pair)
+        if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
             contact = Contact(
                 MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
                 _deed(conflict.before),

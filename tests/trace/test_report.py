@@ -1,5 +1,6 @@
 """Races in words."""
 
+import pytest
 from trees import FakeStates, plan
 
 from asyncstate.trace.report import find_races, race_issues
@@ -98,3 +99,50 @@ def test_members_of_a_transaction_run_one_after_the_other():
     touched = {member: {"/srv/cache": WRITTEN} for member in range(3)}
     assert transaction().turns == ((0, 1, 2),)
     assert find_races(transaction(), touched) == []
+
+
+ENTRIES = {
+    "ini": lambda low: {"writes": [f"path:{low['name']}#{low['key']}"]},
+    "file": lambda low: {"writes": [f"path:{low['name']}"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("second", "races"),
+    [
+        ("ini.set: [{name: /w/x.ini}, {key: b}]", 0),
+        ("ini.set: [{name: /w/x.ini}, {key: b}, {footprint: {writes: ['path:/w/other']}}]", 1),
+        ("ini.set: [{name: /w/x.ini}, {key: b}, {parallel: true}]", 1),
+        ("cmd.run: [{name: edit}]", 1),
+    ],
+)
+def test_states_with_entries_of_their_own_in_one_file_do_not_race(second, races):
+    tree = f"a: {{ini.set: [{{name: /w/x.ini}}, {{key: a}}]}}\nb: {{{second}}}\n"
+    compiled = plan(tree, states=FakeStates(footprints=ENTRIES), implicit_order="footprint")
+    assert len(find_races(compiled, {0: {"/w/x.ini": WRITTEN | LOOKED}, 1: {"/w/x.ini": WRITTEN | LOOKED}})) == races
+    assert len(find_races(compiled, {0: {"/w/y": WRITTEN}, 1: {"/w/y": WRITTEN}})) == 1
+
+
+FOLDERS = {
+    "file": lambda low: {
+        "writes": [f"path:{low['name']}"],
+        "makes": [f"path:{low['name'].rpartition('/')[0]}"] if low.get("makedirs") else [],
+        "leaves": [f"path:{low['name'].rpartition('/')[0]}"],
+    }
+}
+
+
+@pytest.mark.parametrize("maker", [0, 1])
+def test_who_needs_a_folder_that_an_earlier_state_leaves_does_not_race_with_other_makers(maker):
+    tree = """
+a: {file.managed: [{name: /d/s/a}, {makedirs: true}]}
+b: {file.managed: [{name: /d/s/b}, {makedirs: true}]}
+c: {file.managed: [{name: /d/s/c}]}
+"""
+    compiled = plan(tree, states=FakeStates(footprints=FOLDERS), implicit_order="footprint")
+    assert {edge.after for edge in compiled.contingent} == {2}
+    touched = {number: {"/d/s": ENSURED | LOOKED, f"/d/s/{name}": WRITTEN} for number, name in enumerate("ab")}
+    touched[maker]["/d/s"] = MADE | ENSURED
+    assert find_races(compiled, {**touched, 2: {"/d/s": LOOKED, "/d/s/c": WRITTEN | NAMED}}) == []
+    written = {0: {}, 1: {"/d/s": WRITTEN}, 2: {"/d/s": LOOKED}}
+    assert ("b", "c") in {(race.earlier.id, race.later.id) for race in find_races(compiled, written)}

@@ -357,6 +357,13 @@ def _compare_entries(chunks: Sequence[LowChunk], known: list[Footprint]) -> None
         known[number] = known[number]._replace(reads=reads, writes=writes)
 
 
+def _only_entries(footprint: Footprint) -> tuple[str, ...]:
+    """Return the paths of the files of which a state touches single entries, and not the whole."""
+    names = (*footprint.reads, *footprint.writes)
+    files = dict.fromkeys(_file_of(name) for name in names if _is_entry_of_file(name))
+    return tuple(file.removeprefix(PATH) for file in files if file not in names) if files else ()
+
+
 def _is_entry_of_file(name: str) -> bool:
     return ENTRY in name and name.startswith(PATH) and f"/{ENTRY}" not in name
 
@@ -395,6 +402,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
     nodes = builder.in_serial_order()
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     _share_in_groups(builder, known)
+    builder.entries = {number: files for number, each in enumerate(known) if (files := _only_entries(each))}
     for node in nodes:
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:

@@ -48,6 +48,7 @@ class PlanBuilder:
         self._add_others(serial)
         self.dag: Dag = Dag(len(self.nodes))
         self.contingent: list[ContingentEdge] = []
+        self.entries: dict[int, tuple[str, ...]] = {}
         self._requisites: tuple[tuple[Requisite, ...], ...] = self._resolved()
         self._add_edges()
         graph.empty()
@@ -165,6 +166,7 @@ class PlanBuilder:
             contingent=tuple(self.contingent),
             broken_listeners=self.broken_listeners(listening),
             unknown=unknown or {},
+            entries=self.entries,
             not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
             rows=rows,
             warnings=tuple(findings.warnings),
