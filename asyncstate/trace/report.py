@@ -29,8 +29,8 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     """Return the races between states, by the place of the states in the serial order.
 
     ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
-    so they race with nothing. Nor do states that touch different entries of one file. The paths of a state with ``no_log``
-    are hidden.
+    so they race with nothing. Nor do states that touch different entries of one file. The paths of a state with
+    ``no_log`` are hidden.
     """
     nodes = {
         node: _with_made_folders(plan, node, flags)
