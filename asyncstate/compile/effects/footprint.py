@@ -20,7 +20,8 @@ from asyncstate.compile.effects.conditions import conditions_read
 from asyncstate.compile.effects.formula import HOLDERS, Touching
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, Scoreboard, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks
+from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.compile.effects.brought import About, BroughtByPackages, Question
-from asyncstate.compile.effects.scoreboard import ALWAYS_THERE, ENTRY
+from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
 from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.scoreboard import PATH
+from asyncstate.compile.effects.resources import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

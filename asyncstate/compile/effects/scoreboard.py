@@ -16,11 +16,6 @@ below ``/a``, also a folder that is made there. The cost of an access grows with
 wait for are joined in one node. A made folder may have marks, ``path:/a?0700:www:www``: the mode and the owners that it
 gets from whoever is first. Of ``path:/a//b/c``, only ``b`` and ``c`` are made; ``/a`` is needed.
 
-``path:/etc/hosts#web`` is an entry of a file, and ``grains#roles`` one of a plain name. Two entries do not conflict.
-An entry conflicts with the whole, even where the whole is only read or only written, and with the entries within it:
-``a`` with ``a/b``, one level of an entry for each slash. So a file whose own name has a ``#`` conflicts with the file
-that is called like the part before it; it waits more than it has to, and never less.
-
 A state that ``leaves`` a folder is the proof, for those behind it, that the folder is there: a make and a need, or
 makes with other marks, conflict only if the proof fails. So these waits are contingent on it, until somebody writes the
 folder or one above it. The first state that leaves a folder is its proof.
@@ -33,90 +28,14 @@ later waits for all of them that touched what it touches.
 
 from __future__ import annotations
 
-import posixpath
-import re
 from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks, is_plain, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-PATH = "path:"
-TREE = "/**"
-ENTRY = "#"
-"""What stands between a file, or a plain name, and the key of an entry."""
-_MARKS = re.compile(r"\?[^/?]*:[^/?]*:[^/?]*")
-
-ALWAYS_THERE = """
-    / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
-    /usr/local/bin /usr/local/lib /usr/local/sbin /usr/sbin /usr/share
-    /var /var/cache /var/lib /var/log /var/spool /var/tmp
-""".split()
-"""Folders that every system has. A state with a file in one of them does not wait for states that may make it."""
-
-
-class _Place:
-    """A path, a plain name, or an entry of either.
-
-    ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
-    that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
-    whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
-    missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
-    place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
-    wait. Since touch number ``proved_at``, ``proof`` shows that the folder is there, if none at or above it was written
-    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it
-    needed it.
-    """
-
-    __slots__ = (
-        "beside",
-        "children",
-        "entry_writers",
-        "is_entry",
-        "lasting",
-        "makers",
-        "marks",
-        "name",
-        "needers",
-        "other_makers",
-        "proof",
-        "proof_marks",
-        "proof_needs",
-        "proved_at",
-        "readers",
-        "tree_readers",
-        "tree_writer",
-        "users",
-        "writer",
-        "writers_below",
-        "written_at",
-    )
-
-    def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
-        self.name = name
-        self.proof = -1
-        self.proved_at = -1
-        self.written_at = -1
-        self.proof_marks: str | None = None
-        self.proof_needs = False
-        self.is_entry = is_entry
-        self.children: dict[str, _Place] = {}
-        self.writer = -1
-        self.beside: list[int] = []
-        self.users: list[int] = []
-        self.readers: list[int] = []
-        self.writers_below: list[int] = []
-        self.entry_writers: list[int] = []
-        self.tree_writer = -1
-        self.tree_readers: list[int] = []
-        self.makers: list[int] = []
-        self.marks = ""
-        self.other_makers: list[int] = []
-        self.needers: list[int] = []
-        self.lasting = lasting
-
-
-_Access = tuple[list[_Place], bool, bool]
-"""The places from the root or the plain name down; whether the last means all below it; whether it is written."""
+    from asyncstate.compile.effects.resources import Access, Place
 
 
 Waits = dict[int, tuple[str, ...]]
@@ -141,11 +60,8 @@ class Scoreboard:
 
     def __init__(self, join: Callable[[list[int], str], int]) -> None:
         self._join = join
-        self._names: dict[str, _Place] = {}
+        self._resources = Resources()
         self._touches = 0
-        self._root = _Place(f"{PATH}/")
-        for path in ALWAYS_THERE:
-            self._places(path)[-1].lasting = True
 
     def touch(
         self,
@@ -169,20 +85,20 @@ class Scoreboard:
         contingent: Contingent = {}
         made = []
         needs = []
-        marked: dict[_Place, str] = {}
+        marked: dict[Place, str] = {}
         for name in makes:
             folder, marks = folder_and_marks(name)
             needed, two_slashes, _ = folder.partition("//")
-            places = self._places(folder.removeprefix(PATH))
-            there = len(self._places(needed.removeprefix(PATH))) if two_slashes else 0
+            places = self._resources.places(folder.removeprefix(PATH))
+            there = len(self._resources.places(needed.removeprefix(PATH))) if two_slashes else 0
             made.append(places)
             marked.update((place, marks) for place in places[there:] if not place.lasting)
             needs += [place for place in places[:there][-1:] if not place.lasting]
-        placed = [*self._placed(reads, writes), *((places, False, False) for places in made)]
+        placed = [*self._resources.placed(reads, writes), *((places, False, False) for places in made)]
         needs += _needed(placed, list(marked))
         plain: Waits = {}
         for where, tree, writes_it in placed:
-            if together is not None and _is_plain(where):
+            if together is not None and is_plain(where):
                 self._look(where, tree, writes_it, plain, join=False)
             else:
                 self._look(where, tree, writes_it, before)
@@ -213,7 +129,7 @@ class Scoreboard:
                 for resource in resources:
                     _wait(before, other, resource)
         for where, tree, writes_it in placed:
-            beside = _beside(where[0], others, writes_it) if others and _is_plain(where) else None
+            beside = _beside(where[0], others, writes_it) if others and is_plain(where) else None
             self._note(where, node, tree, writes_it)
             if beside is not None:
                 where[0].beside = beside
@@ -230,7 +146,7 @@ class Scoreboard:
                 _append(place.makers, node)
         return Waiting(before, contingent)
 
-    def _proved(self, placed: list[_Access]) -> set[_Place]:
+    def _proved(self, placed: list[Access]) -> set[Place]:
         """Return the places, among those on the way to what is touched, of which a proof holds."""
         found = set()
         for where, _, _ in placed:
@@ -241,12 +157,12 @@ class Scoreboard:
                     found.add(place)
         return found
 
-    def _prove(self, node: int, leaves: Iterable[str], needs: list[_Place], marked: dict[_Place, str]) -> set[_Place]:
+    def _prove(self, node: int, leaves: Iterable[str], needs: list[Place], marked: dict[Place, str]) -> set[Place]:
         """Make a node the proof of the folders that it leaves and of those above them that have none; return these."""
         found = set()
         for name in leaves:
             written_at = -1
-            for place in self._places(name.removeprefix(PATH)):
+            for place in self._resources.places(name.removeprefix(PATH)):
                 written_at = max(written_at, place.written_at)
                 if not place.lasting and (place.proof == -1 or place.proved_at < written_at):
                     place.proof, place.proved_at = node, self._touches
@@ -254,69 +170,15 @@ class Scoreboard:
                     found.add(place)
         return found
 
-    def _placed(self, reads: Iterable[str], writes: Iterable[str]) -> list[_Access]:
-        written = dict.fromkeys(writes)
-        accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
-        accesses += [(name, True) for name in written]
-        return [
-            (self._places(name[len(PATH) :]), name.endswith(TREE), writes_it)
-            if name.startswith(PATH)
-            else (self._named(name), False, writes_it)
-            for name, writes_it in accesses
-        ]
-
-    def _places(self, path: str) -> list[_Place]:
-        """Return the places from the root down to a path, or to an entry of a file."""
-        path = posixpath.normpath("/" + path.removesuffix("**"))
-        place = self._root
-        places = [place]
-        for part in path.split("/"):
-            if not part:
-                continue
-            file, mark, entry = part.partition(ENTRY) if ENTRY in part else (part, "", "")
-            if place.is_entry or not (mark and file and entry):
-                file, entry = part, ""
-            below = place.children.get(file)
-            if below is None:
-                name = f"{place.name}{file}" if place is self._root else f"{place.name}/{file}"
-                below = place.children[file] = _Place(name, is_entry=place.is_entry)
-            place = below
-            places.append(place)
-            if entry:
-                place = self._entry(place, entry)
-                places.append(place)
-        return places
-
-    def _named(self, name: str) -> list[_Place]:
-        """Return the place of a plain name; if it is an entry, those of the name and of the entries around it."""
-        place = self._names.get(name)
-        if place is not None:
-            return [place]
-        whole, _, entry = name.partition(ENTRY)
-        if not (whole and entry):
-            place = self._names[name] = _Place(name, lasting=True)
-            return [place]
-        places = self._named(whole)
-        for part in entry.split("/"):
-            places.append(self._entry(places[-1], part))
-        return places
-
-    def _entry(self, place: _Place, name: str) -> _Place:
-        mark = "/" if place.is_entry else ENTRY
-        entry = place.children.get(mark + name)
-        if entry is None:
-            entry = place.children[mark + name] = _Place(f"{place.name}{mark}{name}", is_entry=True)
-        return entry
-
-    def _wait_for_tree_readers(self, places: list[_Place], before: Waits, own: str) -> None:
+    def _wait_for_tree_readers(self, places: list[Place], before: Waits, own: str) -> None:
         for above in places:
             if above.tree_readers:
-                above.tree_readers = self._joined(above.tree_readers, self._tree(above))
+                above.tree_readers = self._joined(above.tree_readers, self._resources.tree(above))
                 _wait(before, above.tree_readers[0], own)
 
-    def _look(self, places: list[_Place], tree: bool, writes: bool, before: Waits, *, join: bool = True) -> None:
+    def _look(self, places: list[Place], tree: bool, writes: bool, before: Waits, *, join: bool = True) -> None:
         place = places[-1]
-        own = self._tree(place) if tree else place.name
+        own = self._resources.tree(place) if tree else place.name
         for above in places:
             writer = above.writer
             if writer != -1:
@@ -330,7 +192,7 @@ class Scoreboard:
         if writes:
             self._wait_for_tree_readers(places, before, own)
         if place.is_entry and writes:
-            whole = _whole(places)
+            whole = whole_of(places)
             if whole.readers:
                 whole.readers = self._joined(whole.readers, whole.name)
                 _wait(before, whole.readers[0], own)
@@ -343,16 +205,10 @@ class Scoreboard:
             place.entry_writers = self._joined(place.entry_writers, own)
             _wait(before, place.entry_writers[0], own)
 
-    def _tree(self, place: _Place) -> str:
-        """Return the name of everything at and below a path; an entry stands for all within it by its own name."""
-        if place.is_entry:
-            return place.name
-        return f"{PATH}{TREE}" if place is self._root else f"{place.name}{TREE}"
-
-    def _note(self, places: list[_Place], node: int, tree: bool, writes: bool) -> None:
+    def _note(self, places: list[Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]
         if place.is_entry and writes:
-            _append(_whole(places).entry_writers, node)
+            _append(whole_of(places).entry_writers, node)
         for above in places[:-1]:
             _append(above.users, node)
             if writes:
@@ -383,12 +239,6 @@ class Scoreboard:
         return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
 
 
-def folder_and_marks(name: str) -> tuple[str, str]:
-    """Split the name of a made folder into the folder and its marks, "" if it has none."""
-    match = _MARKS.search(name) if "?" in name else None
-    return (name[: match.start()], match[0]) if match is not None and match.end() == len(name) else (name, "")
-
-
 def _wait(before: Waits, node: int, resource: str) -> None:
     known = before.get(node)
     if known is None:
@@ -402,11 +252,7 @@ def _wait_for_all(before: Waits, nodes: Iterable[int], resource: str) -> None:
         _wait(before, node, resource)
 
 
-def _is_plain(places: list[_Place]) -> bool:
-    return len(places) == 1 and not places[0].name.startswith(PATH)
-
-
-def _beside(place: _Place, others: Collection[int], writes: bool) -> list[int]:
+def _beside(place: Place, others: Collection[int], writes: bool) -> list[int]:
     """Return the nodes that the next one to touch a plain name must also wait for, as a node does not wait for others.
 
     If it writes, whom it waits for need not be waited for again.
@@ -430,12 +276,7 @@ def _wait_until(before: Waits, contingent: Contingent, nodes: Iterable[int], pro
             contingent[node, proof] = (*known, resource)
 
 
-def _whole(places: list[_Place]) -> _Place:
-    """Return the file, or the plain name, whose entry the last of the places is."""
-    return next(place for place in reversed(places) if not place.is_entry)
-
-
-def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
+def _needed(placed: list[Access], made: list[Place]) -> list[Place]:
     """Return the folders that must exist: those that are read, and those in which something is written.
 
     To write an entry, the folder of its file must exist, but not the file.
@@ -446,10 +287,10 @@ def _needed(placed: list[_Access], made: list[_Place]) -> list[_Place]:
         if not where[-1].is_entry:
             folders = where[-2:-1] if writes_it else where[-1:]
         elif writes_it:
-            depth = where.index(_whole(where))
+            depth = where.index(whole_of(where))
             folders = [*where[max(depth - 1, 0) : depth], *where[depth + 1 : -1]]
         else:
-            folders = [_whole(where)]
+            folders = [whole_of(where)]
         needed += [place for place in folders if not place.lasting and id(place) not in own]
     return needed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.scoreboard import PATH
+from asyncstate.compile.effects.resources import PATH
 from asyncstate.trace.learned import GUESSED
 
 if TYPE_CHECKING:

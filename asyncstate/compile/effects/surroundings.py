@@ -10,7 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import texts
-from asyncstate.compile.effects.scoreboard import ENTRY, PATH, TREE
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
 from asyncstate.model.requisite import CONDITIONS

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from naive_footprints import access_of, affects, is_conflict
 from strategies import accesses, footprints
 
-from asyncstate.compile.effects.scoreboard import Scoreboard, folder_and_marks
+from asyncstate.compile.effects.resources import folder_and_marks
+from asyncstate.compile.effects.scoreboard import Scoreboard
 
 
 def waits(row):

@@ -1,0 +1,181 @@
+"""Resources by name: paths, which are hierarchical, plain names, and entries of either.
+
+``path:/etc/hosts#web`` is an entry of a file, and ``grains#roles`` one of a plain name. Two entries do not conflict.
+An entry conflicts with the whole, even where the whole is only read or only written, and with the entries within it:
+``a`` with ``a/b``, one level of an entry for each slash. So a file whose own name has a ``#`` conflicts with the file
+that is called like the part before it; it waits more than it has to, and never less.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PATH = "path:"
+TREE = "/**"
+ENTRY = "#"
+"""What stands between a file, or a plain name, and the key of an entry."""
+_MARKS = re.compile(r"\?[^/?]*:[^/?]*:[^/?]*")
+
+ALWAYS_THERE = """
+    / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local
+    /usr/local/bin /usr/local/lib /usr/local/sbin /usr/sbin /usr/share
+    /var /var/cache /var/lib /var/log /var/spool /var/tmp
+""".split()
+"""Folders that every system has. A state with a file in one of them does not wait for states that may make it."""
+
+
+class Place:
+    """A path, a plain name, or an entry of either.
+
+    ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
+    that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
+    whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
+    missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
+    place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
+    wait. Since touch number ``proved_at``, ``proof`` shows that the folder is there, if none at or above it was written
+    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it
+    needed it.
+    """
+
+    __slots__ = (
+        "beside",
+        "children",
+        "entry_writers",
+        "is_entry",
+        "lasting",
+        "makers",
+        "marks",
+        "name",
+        "needers",
+        "other_makers",
+        "proof",
+        "proof_marks",
+        "proof_needs",
+        "proved_at",
+        "readers",
+        "tree_readers",
+        "tree_writer",
+        "users",
+        "writer",
+        "writers_below",
+        "written_at",
+    )
+
+    def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
+        self.name = name
+        self.proof = -1
+        self.proved_at = -1
+        self.written_at = -1
+        self.proof_marks: str | None = None
+        self.proof_needs = False
+        self.is_entry = is_entry
+        self.children: dict[str, Place] = {}
+        self.writer = -1
+        self.beside: list[int] = []
+        self.users: list[int] = []
+        self.readers: list[int] = []
+        self.writers_below: list[int] = []
+        self.entry_writers: list[int] = []
+        self.tree_writer = -1
+        self.tree_readers: list[int] = []
+        self.makers: list[int] = []
+        self.marks = ""
+        self.other_makers: list[int] = []
+        self.needers: list[int] = []
+        self.lasting = lasting
+
+
+Access = tuple[list[Place], bool, bool]
+"""The places from the root or the plain name down; whether the last means all below it; whether it is written."""
+
+
+class Resources:
+    """Everything that was touched, by name."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Place] = {}
+        self._root = Place(f"{PATH}/")
+        for path in ALWAYS_THERE:
+            self.places(path)[-1].lasting = True
+
+    def placed(self, reads: Iterable[str], writes: Iterable[str]) -> list[Access]:
+        """Return the accesses to what is read and written; what is both is only written."""
+        written = dict.fromkeys(writes)
+        accesses = [(name, False) for name in dict.fromkeys(reads) if name not in written]
+        accesses += [(name, True) for name in written]
+        return [
+            (self.places(name[len(PATH) :]), name.endswith(TREE), writes_it)
+            if name.startswith(PATH)
+            else (self._named(name), False, writes_it)
+            for name, writes_it in accesses
+        ]
+
+    def places(self, path: str) -> list[Place]:
+        """Return the places from the root down to a path, or to an entry of a file."""
+        path = posixpath.normpath("/" + path.removesuffix("**"))
+        place = self._root
+        places = [place]
+        for part in path.split("/"):
+            if not part:
+                continue
+            file, mark, entry = part.partition(ENTRY) if ENTRY in part else (part, "", "")
+            if place.is_entry or not (mark and file and entry):
+                file, entry = part, ""
+            below = place.children.get(file)
+            if below is None:
+                name = f"{place.name}{file}" if place is self._root else f"{place.name}/{file}"
+                below = place.children[file] = Place(name, is_entry=place.is_entry)
+            place = below
+            places.append(place)
+            if entry:
+                place = self._entry(place, entry)
+                places.append(place)
+        return places
+
+    def _named(self, name: str) -> list[Place]:
+        """Return the place of a plain name; if it is an entry, those of the name and of the entries around it."""
+        place = self._names.get(name)
+        if place is not None:
+            return [place]
+        whole, _, entry = name.partition(ENTRY)
+        if not (whole and entry):
+            place = self._names[name] = Place(name, lasting=True)
+            return [place]
+        places = self._named(whole)
+        for part in entry.split("/"):
+            places.append(self._entry(places[-1], part))
+        return places
+
+    def _entry(self, place: Place, name: str) -> Place:
+        mark = "/" if place.is_entry else ENTRY
+        entry = place.children.get(mark + name)
+        if entry is None:
+            entry = place.children[mark + name] = Place(f"{place.name}{mark}{name}", is_entry=True)
+        return entry
+
+    def tree(self, place: Place) -> str:
+        """Return the name of everything at and below a path; an entry stands for all within it by its own name."""
+        if place.is_entry:
+            return place.name
+        return f"{PATH}{TREE}" if place is self._root else f"{place.name}{TREE}"
+
+
+def folder_and_marks(name: str) -> tuple[str, str]:
+    """Split the name of a made folder into the folder and its marks, "" if it has none."""
+    match = _MARKS.search(name) if "?" in name else None
+    return (name[: match.start()], match[0]) if match is not None and match.end() == len(name) else (name, "")
+
+
+def whole_of(places: list[Place]) -> Place:
+    """Return the file, or the plain name, whose entry the last of the places is."""
+    return next(place for place in reversed(places) if not place.is_entry)
+
+
+def is_plain(places: list[Place]) -> bool:
+    """Whether places are those of a plain name without an entry."""
+    return len(places) == 1 and not places[0].name.startswith(PATH)
