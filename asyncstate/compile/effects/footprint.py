@@ -11,16 +11,17 @@ links go along. Edges go forward in serial order, so they never form a cycle.
 
 from __future__ import annotations
 
-from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
+from asyncstate.compile.effects.declared import Footprint
+from asyncstate.compile.effects.entries import compare_entries, only_entries
 from asyncstate.compile.effects.formula import HOLDERS, Touching
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks
+from asyncstate.compile.effects.resources import TREE
 from asyncstate.compile.effects.scoreboard import Scoreboard
 from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS, around
@@ -32,9 +33,9 @@ from asyncstate.model.hooks import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from asyncstate.compile.effects.calls import CallsRead, Templates
+    from asyncstate.compile.effects.calls import Templates
     from asyncstate.compile.effects.formula import FormulaRule
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
@@ -46,54 +47,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 _WITHOUT = frozenset({"test"})
-_MOST_NAMES = 100_000
-"""How many resources a state may read, write or make. A list of a module's own class may be endless."""
-
-
-_SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
-
-
-class Footprint(NamedTuple):
-    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not.
-
-    ``programs`` are the names of those that it runs; None: its module does not say.
-    """
-
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    makes: tuple[str, ...] = ()
-    unknown: str = ""
-    links: tuple[tuple[str, str], ...] = ()
-    copies: tuple[tuple[str, str], ...] = ()
-    programs: tuple[str, ...] | None = None
-    leaves: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, declared: dict[str, Any]) -> Footprint:
-        """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
-        reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
-        programs = _names(declared["programs"]) if "programs" in declared else None
-        links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
-        leaves = _names(declared.get("leaves"))
-        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs, leaves)
-
-    def and_reads(self, names: Iterable[str]) -> Footprint:
-        """Return this footprint with more that is read."""
-        return self._replace(reads=(*self.reads, *names))
-
-    def and_calls(self, calls: CallsRead) -> Footprint:
-        """Return this footprint with what calls of execution functions read."""
-        return self._replace(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
-
-    def with_wholes(self) -> Footprint:
-        """Return this footprint with the files of its entries as a whole: a run may show that others are meant."""
-        files = tuple(dict.fromkeys(name.partition(ENTRY)[0] for name in self.writes if ENTRY in name))
-        return self._replace(writes=(*self.writes, *files))
-
-    def everything(self) -> tuple[str, ...]:
-        """Return all names: read, written and made."""
-        return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
 
 
 class _Own(NamedTuple):
@@ -180,7 +134,7 @@ class Footprints:
             [copy for footprint in named for copy in footprint.copies],
         )
         known = [_under_all_names(footprint, paths) for footprint in named]
-        _compare_entries(chunks, known)
+        compare_entries(known, lambda number: "" if _says_it_itself(chunks[number].args) else chunks[number].state)
         if self._surroundings is not None:
             self._add_surroundings(self._surroundings, chunks, known, paths)
         return known
@@ -335,44 +289,6 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     return Footprint(reads, writes, makes, footprint.unknown, leaves=footprint.leaves)
 
 
-def _compare_entries(chunks: Sequence[LowChunk], known: list[Footprint]) -> None:
-    """Replace entries of a file by the file, where states of several modules have named some.
-
-    Their names do not compare: what is a setting to one module is a line of a section to another.
-    """
-    named_by: dict[str, set[str]] = {}
-    with_entries = []
-    for number, footprint in enumerate(known):
-        files = [_file_of(name) for name in (*footprint.reads, *footprint.writes) if _is_entry_of_file(name)]
-        if files:
-            with_entries.append(number)
-            module = "" if _says_it_itself(chunks[number].args) else chunks[number].state
-            for file in files:
-                named_by.setdefault(file, set()).add(module)
-    mixed = {file for file, modules in named_by.items() if len(modules) > 1}
-    for number in with_entries if mixed else ():
-        reads, writes = (
-            tuple(dict.fromkeys(_file_of(name) if _file_of(name) in mixed else name for name in names))
-            for names in (known[number].reads, known[number].writes)
-        )
-        known[number] = known[number]._replace(reads=reads, writes=writes)
-
-
-def _only_entries(footprint: Footprint) -> tuple[str, ...]:
-    """Return the paths of the files of which a state touches single entries, and not the whole."""
-    names = (*footprint.reads, *footprint.writes)
-    files = dict.fromkeys(_file_of(name) for name in names if _is_entry_of_file(name))
-    return tuple(file.removeprefix(PATH) for file in files if file not in names) if files else ()
-
-
-def _is_entry_of_file(name: str) -> bool:
-    return ENTRY in name and name.startswith(PATH) and f"/{ENTRY}" not in name
-
-
-def _file_of(name: str) -> str:
-    return name.partition(ENTRY)[0] if _is_entry_of_file(name) else name
-
-
 def _refuse_awaitables(declared: Any) -> None:
     if isinstance(declared, CoroutineType):
         declared.close()
@@ -403,7 +319,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
     nodes = builder.in_serial_order()
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
     _share_in_groups(builder, known)
-    builder.entries = {number: files for number, each in enumerate(known) if (files := _only_entries(each))}
+    builder.entries = {number: files for number, each in enumerate(known) if (files := only_entries(each))}
     for node in nodes:
         what = builder.nodes[node]
         if what.kind is NodeKind.CHUNK:
@@ -437,34 +353,5 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
                 known[member] = shared._replace(unknown=known[member].unknown)
 
 
-def _reason(declared: Any) -> str:
-    return declared if isinstance(declared, str) else _SAYS_UNKNOWN if declared else ""
-
-
-def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
-    if not (links and isinstance(links, dict)):
-        return ()
-    said = {
-        path: targets if isinstance(targets, (list, tuple)) else (targets,)
-        for path, targets in islice(links.items(), _MOST_NAMES)
-    }
-    return tuple((str(path), str(target)) for path, targets in said.items() for target in islice(targets, _MOST_NAMES))
-
-
 def _error_text(error: BaseException) -> str:
     return str(plain(error)) or type(error).__name__
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if not value:
-        return ()
-    if type(value) in {list, tuple} and len(value) <= _MOST_NAMES:  # what modules return, as a rule
-        return tuple(map(str, value))
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, (list, tuple, set, frozenset)):
-        return ()
-    names = tuple(str(name) for name in islice(value, _MOST_NAMES + 1))
-    if len(names) > _MOST_NAMES:
-        raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
-    return names

@@ -1,0 +1,89 @@
+"""What one state touches, as its module or the state itself declares it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.compile.effects.resources import ENTRY, folder_and_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from asyncstate.compile.effects.calls import CallsRead
+
+_MOST_NAMES = 100_000
+"""How many resources a state may read, write or make. A list of a module's own class may be endless."""
+
+_SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
+
+
+class Footprint(NamedTuple):
+    """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not.
+
+    ``programs`` are the names of those that it runs; None: its module does not say.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
+    unknown: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    programs: tuple[str, ...] | None = None
+    leaves: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, declared: dict[str, Any]) -> Footprint:
+        """Return the footprint that a module or a state declares. Raises ValueError for too many names."""
+        reads, writes, makes = (_names(declared.get(key)) for key in ("reads", "writes", "makes"))
+        programs = _names(declared["programs"]) if "programs" in declared else None
+        links, copies = _pairs(declared.get("links")), _pairs(declared.get("copies"))
+        leaves = _names(declared.get("leaves"))
+        return cls(reads, writes, makes, _reason(declared.get("unknown")), links, copies, programs, leaves)
+
+    def and_reads(self, names: Iterable[str]) -> Footprint:
+        """Return this footprint with more that is read."""
+        return self._replace(reads=(*self.reads, *names))
+
+    def and_calls(self, calls: CallsRead) -> Footprint:
+        """Return this footprint with what calls of execution functions read."""
+        return self._replace(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
+
+    def with_wholes(self) -> Footprint:
+        """Return this footprint with the files of its entries as a whole: a run may show that others are meant."""
+        files = tuple(dict.fromkeys(name.partition(ENTRY)[0] for name in self.writes if ENTRY in name))
+        return self._replace(writes=(*self.writes, *files))
+
+    def everything(self) -> tuple[str, ...]:
+        """Return all names: read, written and made."""
+        return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
+
+
+def _reason(declared: Any) -> str:
+    return declared if isinstance(declared, str) else _SAYS_UNKNOWN if declared else ""
+
+
+def _pairs(links: Any) -> tuple[tuple[str, str], ...]:
+    if not (links and isinstance(links, dict)):
+        return ()
+    said = {
+        path: targets if isinstance(targets, (list, tuple)) else (targets,)
+        for path, targets in islice(links.items(), _MOST_NAMES)
+    }
+    return tuple((str(path), str(target)) for path, targets in said.items() for target in islice(targets, _MOST_NAMES))
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not value:
+        return ()
+    if type(value) in {list, tuple} and len(value) <= _MOST_NAMES:  # what modules return, as a rule
+        return tuple(map(str, value))
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return ()
+    names = tuple(str(name) for name in islice(value, _MOST_NAMES + 1))
+    if len(names) > _MOST_NAMES:
+        raise ValueError(f"it names more than {_MOST_NAMES:,} resources")
+    return names
