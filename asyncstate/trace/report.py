@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.trace.races import Marks
+    from asyncstate.trace.races import Conflict, Marks
+
+_ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"})
+_MAKE_ACCOUNTS = frozenset({"user", "group"})
 
 _SHOWN = 3
 """How many paths of one race are named."""
@@ -42,7 +45,7 @@ def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Mark
     contingent = {(edge.before, edge.after) for edge in plan.contingent}
     for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
         pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
-        apart = all(conflict.path in plan.entries.get(state, ()) for state in pair)
+        apart = all(conflict.path in plan.entries.get(state, ()) for state in pair) or _is_a_lookup(plan, conflict)
         if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
             contact = Contact(
                 MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
@@ -77,6 +80,17 @@ def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mappi
     if not chunk.args.get("makedirs"):
         return flags
     return {**flags, **{folder: flags.get(folder, 0) | ENSURED for folder in above(str(chunk.name))}}
+
+
+def _is_a_lookup(plan: Plan, conflict: Conflict) -> bool:
+    """Whether a package only looks up accounts beside a state that makes one: the plan orders those of its name."""
+    if conflict.path not in _ACCOUNTS:
+        return False
+    one, other = (plan.chunks[_state_of(plan, node)].state for node in (conflict.earlier, conflict.later))
+    before, after = conflict.before & CHANGES, conflict.after & CHANGES
+    return (one == "pkg" and not before and other in _MAKE_ACCOUNTS) or (
+        other == "pkg" and not after and one in _MAKE_ACCOUNTS
+    )
 
 
 def _state_of(plan: Plan, node: int) -> int:

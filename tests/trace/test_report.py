@@ -146,3 +146,15 @@ c: {file.managed: [{name: /d/s/c}]}
     assert find_races(compiled, {**touched, 2: {"/d/s": LOOKED, "/d/s/c": WRITTEN | NAMED}}) == []
     written = {0: {}, 1: {"/d/s": WRITTEN}, 2: {"/d/s": LOOKED}}
     assert ("b", "c") in {(race.earlier.id, race.later.id) for race in find_races(compiled, written)}
+
+
+@pytest.mark.parametrize(
+    ("by_package", "path", "races"),
+    [(LOOKED, "/etc/passwd", 0), (WRITTEN, "/etc/passwd", 1), (LOOKED, "/etc/nginx", 1)],
+)
+def test_a_package_that_looks_up_accounts_does_not_race_with_who_makes_others(by_package, path, races):
+    package, user = "{pkg.installed: []}", "{user.present: []}"
+    for first, second in ((package, user), (user, package)):
+        compiled = plan(f"a: {first}\nb: {second}\n")
+        deeds = (by_package, WRITTEN | LOOKED) if first == package else (WRITTEN | LOOKED, by_package)
+        assert len(find_races(compiled, {number: {path: what} for number, what in enumerate(deeds)})) == races
