@@ -16,6 +16,8 @@ _LOOKS = {"exists", "missing"}
 _TAKES = {"copy", "rename", "hardlink"}
 _COPY_BESIDE = {"replace": ".bak", "comment": ".bak", "uncomment": ".bak", "blockreplace": False}
 """The edits that keep a copy beside the file, and the default ending of its name."""
+_ALWAYS_THERE = frozenset({"user:root", "user:0"})
+"""Owners whose number no state changes: that of who runs us is in use."""
 _KEEPS_LINKS = "it keeps the links of its source, and only a run shows where they lead"
 _FILES = {"managed", "serialize", "append", "prepend", "touch", "symlink"}
 """What leaves a file at its path, unless ``create`` says otherwise."""
@@ -45,7 +47,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     reads = [] if makes else [f"path:{os.path.dirname(path)}"]
     reads += [
         *_sources(fun, low),
-        *_resources.accounts(low, ("user", "owner")),
+        *(account for account in _resources.accounts(low, ("user", "owner")) if account not in _ALWAYS_THERE),
         *_resources.command(low.get("check_cmd"), low),
     ]
     if fun in {"managed", "blockreplace"}:

@@ -6,6 +6,10 @@ from plugin_harness import PluginHarness
 from trees import edges, plan
 
 SHARED = {
+    "a group whose number may change and a file of it": (
+        "group.present: [{name: root}, {gid: 5}]",
+        "file.managed: [{name: /srv/x}, {user: root}, {group: root}]",
+    ),
     "the settings are in the file that is the default": (
         "file.managed: [{name: /etc/sysctl.d/99-salt.conf}]",
         "sysctl.present: [{name: a}, {value: 1}]",
@@ -592,6 +596,10 @@ SHARED = {
     ),
 }
 APART = {
+    "root, who is always there, and a file of root": (
+        "user.present: [{name: root}, {shell: /bin/sh}]",
+        "file.managed: [{name: /srv/x}, {user: root}]",
+    ),
     "a template and a grain that nobody writes": (
         "grains.exists: [{name: a}]",
         "file.managed: [{name: /x}, {contents: y}]",
