@@ -14,6 +14,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ CommandExecutionError        an execution module could not do its work
     ├─ InvocationError              an execution module was called wrongly
     ├─ PathRefused                  a user other than root could have planted a path, or a part of it
+    ├─ PlanError                    a plan file is no plan, cannot be read, or is not what the tree compiles to
     ├─ EventLoopError               no asyncio loop runs here, or not the one that this belongs to
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
     ├─ LockHeld(pid, since)         another run holds the lock
@@ -43,6 +44,7 @@ __all__ = [
     "NotYet",
     "PathRefused",
     "PillarError",
+    "PlanError",
     "RenderError",
     "RunCancelled",
 ]
@@ -182,6 +184,10 @@ class PathRefused(AsyncStateError):
     The text names the part, its owner and the next step; it becomes the whole comment of a state's row. See
     `asyncstate.filesystem`.
     """
+
+
+class PlanError(AsyncStateError):
+    """A saved plan cannot be used: it is no plan, or what the tree compiles to is another one."""
 
 
 class RunCancelled(AsyncStateError):

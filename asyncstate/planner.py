@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from asyncstate.compile.compiler import Compiler
 from asyncstate.errors import CompileError, FunctionNotFound, Issue
 from asyncstate.model.chunk import LowChunk
@@ -19,6 +21,7 @@ from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
 from asyncstate.sources.homes import home_of
 from asyncstate.sources.packages import known_packages
 from asyncstate.sources.pillar_merge import independent
+from asyncstate.sources.reads import noted_reads
 from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
@@ -56,8 +59,9 @@ class Planner:
         """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path."""
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
-        with self._secrets.kept_out_of_errors(), self._host.enter():
-            return self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
+            plan = self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+        return structs.replace(plan, files=files)
 
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
@@ -69,9 +73,10 @@ class Planner:
             raise CompileError([Issue(f"SLS {sls} does not render to a dictionary")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
-        with self._secrets.kept_out_of_errors(), self._host.enter():
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
             compiler = self._compiler(client, {file: _copy(data)})
-            return compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
+            plan = compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
+        return structs.replace(plan, files=files)
 
     def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
         """Compile one file anywhere. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
@@ -81,8 +86,9 @@ class Planner:
         with open_read(path):
             env = saltenv or self._settings.saltenv or "base"
         name = os.path.basename(path)
-        with self._secrets.kept_out_of_errors(), self._host.enter():
-            return self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
+            plan = self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
+        return structs.replace(plan, files=files)
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
+    from asyncstate.plans.record import PlanRecord, Selection
     from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.engine import Engine, RunOptions
     from asyncstate.run.handle import Run
@@ -264,6 +265,47 @@ class StateRuntime:
     def shown(self, plan: Plan) -> Plan:
         """Return a copy of a plan for display, without secrets and what ``no_log`` hides. Do not run it."""
         return ShownPlan(plan, self.secrets).plan
+
+    def record(self, plan: Plan, selection: Selection | None = None, *, failhard: bool | None = None) -> PlanRecord:
+        """Return a plan as data that can be kept, reviewed and compared, without secrets and what ``no_log`` hides.
+
+        Its digests are keyed with a key in ``state_dir``, which is made if there is none. ``selection`` is what of the
+        tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
+        the key cannot be read or made.
+        """
+        from asyncstate.plans.inputs import inputs_of  # noqa: PLC0415 - few programs keep plans
+        from asyncstate.plans.key import Key  # noqa: PLC0415
+        from asyncstate.plans.record import Selection  # noqa: PLC0415
+        from asyncstate.plans.recording import Treatment, record_plan  # noqa: PLC0415
+        from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415
+        from asyncstate.run.options import RunOptions, Traits  # noqa: PLC0415
+
+        settings, host = self.settings, self.host
+        key = Key.of(settings.state_dir)
+        options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
+        traits = Traits.of(plan, options, LocalDispatch(plan, host).module_traits())
+        return record_plan(
+            plan,
+            self.secrets,
+            key,
+            inputs=inputs_of(
+                key,
+                files=plan.files,
+                roots={env: self.file_client.roots(env) for env in self.file_client.envs()},
+                pillar=host.pillar,
+                grains=host.grains,
+                plugin_folders=host.plugin_paths(bundled=False),
+                opts=host.opts,
+            ),
+            selection=selection or Selection(),
+            treatment=Treatment(
+                traits.failhard,
+                traits.exclusive,
+                {chunk: tuple(lanes) for chunk, lanes in traits.lanes.items()},
+                settings.lanes,
+            ),
+            host=str(host.opts.get("id") or ""),
+        )
 
     def run(
         self,

@@ -42,3 +42,8 @@ def parse_salt_url(url: str) -> tuple[str, str | None]:
         path, _, given = resource.partition("?saltenv=")
         saltenv = given or None
     return path.removeprefix("|"), saltenv
+
+
+def salt_url(path: str, saltenv: str | None = None) -> str:
+    """Return the URL of a path in the file roots, for messages."""
+    return f"{SALT_SCHEME}{path}" + (f"?saltenv={saltenv}" if saltenv else "")

@@ -133,12 +133,15 @@ class PluginHost:
         """Return a function that no plugin offers, callable by the rules of ``__salt__``; `Services.bridged`."""
         return wrap(func, self._bridge, name)
 
-    def plugin_paths(self) -> list[str]:
-        """Return the folders that plugins may be in, bundled ones included."""
+    def plugin_paths(self, *, bundled: bool = True) -> list[str]:
+        """Return the folders that plugins, and the interfaces of the tree, may be in."""
         folders = [
             folder
-            for kind in FOLDER_OPTIONS
-            for folder in (*plugin_folders(kind, self.opts, self.file_client), *bundled_folder(kind))
+            for kind in (*FOLDER_OPTIONS, "interfaces")
+            for folder in (
+                *plugin_folders(kind, self.opts, self.file_client),
+                *(bundled_folder(kind) if bundled else ()),
+            )
         ]
         return list(dict.fromkeys(folder.path for folder in folders))
 

@@ -80,8 +80,9 @@ class Plan(msgspec.Struct, frozen=True):
     refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
     chunk that may touch more than it declares why that is so: only the tree itself orders it. ``entries`` are the files
     of which a chunk touches single entries only: others without an order touch other entries. ``not_aggregated`` says
-    why a chunk that could be aggregated is in no group. ``digest`` is the same in every process and for every hash
-    seed.
+    why a chunk that could be aggregated is in no group. ``files`` are the files of the tree that the compiler read or
+    found, with the sha256 of what it read ("" if it only found it). ``digest`` is the same in every process and for
+    every hash seed.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -97,6 +98,7 @@ class Plan(msgspec.Struct, frozen=True):
     rows: dict[str, dict[str, Any]] = {}
     warnings: tuple[Issue, ...] = ()
     saltenv: str = "base"
+    files: dict[str, str] = {}
     digest: str = ""
 
     @property

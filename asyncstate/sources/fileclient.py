@@ -16,6 +16,7 @@ import msgspec
 
 from asyncstate.dunders import TreeFiles
 from asyncstate.errors import ConfigError, RenderError
+from asyncstate.sources.reads import note_found, note_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -144,6 +145,7 @@ class LocalFileClient(_SlsLookup):
         for root in self.roots(saltenv):
             full = os.path.join(root, path)
             if os.path.isfile(full) and not self._is_ignored(full) and self._is_inside(root, full):
+                note_found(full)
                 return full
         return None
 
@@ -158,6 +160,7 @@ class LocalFileClient(_SlsLookup):
             raise RenderError(f"Cannot read {path}: {error.strerror}", file=path) from error
         if len(text) > _LARGEST_TEXT:
             raise RenderError(f"Cannot read {path}: a text of the tree is at most {_LARGEST_TEXT >> 20} MiB", file=path)
+        note_read(path, text)
         return text
 
     def list_files(self, saltenv: str) -> list[str]:
@@ -286,7 +289,10 @@ class OtherTexts:
     def read(self, path: str) -> bytes:
         """Return the replacing text of a file that `find` returned, else its content."""
         text = self._texts.get(path)
-        return self._client.read(path) if text is None else text.encode()
+        if text is None:
+            return self._client.read(path)
+        note_read(path, content := text.encode())
+        return content
 
 
 class OneMoreSls:
@@ -334,7 +340,9 @@ class MemoryFileClient(_SlsLookup):
             content = self._files[saltenv][relpath]
         except KeyError:
             raise RenderError(f"Cannot read {path}: no such file in memory", file=path) from None
-        return content if isinstance(content, bytes) else content.encode()
+        raw = content if isinstance(content, bytes) else content.encode()
+        note_read(path, raw)
+        return raw
 
     def list_files(self, saltenv: str) -> list[str]:
         """Return every file of an environment."""

@@ -1,0 +1,97 @@
+"""Reads and writes plan records as JSON. What it reads may be anything: old, cut, spoiled, or made to do harm."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from asyncstate.errors import PlanError
+from asyncstate.plans.record import VERSION, ContingentRecord, EdgeRecord, PlanRecord
+
+LARGEST: Final = 1 << 27
+"""Bytes of a document, at most: a plan of 100,000 states has about 60 million."""
+_MOST_VALUES: Final = 12_000_000
+"""Values of a document, at most: a few bytes of JSON can become a hundred bytes of memory."""
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+def encode(record: PlanRecord, indent: int = 0) -> bytes:
+    """Return a record as JSON; with ``indent``, one that people can read."""
+    encoded = msgspec.json.encode(record)
+    return msgspec.json.format(encoded, indent=indent) + b"\n" if indent else encoded
+
+
+def decode(data: bytes, origin: str = "the plan") -> PlanRecord:
+    """Return the record that `encode` wrote. Raises PlanError, which names ``origin`` and says what is wrong."""
+    if len(data) > LARGEST:
+        raise PlanError(f"{origin}: this is no plan: it has more than {LARGEST >> 20} MiB")
+    if sum(map(data.count, (b",", b":", b"["))) > _MOST_VALUES:
+        raise PlanError(f"{origin}: this is no plan: it has more than {_MOST_VALUES:,} values")
+    try:
+        version = msgspec.json.decode(data, type=_Version).version
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {_AGAIN}") from None
+    if version != VERSION:
+        raise PlanError(f"{origin}: this plan has version {version}; this asyncstate reads version {VERSION}. {_AGAIN}")
+    try:
+        record = msgspec.json.decode(data, type=PlanRecord)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {_AGAIN}") from None
+    mistake = _mistake(record)
+    if mistake:
+        raise PlanError(f"{origin}: this plan is spoiled: {mistake}. {_AGAIN}")
+    return record
+
+
+_AGAIN: Final = "Make it again: asyncstate apply --test --plan-out FILE"
+
+
+def _said(error: BaseException) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
+
+
+def _mistake(record: PlanRecord) -> str:
+    """Return what is wrong with the numbers of a record, "" if nothing is."""
+    chunks, size = len(record.chunks), len(record.chunks) + len(record.nodes)
+    if len(record.rank) != size:
+        return f"it has {size} nodes, but {len(record.rank)} places in the serial order"
+    for chunk in record.chunks:
+        if any(not 0 <= node < size for _, node in chunk.requisites):
+            return f"{chunk.tag} refers to a node that does not exist"
+    joined = {number for number, node in enumerate(record.nodes, chunks) if node.members}
+    for number, node in enumerate(record.nodes, chunks):
+        if not -1 <= node.chunk < chunks or (node.chunk < 0 and node.kind in ("check", "listener")):
+            return f"node {number} refers to a state that does not exist"
+        last = chunks if node.kind == "group" else size
+        if not all(0 <= member < last for member in node.members) or not joined.isdisjoint(node.members):
+            return f"node {number} has a member that cannot be one"
+    if any(places < 1 for places in record.lanes.values()):
+        return "a lane has no place"
+    return _mistake_of_edges(record, chunks, size)
+
+
+def _mistake_of_edges(record: PlanRecord, chunks: int, size: int) -> str:
+    last = {number for number, node in enumerate(record.nodes, chunks) if node.kind == "listener"}
+    after: list[list[int]] = [[] for _ in range(size)]
+    waiting = [0] * size
+    edges: tuple[EdgeRecord | ContingentRecord, ...] = (*record.edges, *record.contingent)
+    for edge in edges:
+        if not (0 <= edge.before < size and 0 <= edge.after < size):
+            return "there is an edge to a node that does not exist"
+        if edge.before in last or edge.after in last:
+            return "there is an edge to a listener"
+        after[edge.before].append(edge.after)
+        waiting[edge.after] += 1
+    if any(not 0 <= edge.proof < size for edge in record.contingent):
+        return "an edge has a proof that does not exist"
+    free = [node for node in range(size) if not waiting[node]]
+    for node in free:
+        for successor in after[node]:
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                free.append(successor)
+    return "" if len(free) == size else "its states wait for one another in a circle"

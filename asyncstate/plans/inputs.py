@@ -1,0 +1,101 @@
+"""The digests of what a plan is compiled from."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncstate import filesystem
+from asyncstate._version import __version__
+from asyncstate.data.urls import salt_url
+from asyncstate.errors import AsyncStateError
+from asyncstate.model.encode import utf8
+from asyncstate.plans.record import Inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from asyncstate.plans.key import Key
+
+OF_THE_MOMENT: Final = frozenset(
+    """cwd pid path ps shell pythonpath systempath pythonexecutable locale_info mem_total swap_total disks ssds dns
+    ip_interfaces ip4_interfaces ip6_interfaces ipv4 ipv6 fqdns fqdn_ip4 fqdn_ip6 hwaddr_interfaces ip_gw ip4_gw
+    ip6_gw""".split()
+)
+"""Grains of this process, its network and its disks: they change from one hour to the next, and runs change them. Where
+one of them decides what is compiled, the states differ."""
+
+DECIDING: Final = (
+    "disabled_requisites duplicate_ids failhard global_state_conditions implicit_order jinja_env jinja_sls_env lanes "
+    "nodegroups pillarenv providers renderer saltenv state_aggregate state_auto_order state_top "
+    "state_top_saltenv top_file_merging_strategy"
+).split()
+"""The options that decide what a run does."""
+
+_LARGE: Final = 1 << 20
+"""Of larger files, size and time of the last change count in place of their content."""
+
+
+def inputs_of(
+    key: Key,
+    *,
+    files: Mapping[str, str],
+    roots: Mapping[str, Sequence[str]],
+    pillar: Mapping[str, Any],
+    grains: Mapping[str, Any],
+    plugin_folders: Iterable[str],
+    opts: Mapping[str, Any],
+) -> Inputs:
+    """Return the digests of what a plan was compiled from.
+
+    ``files`` are those of the tree, each with the sha256 of what was read, "" if it is to be read now. ``roots`` are
+    the folders of each environment: a file below one is called ``salt://…``.
+    """
+    return Inputs(
+        files={
+            name_in_tree(path, roots): key.of_value("content", known or _content(path))
+            for path, known in sorted(files.items())
+        },
+        pillar={str(name): key.of_value("pillar", name, value) for name, value in pillar.items()},
+        grains={
+            str(name): key.of_value("grain", name, value) for name, value in grains.items() if name not in OF_THE_MOMENT
+        },
+        plugins={
+            "asyncstate": key.of_value("asyncstate", __version__),
+            **{
+                name_in_tree(path, roots): key.of_value("content", _content(path))
+                for folder in plugin_folders
+                for path in _plugins(folder)
+            },
+        },
+        options={name: key.of_value("option", name, opts.get(name)) for name in DECIDING},
+    )
+
+
+def name_in_tree(path: str, roots: Mapping[str, Sequence[str]]) -> str:
+    """Return the URL of a file of the tree; its path if it is in no root."""
+    path = utf8(path)
+    for env, folders in roots.items():
+        for folder in folders:
+            if path.startswith(f"{folder.rstrip('/')}/"):
+                return salt_url(path[len(folder.rstrip("/")) + 1 :], None if env == "base" else env)
+    return path
+
+
+def _content(path: str) -> str:
+    """Return what stands for the content of a file; "" if it cannot be read."""
+    try:
+        found = filesystem.stat(path)
+        if found.st_size > _LARGE:
+            return f"{found.st_size} bytes of {found.st_mtime_ns}"
+        return sha256(filesystem.read_bytes(path, _LARGE)).hexdigest()
+    except (OSError, AsyncStateError):
+        return ""
+
+
+def _plugins(folder: str) -> Iterator[str]:
+    """Yield the Python files below a folder."""
+    for below, folders, names in filesystem.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        yield from (os.path.join(below, name) for name in sorted(names) if name.endswith(".py"))

@@ -1,0 +1,116 @@
+"""The key of the digests in plan records.
+
+A record says of a secret only whether it has changed. With a plain digest, anybody who has the record could try all
+likely secrets; so the digests are keyed with random bytes that stay on this machine, in ``state_dir``, private.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from asyncstate import filesystem
+from asyncstate.errors import AsyncStateError, PlanError
+from asyncstate.filesystem import Replacement
+from asyncstate.model.encode import CUT, DEEPEST, plain
+
+_NAME: Final = "plan.key"
+_BYTES: Final = 32
+_DIGEST_BYTES: Final = 16
+
+
+class Key:
+    """Makes digests that nobody without the key can check a guess against. Equal values have equal digests."""
+
+    __slots__ = ("_hash", "name")
+
+    def __init__(self, secret: bytes) -> None:
+        self._hash = blake2b(key=secret, digest_size=_DIGEST_BYTES)
+        self.name: str = self.bytes(b"the name of the key")
+        """Names the key: digests of two keys cannot be compared."""
+
+    @classmethod
+    def of(cls, state_dir: str) -> Key:
+        """Return the key of ``state_dir``, which is made if there is none.
+
+        Raises PlanError if it cannot be read or made.
+        """
+        path = os.path.join(state_dir, _NAME)
+        try:
+            try:
+                return cls(_read(path))
+            except FileNotFoundError:
+                _make(state_dir, path)
+                return cls(_read(path))
+        except (OSError, AsyncStateError) as error:
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            raise PlanError(f"the key for the digests of plans, {path}: {said}") from None
+
+    def bytes(self, data: bytes) -> str:
+        """Return the digest of bytes."""
+        digest = self._hash.copy()
+        digest.update(data)
+        return digest.hexdigest()
+
+    def of_value(self, *parts: object) -> str:
+        """Return the digest of plain data of any kind; ``1``, ``"1"`` and ``True`` differ."""
+        return self.bytes(canonical(list(parts)))
+
+
+def canonical(value: object) -> bytes:
+    """Return the bytes that stand for a value: the same for equal values, whatever the order of keys in mappings.
+
+    Values that JSON has no form for, or one that another value has too (dates, keys that are numbers), are written with
+    their types.
+    """
+    try:
+        data = msgspec.json.encode(value, order="deterministic")
+        if msgspec.json.decode(data) == value:
+            return data
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass
+    return b"!" + msgspec.json.encode(_typed(value))
+
+
+def _read(path: str) -> bytes:
+    with filesystem.open_read(path) as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        data = file.read(_BYTES + 1)
+    if mode & 0o077:
+        raise PlanError(f"others may read it (mode {mode:04o}). Remove it; plans made before cannot be applied then")
+    if len(data) != _BYTES:
+        raise PlanError("this is no key. Remove it; plans made before cannot be applied then")
+    return data
+
+
+def _make(state_dir: str, path: str) -> None:
+    """Make a key. Of two programs that do so at once, the first to give it its name decides for both."""
+    filesystem.makedirs(state_dir, 0o700)
+    with Replacement(path, 0o600) as new:
+        new.write(os.urandom(_BYTES))
+        os.fsync(new.fd)
+        temporary = new.keep()
+    try:
+        with suppress(FileExistsError):
+            filesystem.link(temporary, path)
+    finally:
+        filesystem.remove(temporary)
+
+
+def _typed(value: object, depth: int = 0) -> object:
+    """Return plain data that says of each value what type it has."""
+    kind = type(value)
+    if depth > DEEPEST:
+        return CUT
+    if isinstance(value, Mapping):
+        pairs = [[_typed(key, depth + 1), _typed(item, depth + 1)] for key, item in value.items()]
+        return ["mapping", sorted(pairs, key=repr)]
+    if isinstance(value, (list, tuple)):
+        return [kind.__name__, [_typed(item, depth + 1) for item in value]]
+    return [kind.__name__, plain(value)]

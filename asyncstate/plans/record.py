@@ -1,0 +1,191 @@
+"""PlanRecord: a plan as data. It shows no secret, and it cannot be run: what is hidden in it is known to nobody."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
+from asyncstate.model.requisite import Requisite, RequisiteKind
+
+VERSION: Final = 1
+"""The version of the format. A reader refuses any other."""
+
+KindName = Literal["check", "set", "stage", "group", "listener"]
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What of a tree was compiled.
+
+    ``sls`` is None for the highstate; ``file`` is one file in place of SLS files. ``pillar`` are the names of the keys
+    that the command line gave: their values may be secrets, so they are given again.
+    """
+
+    sls: tuple[str, ...] | None = None
+    saltenv: str | None = None
+    exclude: tuple[str | dict[str, str], ...] = ()
+    ids: tuple[str, ...] = ()
+    file: str = ""
+    pillar: tuple[str, ...] = ()
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The digests of what a plan was compiled from, by name.
+
+    ``files`` are the files of the tree that the compiler read or that states fetch (``salt://web/init.sls``),
+    ``pillar`` and ``grains`` the top-level keys, ``plugins`` the plugin files of the tree and the version of this
+    package, ``options`` the settings that decide what a run does.
+    """
+
+    files: dict[str, str] = {}
+    pillar: dict[str, str] = {}
+    grains: dict[str, str] = {}
+    plugins: dict[str, str] = {}
+    options: dict[str, str] = {}
+
+
+class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One state of the plan.
+
+    ``args`` are shown as in every output, secrets masked; ``hidden`` has a digest for each field and argument that is
+    not shown as it is. ``digest`` stands for function, ID, name, SLS, arguments and resolved requisites, wherever the
+    state stands in the plan. ``failhard``, ``exclusive`` and ``lanes`` say how the run treats the state.
+    """
+
+    tag: str
+    state: str
+    fun: str
+    id: str
+    name: Any
+    sls: str
+    digest: str
+    env: str = "base"
+    order: int | float = 0
+    file: str = ""
+    line: int = 0
+    args: dict[str, Any] = {}
+    hidden: dict[str, str] = {}
+    requisites: tuple[tuple[RequisiteKind, int], ...] = ()
+    failhard: bool = False
+    exclusive: bool = False
+    lanes: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """``state.fun``."""
+        return f"{self.state}.{self.fun}"
+
+    @property
+    def place(self) -> str:
+        """``file:line``, as far as known."""
+        return f"{self.file}:{self.line}" if self.file and self.line else self.file
+
+
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A node of the graph that is not a state. Nodes are numbered: the states first, then these."""
+
+    kind: KindName
+    chunk: int = -1
+    members: tuple[int, ...] = ()
+    label: str = ""
+    transaction: bool = False
+
+
+class EdgeRecord(msgspec.Struct, frozen=True, array_like=True):
+    """``[before, after, sources, resources]``: one node waits for another. ``resources`` cause a footprint."""
+
+    before: int
+    after: int
+    sources: tuple[str, ...]
+    resources: tuple[str, ...] = ()
+
+
+class ContingentRecord(msgspec.Struct, frozen=True, array_like=True):
+    """``[before, after, proof, resources]``: an edge that no longer binds once the state ``proof`` has succeeded."""
+
+    before: int
+    after: int
+    proof: int
+    resources: tuple[str, ...] = ()
+
+
+class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A plan as data.
+
+    ``key`` names the key of the digests: those of two records can be compared only if it is the same. ``rank`` is the
+    place of each node in the serial order. ``lanes`` are the places of each lane.
+    """
+
+    version: int
+    program: str = ""
+    host: str = ""
+    key: str = ""
+    digest: str = ""
+    selection: Selection = Selection()
+    inputs: Inputs = Inputs()
+    chunks: tuple[ChunkRecord, ...] = ()
+    nodes: tuple[NodeRecord, ...] = ()
+    edges: tuple[EdgeRecord, ...] = ()
+    contingent: tuple[ContingentRecord, ...] = ()
+    rank: tuple[int, ...] = ()
+    lanes: dict[str, int] = {}
+
+    def plan(self) -> Plan:
+        """Return a plan with this graph, on which a `Machine` can be built. It is not to be dispatched.
+
+        What is hidden in this record is hidden in the plan.
+        """
+        chunks = tuple(
+            LowChunk(
+                index,
+                chunk.state,
+                chunk.fun,
+                chunk.id,
+                chunk.name,
+                chunk.sls,
+                chunk.env,
+                chunk.order,
+                chunk.args,
+                file=chunk.file,
+                declared=chunk.line,
+            )
+            for index, chunk in enumerate(self.chunks)
+        )
+        dag = Dag(len(self.chunks) + len(self.nodes))
+        for edge in self.edges:
+            for source in edge.sources:
+                dag.add(edge.before, edge.after, source, edge.resources if source == "footprint" else ())
+        return Plan(
+            chunks,
+            (
+                *(Node(NodeKind.CHUNK, index) for index in range(len(chunks))),
+                *(
+                    Node(NodeKind[node.kind.upper()], node.chunk, node.members, node.label, node.transaction)
+                    for node in self.nodes
+                ),
+            ),
+            tuple(tuple(Requisite(kind, node) for kind, node in chunk.requisites) for chunk in self.chunks),
+            self.rank,
+            dag,
+            tuple(ContingentEdge(edge.before, edge.after, edge.proof, edge.resources) for edge in self.contingent),
+            saltenv=self.selection.saltenv or "base",
+            digest=self.digest,
+        )
+
+    @property
+    def failhard(self) -> frozenset[int]:
+        """The states whose failure stops the run."""
+        return frozenset(index for index, chunk in enumerate(self.chunks) if chunk.failhard)
+
+    @property
+    def exclusive(self) -> frozenset[int]:
+        """The states that run alone."""
+        return frozenset(index for index, chunk in enumerate(self.chunks) if chunk.exclusive)
+
+    @property
+    def lanes_of(self) -> dict[int, tuple[str, ...]]:
+        """The lanes of each state that has some."""
+        return {index: chunk.lanes for index, chunk in enumerate(self.chunks) if chunk.lanes}

@@ -1,0 +1,99 @@
+import pytest
+
+from asyncstate.config import Settings
+from asyncstate.plans.inputs import name_in_tree
+from asyncstate.runtime import StateRuntime
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "salt"
+    (root / "_states").mkdir(parents=True)
+    (root / "web.sls").write_text(
+        "{% import 'map.jinja' as map %}\nx:\n  file.managed:\n    - name: /x\n    - source: salt://x.txt\n"
+    )
+    (root / "map.jinja").write_text("")
+    (root / "x.txt").write_text("content")
+    (root / "unused.sls").write_text("")
+    (root / "_states" / "mine.py").write_text("def there(name): ...\n")
+    return tmp_path
+
+
+def inputs(tree, sls=("web",), **more):
+    settings = Settings(
+        file_roots={"base": [str(tree / "salt")]},
+        state_dir=str(tree / "state"),
+        cachedir=str(tree / "cache"),
+        **{"pillar": {"note": "n"}, "grains_override": {"role": "web"}, **more},
+    )
+    with StateRuntime(settings).open_sync() as runtime:
+        return runtime.record(runtime.compile_sync(list(sls))).inputs
+
+
+def changed(before, after):
+    return {
+        (kind, name)
+        for kind in before.__struct_fields__
+        for name in getattr(before, kind).keys() | getattr(after, kind).keys()
+        if getattr(before, kind).get(name) != getattr(after, kind).get(name)
+    }
+
+
+def test_inputs_are_what_was_read_and_what_states_fetch(tree):
+    found = inputs(tree)
+    assert found.files.keys() == {"salt://web.sls", "salt://map.jinja", "salt://x.txt"}
+    assert found.plugins.keys() == {"asyncstate", "salt://_states/mine.py"}
+    assert found.pillar.keys() == {"note"}
+    assert "role" in found.grains
+    assert "pid" not in found.grains
+    assert "implicit_order" in found.options
+
+
+def test_the_same_tree_has_the_same_inputs(tree):
+    assert inputs(tree) == inputs(tree)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("web.sls", ("files", "salt://web.sls")),
+        ("map.jinja", ("files", "salt://map.jinja")),
+        ("x.txt", ("files", "salt://x.txt")),
+        ("_states/mine.py", ("plugins", "salt://_states/mine.py")),
+        ("_states/new.py", ("plugins", "salt://_states/new.py")),
+        ("unused.sls", None),
+    ],
+)
+def test_a_file_that_counts_is_named_when_it_changes(tree, path, expected):
+    before = inputs(tree)
+    with (tree / "salt" / path).open("a") as file:
+        file.write("# changed\n")
+    assert changed(before, inputs(tree)) == ({expected} if expected else set())
+
+
+def test_a_large_file_is_not_read(tree):
+    (tree / "salt" / "x.txt").write_bytes(b"x" * ((1 << 20) + 1))
+    before = inputs(tree)
+    (tree / "salt" / "x.txt").write_bytes(b"x" * ((1 << 20) + 2))
+    assert changed(before, inputs(tree)) == {("files", "salt://x.txt")}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"pillar": {"note": "m"}}, ("pillar", "note")),
+        ({"grains_override": {"role": "db"}}, ("grains", "role")),
+        ({"implicit_order": "strict"}, ("options", "implicit_order")),
+    ],
+    ids=str,
+)
+def test_data_that_changes_is_named(tree, more, expected):
+    assert changed(inputs(tree), inputs(tree, **more)) == {expected}
+
+
+def test_files_are_named_by_their_place_in_the_tree():
+    roots = {"base": ["/srv/salt", "/srv/more/"], "dev": ["/srv/dev"]}
+    assert name_in_tree("/srv/salt/a/b.sls", roots) == "salt://a/b.sls"
+    assert name_in_tree("/srv/more/b.sls", roots) == "salt://b.sls"
+    assert name_in_tree("/srv/dev/b.sls", roots) == "salt://b.sls?saltenv=dev"
+    assert name_in_tree("/srv/saltier/b.sls", roots) == "/srv/saltier/b.sls"
