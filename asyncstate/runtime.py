@@ -266,10 +266,18 @@ class StateRuntime:
         """Return a copy of a plan for display, without secrets and what ``no_log`` hides. Do not run it."""
         return ShownPlan(plan, self.secrets).plan
 
-    def record(self, plan: Plan, selection: Selection | None = None, *, failhard: bool | None = None) -> PlanRecord:
+    def record(
+        self,
+        plan: Plan,
+        selection: Selection | None = None,
+        *,
+        failhard: bool | None = None,
+        make_key: bool = True,
+    ) -> PlanRecord:
         """Return a plan as data that can be kept, reviewed and compared, without secrets and what ``no_log`` hides.
 
-        Its digests are keyed with a key in ``state_dir``, which is made if there is none. ``selection`` is what of the
+        Its digests are keyed with a key in ``state_dir``, which is made if there is none (without ``make_key``, one is
+        used that nothing else has: the digests can be compared with no others). ``selection`` is what of the
         tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
         the key cannot be read or made.
         """
@@ -281,7 +289,7 @@ class StateRuntime:
         from asyncstate.run.options import RunOptions, Traits  # noqa: PLC0415
 
         settings, host = self.settings, self.host
-        key = Key.of(settings.state_dir)
+        key = Key.of(settings.state_dir, make=make_key)
         options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
         traits = Traits.of(plan, options, LocalDispatch(plan, host).module_traits())
         return record_plan(

@@ -36,12 +36,18 @@ class Key:
         """Names the key: digests of two keys cannot be compared."""
 
     @classmethod
-    def of(cls, state_dir: str) -> Key:
-        """Return the key of ``state_dir``, which is made if there is none.
+    def of(cls, state_dir: str, *, make: bool = True) -> Key:
+        """Return the key of ``state_dir``. If there is none, one is made.
 
-        Raises PlanError if it cannot be read or made.
+        Raises PlanError if it cannot be read or made. Without ``make`` a key that is missing, or that this user may
+        not read, is replaced by one that is used once: its digests can be compared with no others.
         """
         path = os.path.join(state_dir, _NAME)
+        if not make:
+            try:
+                return cls(_read(path))
+            except (FileNotFoundError, PermissionError):
+                return cls(os.urandom(_BYTES))
         try:
             try:
                 return cls(_read(path))

@@ -116,7 +116,8 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A plan as data.
 
     ``key`` names the key of the digests: those of two records can be compared only if it is the same. ``rank`` is the
-    place of each node in the serial order. ``lanes`` are the places of each lane.
+    place of each node in the serial order. ``lanes`` are the places of each lane. ``foreseen`` are the tags of the
+    rows in which a dry run said that it would change something; None if there was none.
     """
 
     version: int
@@ -132,6 +133,7 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     contingent: tuple[ContingentRecord, ...] = ()
     rank: tuple[int, ...] = ()
     lanes: dict[str, int] = {}
+    foreseen: tuple[str, ...] | None = None
 
     def plan(self) -> Plan:
         """Return a plan with this graph, on which a `Machine` can be built. It is not to be dispatched.

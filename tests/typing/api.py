@@ -243,6 +243,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.NotYet,
     errors.PathRefused,
     errors.PillarError,
+    errors.PlanError,
     errors.RenderError,
     errors.RunCancelled,
 )
