@@ -130,14 +130,15 @@ def to_mermaid(plan: Plan) -> str:
     lines = ["flowchart LR"]
     for number, node in enumerate(plan.nodes):
         left, right = brackets[node.kind]
-        lines.append(f'  n{number}{left}"{_mermaid_text(node_label(plan, node))}"{right}')
+        lines.append(f'  n{number}{left}"{mermaid_text(node_label(plan, node))}"{right}')
     for edge in graph_edges(plan):
         label = f"|{edge.label}|" if edge.label else ""
         lines.append(f"  n{edge.before} {arrows[edge.family]}{label} n{edge.after}")
     return "\n".join([*lines, ""])
 
 
-def _mermaid_text(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """Return a text as it stands between the quotes of a label."""
     for character, code in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("\n", " ")):
         text = text.replace(character, code)
     return text

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         ("asyncstate apply web --id nginx_conf", "One ID of an SLS, with what it requires."),
         ("asyncstate apply --file-root ./salt --pillar-root ./pillar --state-output changes", "A tree in a checkout."),
         ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
+        ("asyncstate apply web --test --plan-out web.plan", "Save what would be done, for a review."),
+        ("asyncstate apply --plan web.plan", "Do exactly what was reviewed, or say what has changed since."),
         ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
     ),
 )
@@ -35,6 +37,22 @@ if TYPE_CHECKING:
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Apply this file, from any folder, in place of SLS files. It cannot include, extend or exclude anything.",
+)
+@option(
+    "--plan",
+    section="Selection",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=False),
+    help="Apply the plan that --plan-out saved: SLS files, --exclude, --id and --saltenv come from FILE. If the tree "
+    "compiles to another plan by now, say what differs, and do nothing.",
+)
+@option(
+    "--plan-out",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=in_a_directory,
+    help="Save the plan of a dry run (--test) to FILE, without secrets, to be reviewed and then applied with --plan.",
 )
 @run_options
 @option(
@@ -62,13 +80,27 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     The first Ctrl-C starts nothing more and lets running states finish, the second cancels them.
     """
+    reviewed = None
+    if options["plan"]:
+        from asyncstate.cli.saved_plan import read_plan
+
+        reviewed = read_plan(options["plan"])
+        options["saltenv"] = options["saltenv"] or reviewed.selection.saltenv
     settings, selection = select(console, sls, options)
-    if options["file"] and (selection.sls or selection.ids or selection.exclude):
+    if reviewed is not None:
+        if selection.sls or selection.ids or selection.exclude or options["file"]:
+            raise click.UsageError("--plan cannot be combined with SLS names, --file, --id or --exclude")
+        from asyncstate.cli.saved_plan import select_again
+
+        selection = select_again(reviewed, options)
+    elif options["file"] and (selection.sls or selection.ids or selection.exclude):
         raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
     if options["trace_effects"] and (settings.test or options["mock"]):
         raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
+    if options["plan_out"] and not settings.test:
+        raise click.UsageError("--plan-out needs --test: a plan is reviewed before anything is done")
     if options["races"] and not options["trace_effects"]:
         raise click.UsageError("--races needs --trace-effects: only a run that is watched shows races")
     from asyncstate.cli.session import Session
 
-    return Session(console, settings, options).apply(selection)
+    return Session(console, settings, options).apply(selection, reviewed)

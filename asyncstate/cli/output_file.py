@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
 
 
-def write_file(path: Path | str, data: bytes) -> None:
+def write_file(path: Path | str, data: bytes, *, mode: int | None = None) -> None:
     """Write ``data`` to ``path`` through a private file in the same directory and a rename.
 
-    An existing file keeps its mode; only the owner can read a new one, because reports contain diffs. A link is
-    followed. ``/dev/null``, ``/dev/stdout``, a terminal or a pipe is written to directly. Raises OSError; PathRefused
-    for a block device, and for a link or a pipe that others could have put there.
+    An existing file keeps its mode, unless ``mode`` is given; only the owner can read a new one, because reports
+    contain diffs. A link is followed. ``/dev/null``, ``/dev/stdout``, a terminal or a pipe is written to directly.
+    Raises OSError; PathRefused for a block device, and for a link or a pipe that others could have put there.
     """
     name = os.fspath(path)
     number = handed_over(name)
@@ -37,7 +37,7 @@ def write_file(path: Path | str, data: bytes) -> None:
     if any(is_kind(found) for is_kind in _STREAMS):
         _write_through(target, data)
     else:
-        replace_content(target, data, access=Access(mode=stat.S_IMODE(found) or 0o600))
+        replace_content(target, data, access=Access(mode=mode or stat.S_IMODE(found) or 0o600))
 
 
 def _write_through(target: str, data: bytes) -> None:

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
+    from asyncstate.plans.record import PlanRecord
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
@@ -48,6 +50,7 @@ class Session:
         self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
+        self._saved: SavedPlan | None = None
         sinks = (self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
 
@@ -79,13 +82,20 @@ class Session:
             return None
         return JsonLines(stream.buffer)
 
-    def apply(self, selection: Selection) -> int:
-        """Compile and run the selection, show the report, return the exit code. Raises CompileError."""
+    def apply(self, selection: Selection, reviewed: PlanRecord | None = None) -> int:
+        """Compile and run the selection, show the report, return the exit code.
+
+        Raises CompileError; PlanError if the plan is not the one that was ``reviewed``.
+        """
         self._about = {
             "command": "apply",
             **{name: given for name, given in selection._asdict().items() if given},
             **({"file": self.options["file"]} if self.options.get("file") else {}),
         }
+        if reviewed is not None or self.options.get("plan_out"):
+            from asyncstate.cli.saved_plan import SavedPlan
+
+            self._saved = SavedPlan(self.console, self.options, selection, reviewed)
 
         async def compile_tree(runtime: StateRuntime) -> Plan:
             file = self.options.get("file")
@@ -129,6 +139,8 @@ class Session:
 
         async with StateRuntime(self.settings, secrets=self.console.secrets) as runtime:
             plan = await planned(runtime)
+            if self._saved is not None:
+                await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             if plan.chunks or self.console.out != "human":
                 self._warn(plan.warnings)
             self._announce_unknown(plan)
@@ -207,6 +219,8 @@ class Session:
             console.unwritten("the events", self._lines.error)
         self._show_times()
         self._write_files(report)
+        if self._saved is not None:
+            self._saved.ended(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.report.human import report_lines, style_from_options

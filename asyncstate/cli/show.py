@@ -9,6 +9,7 @@ import click
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select, states_called
+from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -228,6 +229,9 @@ def impact_(console: Console, /, wanted: str, sls: tuple[str, ...], **options: A
     else:
         console.data([impact(plan, index) for index in found])
     return 0
+
+
+command.add_command(diff)
 
 
 def _plan(

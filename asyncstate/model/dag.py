@@ -101,6 +101,12 @@ class Dag:
                 resources = self._resources.get(key, ()) if source == FOOTPRINT else ()
                 yield Edge(key >> _SHIFT, key & _MASK, source, resources)
 
+    def joined(self) -> Iterator[tuple[int, int, tuple[str, ...], tuple[str, ...]]]:
+        """Every pair of joined nodes: before, after, the sources of the edge, and its resources."""
+        resources = self._resources
+        for key, sources in self._sources.items():
+            yield key >> _SHIFT, key & _MASK, sources, resources.get(key, ())
+
     def renamed(self, rename: Callable[[int, int, tuple[str, ...]], tuple[str, ...]]) -> Dag:
         """Return the same graph with other names of resources: ``rename(before, after, resources)``.
 

@@ -74,7 +74,7 @@ class InputChange(msgspec.Struct, frozen=True):
     how: str
 
 
-class Differences(msgspec.Struct, frozen=True, omit_defaults=True):
+class Differences(msgspec.Struct, frozen=True):
     """What a later record has that an earlier one has not, and the reverse.
 
     ``comparable``: the digests have the same key, so hidden values and inputs were compared; else only what is shown.
@@ -109,7 +109,7 @@ class Differences(msgspec.Struct, frozen=True, omit_defaults=True):
 def compare(before: PlanRecord, after: PlanRecord) -> Differences:
     """Return what differs between an earlier and a later record."""
     comparable = bool(before.key) and before.key == after.key
-    pairs, removed, added = _paired(before.chunks, after.chunks)
+    pairs, removed, added = paired(before.chunks, after.chunks)
     names_after = [chunk.tag for chunk in after.chunks]
     names_before = [chunk.tag for chunk in before.chunks]
     for old, new in pairs:
@@ -135,7 +135,7 @@ def compare(before: PlanRecord, after: PlanRecord) -> Differences:
     )
 
 
-def _paired(
+def paired(
     before: Sequence[ChunkRecord], after: Sequence[ChunkRecord]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """Return which states of two records belong together, and the rest of each.

@@ -23,6 +23,8 @@ from asyncstate.model.encode import CUT, DEEPEST, plain
 _NAME: Final = "plan.key"
 _BYTES: Final = 32
 _DIGEST_BYTES: Final = 16
+MARK: Final = b"!"
+"""What the bytes of a value begin with that JSON has no form of its own for."""
 
 
 class Key:
@@ -81,7 +83,7 @@ def canonical(value: object) -> bytes:
             return data
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
-    return b"!" + msgspec.json.encode(_typed(value))
+    return MARK + msgspec.json.encode(_typed(value))
 
 
 def _read(path: str) -> bytes:

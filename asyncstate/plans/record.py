@@ -47,7 +47,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, str] = {}
 
 
-class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One state of the plan.
 
     ``args`` are shown as in every output, secrets masked; ``hidden`` has a digest for each field and argument that is
@@ -84,7 +84,7 @@ class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return f"{self.file}:{self.line}" if self.file and self.line else self.file
 
 
-class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A node of the graph that is not a state. Nodes are numbered: the states first, then these."""
 
     kind: KindName
@@ -94,7 +94,7 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     transaction: bool = False
 
 
-class EdgeRecord(msgspec.Struct, frozen=True, array_like=True):
+class EdgeRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """``[before, after, sources, resources]``: one node waits for another. ``resources`` cause a footprint."""
 
     before: int
@@ -103,7 +103,7 @@ class EdgeRecord(msgspec.Struct, frozen=True, array_like=True):
     resources: tuple[str, ...] = ()
 
 
-class ContingentRecord(msgspec.Struct, frozen=True, array_like=True):
+class ContingentRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """``[before, after, proof, resources]``: an edge that no longer binds once the state ``proof`` has succeeded."""
 
     before: int

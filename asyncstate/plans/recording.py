@@ -8,8 +8,10 @@ import msgspec
 from msgspec import structs
 
 from asyncstate._version import __version__
+from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.encode import plain, utf8
 from asyncstate.model.plan import NodeKind
+from asyncstate.plans.key import MARK, canonical
 from asyncstate.plans.record import (
     VERSION,
     ChunkRecord,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.plan import Plan
+    from asyncstate.model.plan import Node, Plan
     from asyncstate.plans.key import Key
     from asyncstate.redact.secrets import Secrets
 
@@ -42,7 +44,7 @@ class Treatment(msgspec.Struct, frozen=True):
 
 def record_plan(
     plan: Plan,
-    secrets: Secrets,
+    shown: ShownPlan | Secrets,
     key: Key,
     *,
     inputs: Inputs = Inputs(),  # noqa: B008 - frozen
@@ -54,57 +56,41 @@ def record_plan(
 
     ``chunks[i]`` is that of chunk ``i``. The same plan always has an equal record.
     """
-    seen = ShownPlan(plan, secrets)
-    shown = seen.plan
-    return PlanRecord(
-        version=VERSION,
-        program=__version__,
-        host=host,
-        key=key.name,
-        digest=key.of_value("plan", plan.digest),
-        selection=selection,
-        inputs=structs.replace(
-            inputs,
-            pillar={utf8(seen.text(name)): digest for name, digest in inputs.pillar.items()},
-            grains={utf8(seen.text(name)): digest for name, digest in inputs.grains.items()},
-        ),
-        chunks=tuple(
-            structs.replace(
-                _chunk(chunk, seen, shown.chunks[index], key),
-                digest=digest,
-                requisites=tuple((each.kind, each.node) for each in plan.requisites[index]),
-                failhard=index in treatment.failhard,
-                exclusive=index in treatment.exclusive,
-                lanes=treatment.lanes.get(index, ()),
-            )
-            for index, (chunk, digest) in enumerate(zip(plan.chunks, chunk_digests(plan, key), strict=True))
-        ),
-        nodes=tuple(
-            NodeRecord(
-                kind=node.kind.name.lower(),  # type: ignore[arg-type]
-                chunk=node.chunk,
-                members=node.members,
-                label=utf8(node.label),
-                transaction=node.transaction,
-            )
-            for node in shown.nodes[len(plan.chunks) :]
-        ),
-        edges=tuple(
-            EdgeRecord(
-                number >> 32,
-                number & 0xFFFFFFFF,
-                sources,
-                tuple(map(utf8, shown.dag.resources(number >> 32, number & 0xFFFFFFFF))),
-            )
-            for number, sources in shown.dag.packed()
-        ),
-        contingent=tuple(
-            ContingentRecord(edge.before, edge.after, edge.proof, tuple(map(utf8, edge.resources)))
-            for edge in shown.contingent
-        ),
-        rank=plan.rank,
-        lanes=dict(treatment.limits),
-    )
+    with rare_collections():
+        if not isinstance(shown, ShownPlan):
+            shown = ShownPlan(plan, shown)
+        text, resources = shown.text, shown.resources
+        recorder = _ChunkRecorder(plan, shown, key, treatment)
+        return PlanRecord(
+            version=VERSION,
+            program=__version__,
+            host=host,
+            key=key.name,
+            digest=key.of_value("plan", plan.digest),
+            selection=selection,
+            inputs=structs.replace(
+                inputs,
+                pillar={utf8(text(name)): digest for name, digest in inputs.pillar.items()},
+                grains={utf8(text(name)): digest for name, digest in inputs.grains.items()},
+            ),
+            chunks=tuple(map(recorder.record, plan.chunks)),
+            nodes=tuple(_node(shown.node(node)) for node in plan.nodes[len(plan.chunks) :]),
+            edges=tuple(
+                EdgeRecord(before, after, sources, tuple(map(utf8, resources(before, after, names))) if names else ())
+                for before, after, sources, names in plan.dag.joined()
+            ),
+            contingent=tuple(
+                ContingentRecord(
+                    edge.before,
+                    edge.after,
+                    edge.proof,
+                    tuple(map(utf8, resources(edge.before, edge.after, edge.resources))),
+                )
+                for edge in plan.contingent
+            ),
+            rank=plan.rank,
+            lanes=dict(treatment.limits),
+        )
 
 
 def chunk_digests(plan: Plan, key: Key) -> tuple[str, ...]:
@@ -113,81 +99,125 @@ def chunk_digests(plan: Plan, key: Key) -> tuple[str, ...]:
     Where the chunk stands in the plan, and what a footprint makes it wait for, is no part of it.
     """
     targets = _Targets(plan, key)
-    return tuple(
-        key.of_value(
-            chunk.state,
-            chunk.fun,
-            chunk.id,
-            chunk.name,
-            chunk.sls,
-            chunk.env,
-            chunk.args,
-            [[each.kind.value, targets.of(each.node)] for each in plan.requisites[index]],
-        )
-        for index, chunk in enumerate(plan.chunks)
-    )
+    return tuple(_digest(chunk, canonical(chunk.args), targets, key) for chunk in plan.chunks)
+
+
+def _digest(chunk: LowChunk, args: bytes, targets: _Targets, key: Key) -> str:
+    name: Any = chunk.name
+    refers = [(each.kind.value, targets.of(each.node)) for each in targets.plan.requisites[chunk.index]]
+    head = [chunk.state, chunk.fun, chunk.id, name, chunk.sls, chunk.env, refers]
+    try:
+        said = msgspec.json.encode(head) if type(name) is str else canonical(head)
+    except UnicodeEncodeError:
+        said = canonical(head)
+    return key.bytes(b"%d %b%b" % (len(said), said, args))
 
 
 class _Targets:
     """What stands for a node in the digest of a chunk that refers to it."""
 
     def __init__(self, plan: Plan, key: Key) -> None:
-        self._plan = plan
+        self.plan = plan
+        self.tags: list[str] = [chunk.tag for chunk in plan.chunks]
         self._key = key
         self._sets: dict[int, str] = {}
 
     def of(self, node: int) -> str:
-        what = self._plan.nodes[node]
-        if what.kind is NodeKind.CHUNK:
-            return self._plan.chunks[what.chunk].tag
+        if node < len(self.tags):
+            return self.tags[node]
+        what = self.plan.nodes[node]
         if what.kind is NodeKind.CHECK:
-            return f"check {self._plan.chunks[what.chunk].tag}"
+            return f"check {self.tags[what.chunk]}"
         known = self._sets.get(node)
         if known is None:
             known = self._sets[node] = self._key.of_value(*map(self.of, what.members))
         return known
 
 
-def _chunk(chunk: LowChunk, seen: ShownPlan, shown: LowChunk, key: Key) -> ChunkRecord:
-    args: dict[str, Any] = _plain(shown.args)
-    return ChunkRecord(
-        tag=utf8(shown.tag),
-        state=utf8(shown.state),
-        fun=utf8(shown.fun),
-        id=utf8(shown.id),
-        name=_plain(shown.name),
-        sls=utf8(shown.sls),
-        digest="",
-        env=utf8(seen.text(shown.env)),
-        order=shown.order,
-        file=utf8(seen.text(shown.file)),
-        line=chunk.line,
-        args=args,
-        hidden=_hidden(chunk, shown, args, key),
+class _ChunkRecorder:
+    """Makes the records of the chunks of a plan."""
+
+    def __init__(self, plan: Plan, shown: ShownPlan, key: Key, treatment: Treatment) -> None:
+        self._plan = plan
+        self._shown = shown
+        self._key = key
+        self._treatment = treatment
+        self._targets = _Targets(plan, key)
+        self._texts: dict[str, str] = {}
+
+    def _text(self, text: str) -> str:
+        """Return a text that many chunks have, as it is shown."""
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = utf8(self._shown.text(text))
+        return known
+
+    def record(self, chunk: LowChunk) -> ChunkRecord:
+        tag, index = self._targets.tags[chunk.index], chunk.index
+        shown = self._shown.chunk(chunk, tag)
+        said = canonical(chunk.args)
+        hidden: dict[str, str] = {}
+        if not said.startswith(MARK) and self._shown.shows(tag, said.decode()):
+            args: dict[str, Any] = msgspec.json.decode(said)
+        else:
+            masked = self._shown.arguments(chunk, tag)
+            args = _plain(masked)
+            hidden = _hidden(chunk, tag, masked, args, self._key)
+        if shown is not chunk:
+            hidden |= {
+                name: self._key.of_value("field", tag, name, getattr(chunk, name))
+                for name in ("id", "name", "sls")
+                if getattr(chunk, name) != getattr(shown, name)
+            }
+        treatment = self._treatment
+        return ChunkRecord(
+            tag=utf8(tag if shown is chunk else shown.tag),
+            state=self._text(chunk.state),
+            fun=self._text(chunk.fun),
+            id=utf8(shown.id),
+            name=_plain(shown.name),
+            sls=utf8(shown.sls),
+            digest=_digest(chunk, said, self._targets, self._key),
+            env=self._text(chunk.env),
+            order=chunk.order,
+            file=self._text(chunk.file),
+            line=chunk.line,
+            args=args,
+            hidden=hidden,
+            requisites=tuple([(each.kind, each.node) for each in self._plan.requisites[index]]),
+            failhard=index in treatment.failhard,
+            exclusive=index in treatment.exclusive,
+            lanes=treatment.lanes.get(index, ()),
+        )
+
+
+def _node(node: Node) -> NodeRecord:
+    return NodeRecord(
+        kind=node.kind.name.lower(),  # type: ignore[arg-type]
+        chunk=node.chunk,
+        members=node.members,
+        label=utf8(node.label),
+        transaction=node.transaction,
     )
 
 
-def _hidden(chunk: LowChunk, shown: LowChunk, args: Mapping[str, Any], key: Key) -> dict[str, str]:
-    """Return a digest for each field and argument that is not shown as it is, by the name that is shown.
+def _hidden(chunk: LowChunk, tag: str, shown: Mapping[str, Any], args: Mapping[str, Any], key: Key) -> dict[str, str]:
+    """Return a digest for each argument that is not shown as it is, by the name that is shown.
 
     Each differs for equal values in different places, so it does not tell who shares a password with whom.
     """
-    tag = chunk.tag
-    hidden = {
-        name: key.of_value("field", tag, name, getattr(chunk, name))
-        for name in ("id", "name", "sls")
-        if getattr(chunk, name) != getattr(shown, name)
+    # Masking keeps the arguments in their order.
+    return {
+        utf8(str(said)): key.of_value("argument", tag, name, value)
+        for (name, value), (said, masked) in zip(chunk.args.items(), shown.items(), strict=True)
+        if said != name or masked != value or args.get(said) != value
     }
-    if args != chunk.args:
-        # Masking keeps the arguments in their order.
-        for (name, value), (said, masked) in zip(chunk.args.items(), shown.args.items(), strict=True):
-            if masked != value or args.get(said) != value:
-                hidden[utf8(str(said))] = key.of_value("argument", tag, name, value)
-    return hidden
 
 
 def _plain(value: Any) -> Any:
     """Return a value as it is after it was written to JSON and read again."""
+    if type(value) is str:
+        return utf8(value)
     try:
         again = msgspec.json.decode(msgspec.json.encode(value))
         if again == value:

@@ -6,6 +6,7 @@ Inside the engine every state keeps its true ID and name, so that requisites fin
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -239,9 +240,10 @@ class ShownPlan:
         """The plan as it is shown: the same graph between states whose names and arguments show no secret."""
         redactor = self._snapshot()
         plan = self._plan
-        hushed = (chunk.name for chunk in plan.chunks if chunk.tag in self._hushed)
-        hidden = {name for name in hushed if isinstance(name, str)} - {chunk.id for chunk in plan.chunks}
-        chunks = tuple(self._with_arguments(chunk, hidden, redactor) for chunk in plan.chunks)
+        chunks = tuple(
+            msgspec.structs.replace(self._chunks.get(chunk.tag, chunk), args=self.arguments(chunk, chunk.tag))
+            for chunk in plan.chunks
+        )
         broken = tuple(
             msgspec.structs.replace(one, tag=self.tag(one.tag), row=redactor.row(one.row))
             for one in plan.broken_listeners
@@ -249,10 +251,10 @@ class ShownPlan:
         return msgspec.structs.replace(
             plan,
             chunks=chunks,
-            nodes=tuple(self._node(node, redactor) for node in plan.nodes),
-            dag=plan.dag.renamed(self._resources),
+            nodes=tuple(map(self.node, plan.nodes)),
+            dag=plan.dag.renamed(self.resources),
             contingent=tuple(
-                msgspec.structs.replace(edge, resources=self._resources(edge.before, edge.after, edge.resources))
+                msgspec.structs.replace(edge, resources=self.resources(edge.before, edge.after, edge.resources))
                 for edge in plan.contingent
             ),
             entries={},
@@ -263,7 +265,7 @@ class ShownPlan:
             warnings=tuple(map(redactor.issue, plan.warnings)),
         )
 
-    def _resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
+    def resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
         """Return the resources of an edge as they are shown: masked if either state has ``no_log``."""
         ends = (self._plan.nodes[before].chunk, self._plan.nodes[after].chunk)
         if any(chunk >= 0 and self._plan.chunks[chunk].tag in self._hushed for chunk in ends):
@@ -274,15 +276,28 @@ class ShownPlan:
     def _reason(self, chunk: int, why: str, redactor: Redactor) -> str:
         return MASK if self._plan.chunks[chunk].tag in self._hushed else redactor.text(why)
 
-    def _node(self, node: Node, redactor: Redactor) -> Node:
-        label = self.tag(node.label) if node.kind is NodeKind.LISTENER else redactor.text(node.label)
-        return msgspec.structs.replace(node, label=label)
+    def node(self, node: Node) -> Node:
+        """Return a node of the plan as it is shown."""
+        shown = self.tag(node.label) if node.kind is NodeKind.LISTENER else self.text(node.label)
+        return node if shown == node.label else msgspec.structs.replace(node, label=shown)
 
-    def _with_arguments(self, chunk: LowChunk, hidden: set[str], redactor: Redactor) -> LowChunk:
-        args = hush_references(redactor.value(chunk.args), hidden)
-        if chunk.tag in self._hushed:
-            args = hush_arguments(args)
-        return msgspec.structs.replace(self._chunks.get(chunk.tag, chunk), args=args)
+    def arguments(self, chunk: LowChunk, tag: str) -> dict[str, Any]:
+        """Return the arguments of a chunk of the plan as they are shown: as many, in the same order."""
+        args = hush_references(self._snapshot().value(chunk.args), self._hidden_names)
+        return hush_arguments(args) if tag in self._hushed else args
+
+    def shows(self, chunk_tag: str, text: str) -> bool:
+        """Whether nothing in the text of a chunk's arguments could have to be hidden. False only says: look."""
+        hushed = chunk_tag in self._hushed or bool(self._hidden_names)
+        return not hushed and self._snapshot().harmless(text)
+
+    @cached_property
+    def _hidden_names(self) -> frozenset[str]:
+        """The names of states with ``no_log``, which requisites of other states may mention."""
+        chunks = self._plan.chunks
+        hushed = (chunk.name for chunk in chunks if chunk.tag in self._hushed) if self._hushed else ()
+        names = frozenset(name for name in hushed if isinstance(name, str))
+        return names - {chunk.id for chunk in chunks} if names else names
 
 
 def _every_part(tag: str, redactor: Redactor) -> str:

@@ -1,0 +1,175 @@
+"""Shows how two plans differ: in lines for a terminal, as a picture for a pull request, and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import to_builtins
+
+from asyncstate.analyse.graph import mermaid_text
+from asyncstate.plans.comparison import paired
+from asyncstate.plans.words import difference_lines, label
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from asyncstate.plans.comparison import Differences
+    from asyncstate.plans.record import PlanRecord
+
+MOST: Final = 60
+"""How many states a picture shows at most: GitHub draws no larger ones that could be read."""
+_STYLES: Final = (
+    "  classDef added fill:#dafbe1,stroke:#1a7f37,color:#1f2328",
+    "  classDef removed fill:#ffebe9,stroke:#cf222e,color:#1f2328,stroke-dasharray: 4 3",
+    "  classDef changed fill:#fff8c5,stroke:#9a6700,color:#1f2328",
+    "  classDef kept fill:#f6f8fa,stroke:#59636e,color:#1f2328",
+)
+_EDGE_ADDED: Final = "stroke:#1a7f37,stroke-width:3px"
+_EDGE_REMOVED: Final = "stroke:#cf222e,stroke-dasharray:4 3"
+_MARKS: Final = {"added": "(+) ", "removed": "(-) ", "changed": "(~) ", "kept": ""}
+"""Not the bare signs: at the start of a label, Mermaid takes those for a list."""
+
+
+def diff_lines(differences: Differences, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield what differs, coloured, and a summary."""
+    colours = {"+": palette.green, "-": palette.red, "~": palette.yellow, ">": palette.cyan}
+    for line in difference_lines(differences):
+        yield palette.paint(colours.get(line.mark, ""), f"{'  ' * line.depth}{line.mark} {clean(line.text)}".rstrip())
+    if not differences.comparable:
+        yield palette.paint(
+            palette.dim,
+            "The plans were made with different keys: what they hide, and what they were compiled from, is not "
+            "compared.",
+        )
+    yield summary(differences)
+
+
+def summary(differences: Differences) -> str:
+    """Return one line that counts what differs."""
+    if not differences.any:
+        return "The plans are the same." if differences.comparable else "What the plans show is the same."
+    parts = [
+        count(len(found), noun) + f" {what}"
+        for found, noun, what in (
+            (differences.added, "state", "added"),
+            (differences.removed, "state", "removed"),
+            (differences.changed, "state", "changed"),
+            (differences.moved, "state", "moved"),
+            (differences.edges_added, "edge", "added"),
+            (differences.edges_removed, "edge", "removed"),
+            (differences.inputs, "input", "changed"),
+        )
+        if found
+    ]
+    return ", ".join(parts or ["another selection"]) + "."
+
+
+def diff_data(differences: Differences) -> dict[str, Any]:
+    """Return the differences as plain data; ``same`` says whether there are none."""
+    data: dict[str, Any] = to_builtins(differences)
+    return {"same": not differences.any, **data}
+
+
+def to_mermaid(before: PlanRecord, after: PlanRecord, differences: Differences) -> str:
+    """Return the states that differ, and their neighbours, as a Mermaid flow chart: at most `MOST` of them."""
+    picture = _Picture(before, after, differences)
+    chosen = picture.chosen()
+    lines = ["flowchart LR", *_STYLES]
+    numbers = {name: number for number, name in enumerate(chosen)}
+    for name, number in numbers.items():
+        kind = picture.kind[name]
+        lines.append(f'  s{number}["{_MARKS[kind]}{mermaid_text(one_line(label(name)))}"]:::{kind}')
+    if len(chosen) < len(picture.kind_of_interest):
+        lines.append(f'  more["… and {len(picture.kind_of_interest) - len(chosen)} more states"]:::kept')
+    styles: list[str] = []
+    for drawn, ((earlier, later), kind) in enumerate(picture.edges(numbers).items()):
+        lines.append(f"  s{numbers[earlier]} {'-.->' if kind == 'removed' else '-->'} s{numbers[later]}")
+        if kind != "kept":
+            styles.append(f"  linkStyle {drawn} {_EDGE_ADDED if kind == 'added' else _EDGE_REMOVED}")
+    if not chosen:
+        lines.append('  same["no state differs"]:::kept')
+    return "\n".join([*lines, *styles, ""])
+
+
+class _Picture:
+    """Which states and edges a picture of two plans has."""
+
+    def __init__(self, before: PlanRecord, after: PlanRecord, differences: Differences) -> None:
+        pairs, _, _ = paired(before.chunks, after.chunks)
+        names_before = [chunk.tag for chunk in before.chunks]
+        names_after = [chunk.tag for chunk in after.chunks]
+        for old, new in pairs:
+            names_before[old] = names_after[new]
+        self._left = _Waits(before, names_before)
+        self._right = _Waits(after, names_after)
+        self.kind: dict[str, str] = dict.fromkeys((*names_before, *names_after), "kept")
+        self.kind |= {each.tag: "changed" for each in differences.changed}
+        self.kind |= {each.tag: "changed" for each in differences.moved}
+        self.kind |= {each.tag: "added" for each in differences.added}
+        self.kind |= {each.tag: "removed" for each in differences.removed}
+        ends = [
+            end
+            for edge in (*differences.edges_added, *differences.edges_removed)
+            for end in (edge.before, edge.after)
+            if end in self.kind
+        ]
+        differing = [name for name, kind in self.kind.items() if kind != "kept"]
+        self.kind_of_interest: dict[str, None] = dict.fromkeys((*differing, *ends))
+
+    def chosen(self) -> list[str]:
+        """Return the states to draw: those that differ, and, where there is room, those directly beside them."""
+        found = dict.fromkeys(list(self.kind_of_interest)[:MOST])
+        for name in list(found):
+            for neighbour in (*self._left.beside(name), *self._right.beside(name)):
+                if len(found) < MOST:
+                    found.setdefault(neighbour)
+        return list(found)
+
+    def edges(self, chosen: Iterable[str]) -> dict[tuple[str, str], str]:
+        """Return the edges between the states to draw, each with ``added``, ``removed`` or ``kept``."""
+        names = set(chosen)
+        left, right = self._left.between(names), self._right.between(names)
+        return {
+            edge: "kept" if edge in left and edge in right else "added" if edge in right else "removed"
+            for edge in sorted(left | right)
+        }
+
+
+class _Waits:
+    """Which states of a plan wait for which, looking through sets, stages, groups and checks."""
+
+    def __init__(self, record: PlanRecord, names: list[str]) -> None:
+        self._names = names
+        self._number = {name: number for number, name in reversed(list(enumerate(names)))}
+        size = len(names) + len(record.nodes)
+        self._after: list[list[int]] = [[] for _ in range(size)]
+        self._before: list[list[int]] = [[] for _ in range(size)]
+        for edge in record.edges:
+            self._after[edge.before].append(edge.after)
+            self._before[edge.after].append(edge.before)
+
+    def beside(self, name: str) -> list[str]:
+        """Return the states directly before and after one."""
+        return [*self._reached(name, self._before), *self._reached(name, self._after)]
+
+    def between(self, names: set[str]) -> set[tuple[str, str]]:
+        """Return who waits for whom among some states."""
+        return {(name, later) for name in names for later in self._reached(name, self._after) if later in names}
+
+    def _reached(self, name: str, step: list[list[int]]) -> list[str]:
+        start = self._number.get(name)
+        if start is None:
+            return []
+        found: dict[str, None] = {}
+        stack, seen = list(step[start]), {start}
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node < len(self._names):
+                found.setdefault(self._names[node])
+            else:
+                stack += step[node]
+        return list(found)

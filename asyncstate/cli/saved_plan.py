@@ -1,0 +1,155 @@
+"""Plans in files: ``apply --plan-out`` writes one, ``apply --plan`` applies what was reviewed, or refuses."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import structs
+
+from asyncstate.cli.selection import Selection
+from asyncstate.errors import AsyncStateError, PlanError
+from asyncstate.plans.comparison import compare
+from asyncstate.plans.document import decode, encode
+from asyncstate.plans.record import Selection as Recorded
+from asyncstate.plans.words import difference_lines, label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
+    from asyncstate.plans.comparison import Differences
+    from asyncstate.plans.record import PlanRecord
+    from asyncstate.runtime import StateRuntime
+
+_NAMED: Final = 30
+"""How many lines a refusal has; the rest is counted."""
+
+
+def read_plan(path: str) -> PlanRecord:
+    """Return the plan in a file. Raises PlanError, which names the file."""
+    from asyncstate.filesystem import read_input
+
+    try:
+        return decode(read_input(path), path)
+    except OSError as error:
+        raise PlanError(f"{path}: {error.strerror}") from None
+
+
+class SavedPlan:
+    """What ``--plan`` and ``--plan-out`` do in a run."""
+
+    def __init__(
+        self, console: Console, options: Mapping[str, Any], selection: Selection, reviewed: PlanRecord | None
+    ) -> None:
+        self._console = console
+        self._options = options
+        self._selection = recorded(selection, options)
+        self._reviewed = reviewed
+        self._record: PlanRecord | None = None
+
+    def compiled(self, runtime: StateRuntime, plan: Plan) -> None:
+        """Record the plan before it runs. Raises PlanError if it is not the one that was reviewed."""
+        self._record = runtime.record(plan, self._selection, make_key=self._reviewed is None)
+        if self._reviewed is not None:
+            require_same(self._reviewed, self._record, self._options["plan"])
+
+    def ended(self, report: RunReport) -> None:
+        """Save the plan of a dry run with what it foresaw; after a real run, say what had not been foreseen."""
+        if self._reviewed is not None and not report.test:
+            self._tell(unforeseen(self._reviewed, report))
+        path = self._options.get("plan_out")
+        if not path or self._record is None:
+            return
+        if report.cancelled:
+            self._console.unwritten(path, "the dry run did not reach its end")
+            return
+        try:
+            write_plan(path, self._record, report)
+        except (OSError, AsyncStateError) as error:
+            self._console.unwritten(path, error.strerror or str(error))
+
+    def _tell(self, tags: list[str]) -> None:
+        if tags:
+            from asyncstate.report.terminal import clean, count
+
+            self._console.say(
+                f"{count(len(tags), 'state')} changed something that the dry run did not foresee:",
+                *(f"  {clean(label(tag))}" for tag in tags[:_NAMED]),
+                *([f"  … and {len(tags) - _NAMED} more"] if len(tags) > _NAMED else []),
+            )
+
+
+def write_plan(path: str, record: PlanRecord, report: RunReport) -> None:
+    """Write a plan with what its dry run foresaw, so that only the owner can read it. Raises OSError, PathRefused."""
+    from asyncstate.cli.output_file import write_file
+
+    foreseen = tuple(tag for tag, row in report.rows.items() if row["changes"] or row["result"] is None)
+    write_file(path, encode(structs.replace(record, foreseen=foreseen), indent=1), mode=0o600)
+
+
+def recorded(selection: Selection, options: Mapping[str, Any]) -> Recorded:
+    """Return the part of a record that says what was selected."""
+    file = options.get("file")
+    return Recorded(
+        sls=None if selection.sls is None else tuple(selection.sls),
+        saltenv=selection.saltenv,
+        exclude=selection.exclude,
+        ids=selection.ids,
+        file=os.path.abspath(file) if file else "",
+        pillar=tuple(sorted(map(str, options.get("pillar") or ()))),
+    )
+
+
+def select_again(record: PlanRecord, options: dict[str, Any]) -> Selection:
+    """Return the selection of a plan, and put into ``options`` what else it says.
+
+    Raises PlanError if keys of the pillar that the command line gave are not given again.
+    """
+    chosen = record.selection
+    missing = [key for key in chosen.pillar if key not in map(str, options.get("pillar") or ())]
+    if missing:
+        raise PlanError(
+            f"the plan was made with --pillar and the keys {', '.join(missing)}. A plan does not hold their values: "
+            "give them again"
+        )
+    options["saltenv"], options["file"] = chosen.saltenv, chosen.file or None
+    sls = None if chosen.sls is None else list(chosen.sls)
+    return Selection(sls, chosen.saltenv, chosen.exclude, chosen.ids)
+
+
+def require_same(reviewed: PlanRecord, now: PlanRecord, path: str) -> None:
+    """Raise PlanError, which names what differs, unless the tree compiles to exactly what was reviewed."""
+    differences = compare(reviewed, now)
+    if not differences.comparable:
+        raise PlanError(
+            f"{path}: this plan was made with another key, on {reviewed.host or 'another host'}: hidden values and "
+            "files cannot be compared, so it is not known whether it is what the tree compiles to.\n"
+            "Make it where it is applied, with the same state_dir: asyncstate apply --test --plan-out FILE"
+        )
+    if differences.any:
+        raise PlanError("\n".join(_refusal(differences, path)))
+    if reviewed.digest != now.digest:
+        raise PlanError(f"{path}: the tree compiles to another plan. {_AGAIN}")
+
+
+_AGAIN: Final = "Review it again: asyncstate apply --test --plan-out FILE"
+
+
+def _refusal(differences: Differences, path: str) -> Iterator[str]:
+    yield f"{path}: the tree no longer compiles to the plan that was reviewed, so nothing was done:"
+    lines = [f"{'  ' * line.depth}{line.mark} {line.text}" for line in difference_lines(differences)]
+    yield from lines[:_NAMED]
+    if len(lines) > _NAMED:
+        yield f"… and {len(lines) - _NAMED} more; see: asyncstate show diff {path}"
+    yield _AGAIN
+
+
+def unforeseen(reviewed: PlanRecord, report: RunReport) -> list[str]:
+    """Return the states that changed something although the dry run said that they would not."""
+    if reviewed.foreseen is None:
+        return []
+    foreseen = set(reviewed.foreseen)
+    return [tag for tag, row in report.rows.items() if row["changes"] and tag not in foreseen]

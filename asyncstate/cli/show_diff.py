@@ -1,0 +1,76 @@
+"""``asyncstate show diff``: how two plans differ, or a plan and the tree."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.selection import complete_sls, select
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.plans.record import PlanRecord
+
+
+@click.command(
+    "diff",
+    cls=Command,
+    examples=(
+        ("asyncstate show diff web.plan", "What has changed in the tree since a plan was saved."),
+        ("asyncstate show diff old.plan new.plan", "Two saved plans."),
+        ("asyncstate show diff main.plan web --out mermaid", "A picture for a pull request."),
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("other", metavar="[FILE | SLS...]", nargs=-1, shell_complete=complete_sls)
+@tree_options
+@selection_options
+@what_if_options
+@data_option("human", "json", "yaml", "mermaid")
+@click.pass_obj
+def diff(console: Console, /, file: str, other: tuple[str, ...], **options: Any) -> int:
+    """Show how a saved plan differs from a later one, or from the tree.
+
+    FILE is what apply --test --plan-out wrote. The second one is a FILE, too, or SLS names; without either, the tree is
+    compiled with the selection of the plan. Lines with + are only in the second, with - only in the first; ~ says what
+    changed, > what has another place in the serial order.
+    """
+    from asyncstate.analyse.plan_diff import diff_data, diff_lines, to_mermaid
+    from asyncstate.cli.saved_plan import read_plan
+    from asyncstate.plans.comparison import compare
+
+    before = read_plan(file)
+    is_file = len(other) == 1 and (os.path.isfile(other[0]) or os.sep in other[0])
+    after = read_plan(other[0]) if is_file else _of_tree(console, before, other, options)
+    differences = compare(before, after)
+    if console.out == "human":
+        console.lines(diff_lines(differences, console.palette()))
+    elif console.out == "mermaid":
+        console.write(to_mermaid(before, after, differences))
+    else:
+        console.data(diff_data(differences))
+    return 0
+
+
+def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], options: dict[str, Any]) -> PlanRecord:
+    from asyncstate.cli.saved_plan import recorded, select_again
+    from asyncstate.runtime import StateRuntime
+
+    chosen = bool(options.get("ids") or options.get("exclude"))
+    if not chosen and not words:
+        options["saltenv"] = options.get("saltenv") or before.selection.saltenv
+    settings, selection = select(console, words, options)
+    if not chosen and selection.sls is None:
+        selection = select_again(before, options)
+    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
+        if options.get("file"):
+            plan = runtime.compile_file_sync(options["file"], saltenv=selection.saltenv)
+        else:
+            plan = runtime.compile_sync(
+                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+            )
+        return runtime.record(plan, recorded(selection, options), make_key=False)

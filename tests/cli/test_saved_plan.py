@@ -1,0 +1,239 @@
+"""apply --plan-out, apply --plan and show diff on a small tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from types import SimpleNamespace
+
+import pytest
+
+from asyncstate.cli import main
+from asyncstate.plans.document import decode
+
+WEB = """\
+conf:
+  file.managed:
+    - name: {root}/conf
+    - contents: {{{{ pillar.get('port', 80) }}}}
+    - mode: '0644'
+    - require:
+      - test: start
+start:
+  test.nop: []
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (root := tmp_path / "tree").mkdir()
+    (root / "web.sls").write_text(WEB.format(root=tmp_path))
+    (root / "db.sls").write_text("db:\n  test.nop: []\n")
+    (root / "top.sls").write_text("base:\n  '*':\n    - web\n    - db\n")
+    return root
+
+
+@pytest.fixture
+def run(tree, tmp_path, monkeypatch, capfd):
+    """Run a command on the tree, in this process."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "state"))
+
+    def call(*words):
+        code = main([*map(str, words), "--file-root", str(tree)])
+        out, errors = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
+
+    return call
+
+
+@pytest.fixture
+def saved(run, tmp_path):
+    """Save the plan of a dry run; return its path."""
+
+    def save(*words, name="web.plan"):
+        done = run("apply", *words, "--test", "--plan-out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / name
+
+    return save
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_what_was_reviewed_is_applied(run, saved, tmp_path):
+    plan = saved("web")
+    assert not (tmp_path / "conf").exists()
+    done = run("apply", "--plan", plan)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "conf").read_text() == "80\n"
+    assert "db" not in done.stdout
+
+
+def test_a_plan_file_is_private_and_has_what_the_dry_run_foresaw(saved, tmp_path):
+    (tmp_path / "web.plan").write_text("old")
+    (tmp_path / "web.plan").chmod(0o644)
+    plan = saved("web")
+    assert stat.S_IMODE(plan.stat().st_mode) == 0o600
+    record = decode(plan.read_bytes())
+    assert record.selection.sls == ("web",)
+    assert [tag.split("_|-")[1] for tag in record.foreseen] == ["conf"]
+    assert [(chunk.id, os.path.basename(chunk.file), chunk.line) for chunk in record.chunks] == [
+        ("start", "web.sls", 9),
+        ("conf", "web.sls", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["web"], [], ["web", "db", "--exclude", "db"], ["web", "--id", "start"], ["--exclude", "db"]],
+    ids=" ".join,
+)
+def test_the_selection_comes_from_the_file(run, saved, words):
+    plan = saved(*words)
+    expected = json.loads(run("apply", *words, "--test", "--out", "json").stdout).keys()
+    done = run("apply", "--plan", plan, "--out", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout).keys() == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("'0644'", "'0600'", 'mode: "0644" → "0600"'),
+        ("- require:", "- onchanges:", "(onchanges)"),
+        ("start:\n", "more:\n  test.nop: []\nstart:\n", "+ test.nop: more in web"),
+        ("start:\n", "# a comment\nstart:\n", "file salt://web.sls changed"),
+        ("80", "81", "contents: 80 → 81"),
+    ],
+)
+def test_another_tree_is_refused_and_the_refusal_names_what_changed(run, saved, tree, old, *, new, said):
+    plan = saved("web")
+    edit(tree / "web.sls", old, new)
+    done = run("apply", "--plan", plan)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "asyncstate apply --test --plan-out" in done.stderr
+    assert not (tree.parent / "conf").exists()
+
+
+def test_a_refusal_is_data_where_data_was_asked_for(run, saved, tree):
+    plan = saved("web")
+    edit(tree / "web.sls", "'0644'", "'0600'")
+    done = run("apply", "--plan", plan, "--out", "json")
+    assert done.returncode == 1
+    assert "mode" in json.loads(done.stdout)[0]
+
+
+def test_a_change_outside_of_the_plan_is_no_reason_to_refuse(run, saved, tree):
+    plan = saved("web")
+    edit(tree / "db.sls", "db:", "other:")
+    assert run("apply", "--plan", plan).returncode == 0
+
+
+def test_pillar_of_the_command_line_is_given_again(run, saved, tmp_path):
+    plan = saved("web", "--pillar", '{"port": "hunter22"}')
+    assert b'"pillar":["port"]' in plan.read_bytes().replace(b" ", b"").replace(b"\n", b"")
+    done = run("apply", "--plan", plan)
+    assert done.returncode == 1
+    assert "--pillar" in done.stderr
+    assert "port" in done.stderr
+    done = run("apply", "--plan", plan, "--pillar", '{"port": "other"}')
+    assert done.returncode == 1
+    assert "pillar key port changed" in done.stderr
+    assert run("apply", "--plan", plan, "--pillar", '{"port": "hunter22"}').returncode == 0
+    assert (tmp_path / "conf").read_text() == "hunter22\n"
+
+
+def test_a_plan_of_another_key_is_refused(run, saved, tmp_path, monkeypatch):
+    plan = saved("web")
+    monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "elsewhere"))
+    done = run("apply", "--plan", plan)
+    assert done.returncode == 1
+    assert "another key" in done.stderr
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "\x00", '{"version": 99}', "[" * 5000], ids=range(5))
+@pytest.mark.parametrize("words", [["apply", "--plan"], ["show", "diff"]], ids=" ".join)
+def test_what_is_no_plan_is_a_clear_error(run, tmp_path, content, words):
+    (path := tmp_path / "bad.plan").write_text(content)
+    done = run(*words, path)
+    assert done.returncode == 1
+    assert str(path) in done.stderr
+    assert "--plan-out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["apply", "web", "--plan-out", "x"], "--plan-out needs --test"),
+        (["apply", "web", "--plan", "{plan}"], "cannot be combined"),
+        (["apply", "--plan", "{plan}", "--id", "x"], "cannot be combined"),
+        (["apply", "--plan", "/nonexistent"], "does not exist"),
+    ],
+)
+def test_options_that_contradict_each_other(run, saved, words, said):
+    plan = saved("web")
+    done = run(*(word.format(plan=plan) for word in words))
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_what_the_dry_run_did_not_foresee_is_said(run, saved, tree, tmp_path):
+    (tree / "web.sls").write_text(f"touch:\n  cmd.run:\n    - name: 'true'\n    - onlyif: test -e {tmp_path}/now\n")
+    plan = saved("web")
+    (tmp_path / "now").write_text("")
+    done = run("apply", "--plan", plan)
+    assert done.returncode == 0
+    assert "did not foresee" in done.stderr
+    assert "touch" in done.stderr
+
+
+def test_a_secret_is_not_in_the_file(run, saved, tree, tmp_path):
+    (tree / "web.sls").write_text("a:\n  cmd.run:\n    - name: echo hunter22\n    - no_log: True\n")
+    assert "hunter22" not in saved("web").read_text()
+    edit(tree / "web.sls", "hunter22", "hunter33")
+    done = run("show", "diff", tmp_path / "web.plan")
+    assert "name: changed; it is not shown" in done.stdout
+    assert "hunter" not in done.stdout
+
+
+def test_show_diff_of_a_plan_and_the_tree(run, saved, tree):
+    plan = saved("web")
+    assert run("show", "diff", plan).stdout == "The plans are the same.\n"
+    edit(tree / "web.sls", "'0644'", "'0600'")
+    done = run("show", "diff", plan)
+    assert done.returncode == 0
+    assert f"~ file.managed: conf ({tree.parent}/conf) in web ({tree}/web.sls:2)" in done.stdout
+    assert '    mode: "0644" → "0600"' in done.stdout
+    assert "1 state changed, 1 input changed." in done.stdout
+    assert "\x1b[33m~" in run("show", "diff", plan, "--color", "always").stdout
+
+
+def test_show_diff_of_two_plans_and_of_other_sls(run, saved):
+    first, second = saved("web"), saved("web", "db", name="both.plan")
+    for words in ([second], ["web", "db"]):
+        answer = json.loads(run("show", "diff", first, *words, "--out", "json").stdout)
+        assert not answer["same"]
+        assert [state["sls"] for state in answer["added"]] == ["db"]
+        assert answer["removed"] == answer["changed"] == []
+
+
+def test_show_diff_as_a_picture(run, saved, tree):
+    plan = saved("web")
+    edit(tree / "web.sls", "'0644'", "'0600'")
+    edit(tree / "web.sls", "start:\n", "more:\n  test.nop:\n    - require:\n      - file: conf\nstart:\n")
+    picture = run("show", "diff", plan, "--out", "mermaid").stdout
+    assert picture.startswith("flowchart LR\n")
+    assert '"(+) test.nop: more"]:::added' in picture
+    assert ":::changed" in picture
+    assert "linkStyle" in picture
