@@ -18,6 +18,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ EventLoopError               no asyncio loop runs here, or not the one that this belongs to
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
     ├─ LockHeld(pid, since)         another run holds the lock
+    ├─ ResumeRefused                a run cannot be resumed: says what differs
     └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
 
@@ -46,6 +47,7 @@ __all__ = [
     "PillarError",
     "PlanError",
     "RenderError",
+    "ResumeRefused",
     "RunCancelled",
 ]
 
@@ -196,6 +198,10 @@ class RunCancelled(AsyncStateError):
 
 class JournalError(AsyncStateError):
     """The journal of runs cannot be kept or read, or has no such run: names the file, or the nearest run."""
+
+
+class ResumeRefused(AsyncStateError):
+    """A run cannot be resumed: says why, and what differs between then and now."""
 
 
 class NotYet(AsyncStateError):

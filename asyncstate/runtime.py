@@ -17,9 +17,10 @@ from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from msgspec.structs import asdict
+
 from asyncstate.config import Settings
 from asyncstate.load.trust import require_trusted_plugins
-from asyncstate.model.encode import plain
 from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
-    from asyncstate.plans.record import PlanRecord, Selection
+    from asyncstate.plans.key import Key
+    from asyncstate.plans.record import Inputs, PlanRecord, Selection
     from asyncstate.run.dispatch import Dispatch
-    from asyncstate.run.engine import Engine, RunOptions
     from asyncstate.run.handle import Run
+    from asyncstate.run.resumed import ResumedDispatch
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
@@ -61,6 +63,8 @@ class RunKeywords(TypedDict, total=False):
     prefetch: int | None
     observers: Sequence[Callable[[AnyEvent], None]]
     about: Mapping[str, Any] | None
+    resume: str | None
+    force: bool
 
 
 class StateRuntime:
@@ -281,8 +285,7 @@ class StateRuntime:
         tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
         the key cannot be read or made.
         """
-        from asyncstate.plans.inputs import inputs_of  # noqa: PLC0415 - few programs keep plans
-        from asyncstate.plans.key import Key  # noqa: PLC0415
+        from asyncstate.plans.key import Key  # noqa: PLC0415 - few programs keep plans
         from asyncstate.plans.record import Selection  # noqa: PLC0415
         from asyncstate.plans.recording import Treatment, record_plan  # noqa: PLC0415
         from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415
@@ -296,15 +299,7 @@ class StateRuntime:
             plan,
             self.secrets,
             key,
-            inputs=inputs_of(
-                key,
-                files=plan.files,
-                roots={env: self.file_client.roots(env) for env in self.file_client.envs()},
-                pillar=host.pillar,
-                grains=host.grains,
-                plugin_folders=host.plugin_paths(bundled=False),
-                opts=host.opts,
-            ),
+            inputs=self._inputs_of(plan, key),
             selection=selection or Selection(),
             treatment=Treatment(
                 traits.failhard,
@@ -314,6 +309,26 @@ class StateRuntime:
             ),
             host=str(host.opts.get("id") or ""),
         )
+
+    def _inputs_of(self, plan: Plan, key: Key) -> Inputs:
+        from asyncstate.plans.inputs import inputs_of  # noqa: PLC0415 - as above
+
+        return inputs_of(
+            key,
+            files=plan.files,
+            roots={env: self.file_client.roots(env) for env in self.file_client.envs()},
+            pillar=self.host.pillar,
+            grains=self.host.grains,
+            plugin_folders=self.host.plugin_paths(bundled=False),
+            opts=self.host.opts,
+        )
+
+    def _plan_key(self, plan: Plan) -> str:
+        """Return what names a plan together with all that it was compiled from."""
+        from asyncstate.plans.key import Key  # noqa: PLC0415 - as above
+
+        key = Key.of(self.settings.state_dir)
+        return key.of_value("plan and inputs", plan.digest, asdict(self._inputs_of(plan, key)))
 
     def run(
         self,
@@ -330,6 +345,8 @@ class StateRuntime:
         prefetch: int | None = None,
         observers: Sequence[Callable[[AnyEvent], None]] = (),
         about: Mapping[str, Any] | None = None,
+        resume: str | None = None,
+        force: bool = False,
         events: bool = True,
         lock: bool | None = None,
         wait: float = 0.0,
@@ -347,8 +364,11 @@ class StateRuntime:
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         The run is kept in the journal if the settings say so, with ``about``, plain data of your own; a mocked run is
         not. Leaving it raises JournalError if the journal is required and cannot be kept.
-        With ``events`` the run can also be iterated over; a program that does not iterate saves that work with
-        ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
+        ``resume`` is an earlier run, its ID or the beginning of it, or ``last``: what had ended in it is not run again,
+        but has the row it had. The plan must be the same; with ``force``, rows are carried over of states that are.
+        Leaving the run raises ResumeRefused if there is nothing to resume, or if it says what differs; JournalError if
+        there is no such run. With ``events`` the run can also be iterated over; a program that does not iterate saves
+        that work with ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
         """
         from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415 - programs that only compile never run
         from asyncstate.run.chunk.loop_watch import LoopWatch  # noqa: PLC0415
@@ -379,6 +399,29 @@ class StateRuntime:
             keep = Learning(plan, self.host, self.secrets, settings.state_dir).keep
             own = (settings.cachedir, settings.state_dir, *self.host.plugin_paths())
             dispatch = traced(plan, dispatch, own=own, keep=keep)
+        resumed: ResumedDispatch | None = None
+        if resume is not None:
+            from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
+
+            if options.test or mock:
+                raise ValueError("only a real run can resume another one")
+            dispatch = resumed = ResumedDispatch(plan, dispatch, ShownPlan(plan, self.secrets).tag)
+        keep_journal = None
+        if not mock and (resumed is not None or settings.journaled != "off"):
+            from asyncstate.run.keeping import Keeping  # noqa: PLC0415 - programs that only compile keep nothing
+
+            keeping = Keeping(
+                settings,
+                lambda: self._plan_key(plan),
+                lambda: self.record(plan, failhard=options.failhard),
+                resumed=resumed,
+                run=resume,
+                force=force,
+            )
+
+            def keep_journal() -> tuple[Keeper | None, list[str]]:
+                return keeping.begin(options, about or {}, engine.stop)
+
         engine = Engine(
             plan,
             dispatch,
@@ -386,7 +429,7 @@ class StateRuntime:
             watching,
             in_thread=self.host.workers.run,
             secrets=self.secrets,
-            journal=None if mock else lambda: self._keep(options, about, engine),
+            journal=keep_journal,
         )
         return Run(
             engine,
@@ -430,24 +473,6 @@ class StateRuntime:
         return await self._compile_and_run(
             lambda: self.host.workers.run(self._planner.single, function, arguments), lock, wait, options
         )
-
-    def _keep(
-        self, options: RunOptions, about: Mapping[str, Any] | None, engine: Engine
-    ) -> tuple[Keeper | None, list[str]]:
-        """Open the journal for a run."""
-        settings = self.settings
-        if settings.journaled == "off":
-            return None, []
-        from asyncstate.journal.entry import Header  # noqa: PLC0415 - programs that only compile keep none
-        from asyncstate.journal.keeper import keeper_of  # noqa: PLC0415
-
-        def header() -> Header:
-            return Header(run=options.run_id, host=options.host, pid=os.getpid(), about=plain(about or {}))
-
-        keeper, notices = keeper_of(settings, header)
-        if keeper is not None and settings.journaled == "required":
-            keeper.trouble = lambda why: engine.stop(f"the journal cannot be written: {why}")
-        return keeper, notices
 
     async def _compile_and_run(
         self, planned: Callable[[], Awaitable[Plan]], lock: bool | None, wait: float, options: RunKeywords

@@ -12,6 +12,8 @@ from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.cli.selection import Selection
+    from asyncstate.config import Settings
 
 
 @click.command(
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
         ("asyncstate apply web --test --plan-out web.plan", "Save what would be done, for a review."),
         ("asyncstate apply --plan web.plan", "Do exactly what was reviewed, or say what has changed since."),
+        ("asyncstate apply --resume", "Go on where a run that was killed or cancelled has left off."),
         ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
     ),
 )
@@ -55,6 +58,22 @@ if TYPE_CHECKING:
     help="Save the plan of a dry run (--test) to FILE, without secrets, to be reviewed and then applied with --plan.",
 )
 @run_options
+@option(
+    "--resume",
+    section="Run",
+    metavar="[RUN]",
+    is_flag=False,
+    flag_value="last",
+    help="Go on with a run that was killed or cancelled: what had ended in it keeps its row and is not run again. RUN "
+    "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
+)
+@option(
+    "--force",
+    section="Run",
+    is_flag=True,
+    help="With --resume: go on although the tree, the pillar or the grains are not the same. Rows are carried over of "
+    "states that are.",
+)
 @option(
     "--trace-effects",
     section="Run",
@@ -101,6 +120,40 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--plan-out needs --test: a plan is reviewed before anything is done")
     if options["races"] and not options["trace_effects"]:
         raise click.UsageError("--races needs --trace-effects: only a run that is watched shows races")
+    if options["force"] and options["resume"] is None:
+        raise click.UsageError("--force belongs to --resume")
+    if options["resume"] is not None:
+        if settings.test or options["mock"]:
+            raise click.UsageError("--resume needs a real run: a dry run changes nothing that it could go on with")
+        selection = _of_resumed(settings, selection, options)
     from asyncstate.cli.session import Session
 
     return Session(console, settings, options).apply(selection, reviewed)
+
+
+def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any]) -> Selection:
+    """Return what to compile to resume a run: what was asked for, or else what that run compiled.
+
+    Raises JournalError, ResumeRefused.
+    """
+    from asyncstate.journal.store import Journal
+    from asyncstate.run.keeping import resumable
+
+    journal = Journal.open(settings.state_dir, write=True)
+    try:
+        entry = resumable(journal, options["resume"])
+    finally:
+        journal.close()
+    options["resume"] = entry.id
+    if options["file"] or selection.sls or selection.ids or selection.exclude:
+        return selection
+    about = entry.about
+    if about.get("command") != "apply":
+        raise click.UsageError(f"run {entry.id} was not made by apply: name the SLS to resume it with")
+    options["file"] = about.get("file")
+    return selection._replace(
+        sls=about.get("sls"),
+        saltenv=selection.saltenv or about.get("saltenv"),
+        exclude=tuple(about.get("exclude", ())),
+        ids=tuple(about.get("ids", ())),
+    )

@@ -32,6 +32,7 @@ _OVERRIDES = {
     "test": "test",
     "failhard": "failhard",
     "prefetch": "prefetch",
+    "journal": "journal",
     "concurrency": "concurrency",
     "timeout": "timeout",
     "trust_writable": "trust_writable",
@@ -276,6 +277,13 @@ run_options: Callable[[Any], Any] = _all(
             section="Run",
             default=None,
             help="Whether to download what later states need beside the states that run. Default: yes.",
+        ),
+        option(
+            "--journal",
+            section="Run",
+            type=click.Choice(["on", "off", "required"]),
+            help="Whether to keep the run in the journal, so that it can be resumed and looked at again (on). "
+            "required: do not start if it cannot be kept.",
         ),
         option(
             "--shuffle",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import delivered_to
-from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ class Session:
                 trace_effects=bool(self.options.get("trace_effects")),
                 observers=self._observers,
                 about=self._about,
+                resume=self.options.get("resume"),
+                force=bool(self.options.get("force")),
                 events=False,
                 lock=False,  # taken already, or not needed
             )
@@ -161,6 +163,8 @@ class Session:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
                 self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
+            except (JournalError, ResumeRefused):  # nothing has begun
+                raise
             except Exception as error:
                 error.add_note("\n".join(applied_lines(run.rows, run.running)))
                 raise

@@ -16,7 +16,7 @@ from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, Run
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from asyncstate.config.settings import Settings
     from asyncstate.model.event import Event
@@ -72,6 +72,11 @@ class Keeper:
         self._waiting += _encoder.encode(line) + b"\n"
         self._flush()
 
+    def records(self, lines: Sequence[Any]) -> None:
+        """Write several records at once."""
+        self._waiting += b"".join(_encoder.encode(line) + b"\n" for line in lines)
+        self._flush()
+
     def _flush(self) -> None:
         if self._log is not None:
             self._log.write(self._waiting)
@@ -120,16 +125,15 @@ class Keeper:
 
 
 def keeper_of(
-    settings: Settings, header: Callable[[], Header], plan: Callable[[], tuple[str, bytes] | None] = lambda: None
+    settings: Settings, made: Callable[[], tuple[Header, tuple[str, bytes] | None]]
 ) -> tuple[Keeper | None, list[str]]:
-    """Return what keeps a run, None if nothing does, and notices for its report.
+    """Return what keeps a run, None if nothing can, and notices for its report. ``made`` gives its header and plan.
 
     Raises JournalError if the journal is required and cannot be kept.
     """
-    if settings.journaled == "off":
-        return None, []
     try:
-        return Keeper(settings, header(), plan()), []
+        make_folder(settings.state_dir)
+        return Keeper(settings, *made()), []
     except (OSError, AsyncStateError) as error:
         why = f"{settings.state_dir}: {error.strerror}" if isinstance(error, OSError) else str(error)
         if settings.journaled == "required":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.journal.database import Database
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
+    from asyncstate.plans.record import PlanRecord
 
 log: logging.Logger = get_logger(__name__)
 
@@ -139,6 +140,12 @@ class Journal:
         self.runs()
         return events_of(self.lines(run_id))
 
+    def plan(self, run_id: str) -> PlanRecord:
+        """Return the record of the plan of a run. Raises JournalError if it was not kept, PlanError if it is broken."""
+        from asyncstate.plans.document import decode  # noqa: PLC0415 - few readers want it
+
+        return decode(self.plan_bytes(run_id), f"the plan of run {run_id}")
+
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""
         entry = self.find(run_id)
@@ -192,3 +199,14 @@ def archive(state_dir: str, log_lines: list[bytes], *, keep_runs: int, keep_days
         journal.prune(keep_runs, keep_days)
     finally:
         journal.close()
+
+
+def knows_plan(state_dir: str, key: str) -> bool:
+    """Whether the database has the record of a plan."""
+    from asyncstate.journal.database import Database  # noqa: PLC0415 - as above
+
+    try:
+        with Database(os.path.join(state_dir, DATABASE), write=False) as database:
+            return database.plan(key) is not None
+    except (FileNotFoundError, JournalError):
+        return False

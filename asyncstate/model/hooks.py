@@ -41,7 +41,8 @@ AGGREGATED: Final = "__agg__"
 """Key of low data, true where another state's common call does the work."""
 
 TRANSACTION: Final = "__transaction__"
-"""Key of low data: ``{"id": text, "later": [low, …]}``, the later members of its transaction that may run."""
+"""Key of low data: ``{"id": text, "later": [low, …], "kept": {…}}``: the later members of its transaction that may run,
+and plain data that its members keep for one another, also for a run that is resumed."""
 
 SCRIPT: Final = "__script__"
 """Key of low data given to ``mod_footprint``: the text of the script that the state runs, where it is known."""

@@ -107,6 +107,10 @@ class ShownPlan:
         """Return ``text`` without secrets."""
         return self._snapshot().text(text)
 
+    def value(self, value: Any) -> Any:
+        """Return plain data without secrets."""
+        return self._snapshot().value(value)
+
     def chunk(self, chunk: LowChunk, tag: str) -> LowChunk:
         """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS as they are shown."""
         self._snapshot()

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import AnyEvent, ChunkReady
 from asyncstate.model.plan import NodeKind
+from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from asyncstate.journal.keeper import Keeper
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.machine import Machine
 
@@ -20,8 +22,8 @@ _TIMELESS = (NodeKind.SET, NodeKind.STAGE)
 class Announcer:
     """Calls ``observers`` with each event as ``shown``, in order, before anything else happens.
 
-    ``first`` is called before them all: the journal, so that nothing is shown that it does not have. An observer that
-    raises gets no further events; ``notices`` says so, and the run goes on.
+    The ``journal`` gets each before them all, so that nothing is shown that it does not have. An observer that raises
+    gets no further events; ``notices`` says so, and the run goes on.
     """
 
     def __init__(
@@ -32,13 +34,13 @@ class Announcer:
         clock: Callable[[], float],
         began: float,
         *,
-        first: Callable[[AnyEvent], None] | None = None,
+        journal: Keeper | None = None,
     ) -> None:
         self.run_id = run_id
         self.shown = shown
         self.notices: list[str] = []
         self.began = began
-        self._first = first
+        self._journal = journal
         self._observers = list(observers)
         self._clock = clock
         self._sequence = 0
@@ -47,7 +49,7 @@ class Announcer:
     @property
     def heard(self) -> bool:
         """Whether anybody gets the events."""
-        return self._first is not None or bool(self._observers)
+        return self._journal is not None or bool(self._observers)
 
     def emit(self, kind: type[AnyEvent], **fields: Any) -> None:
         """Make an event and send it."""
@@ -59,8 +61,8 @@ class Announcer:
         )
         event = self.shown.event(event)
         self._sequence += 1
-        if self._first is not None:
-            self._first(event)
+        if self._journal is not None:
+            self._journal.on_event(event)
         broken = []
         for observer in self._observers:
             try:
@@ -73,6 +75,23 @@ class Announcer:
                 )
         if broken:
             self._observers = [known for known in self._observers if not any(known is each for each in broken)]
+
+    def keep(self, shared: Shared) -> None:
+        """Put what a call has done for other states into the journal, without secrets."""
+        if self._journal is None:
+            return
+        shown = self.shown
+        self._journal.record(
+            Shared(
+                tag=shown.tag(shared.tag),
+                rows={shown.tag(tag): shown.row(tag, row) for tag, row in shared.rows.items()},
+                changes={
+                    shown.tag(tag): (shown.row(tag, {"changes": changes})["changes"], said)
+                    for tag, (changes, said) in shared.changes.items()
+                },
+                kept=shown.value(shared.kept),
+            )
+        )
 
     def ready(self, machine: Machine, node: int, released: list[int], tag: str) -> None:
         """Send `ChunkReady` for each released node. For a group, its members name the chunk that released the group."""

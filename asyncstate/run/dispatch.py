@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.model.race import Race
     from asyncstate.model.result import Row
     from asyncstate.run.machine import Work
+    from asyncstate.run.shared import Shared
 
 
 GRACE = 3.0
@@ -82,6 +83,9 @@ class Supervisor(Protocol):
         must not overlap with it start only then. The row returned in the end is dropped.
         """
 
+    def share(self, shared: Shared) -> None:
+        """Keep what the call of a chunk has done for others, for a run that resumes this one. Before its row."""
+
     def announced(self, topic: str) -> None:
         """Start the fetches that waited for ``topic``. May be called from any thread."""
 
@@ -135,6 +139,12 @@ class Dispatch(Protocol):
         - Cancelled while `Supervisor.cut` is true, it ends what it started and raises CancelledError; the scheduler
           makes the row. Calls that do not end are in `overdue`; after `GRACE` the run goes on without them.
         - It sends no events: the scheduler sends those of the start, the pause and the end.
+        """
+
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+        """Take note that a chunk had this row in an earlier run that is resumed, and what its call did for others.
+
+        Called in place of `run_chunk`. The tags in ``shared`` are true ones.
         """
 
     async def aggregate(self, members: tuple[int, ...]) -> None:

@@ -125,8 +125,9 @@ class Engine:
         with Timer(self.options.timeout, self._out_of_time), ExitStack() as bound:
             shown = await self._off_loop(self._introduce)
             log_fields = bound.enter_context(RunFields(self.options.run_id, self.options.host, shown))
-            first = None if self._journal is None else self._journal.on_event
-            announcer = Announcer(self.options.run_id, self._observers, shown, self._clock, began, first=first)
+            announcer = Announcer(
+                self.options.run_id, self._observers, shown, self._clock, began, journal=self._journal
+            )
             recorder = Recorder(self.plan, announcer)
             self._announce_start(announcer)
             machine: Machine = await self._off_loop(self._prepare)

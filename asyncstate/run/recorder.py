@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import ChunkFinished, StateEvent
-from asyncstate.run.rows import sub_rows
+from asyncstate.run.rows import CarriedRow, sub_rows
 
 if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
@@ -34,7 +34,10 @@ class Recorder:
         copies, so that an observer cannot change a row.
         """
         tag = chunk.tag
-        subs = self._sub_rows(chunk, row) if "sub_state_run" in row else {}
+        if type(row) is CarriedRow:
+            subs, row = row.sub_rows, dict(row)
+        else:
+            subs = self._sub_rows(chunk, row) if "sub_state_run" in row else {}
         if keep:
             self.rows[tag] = row
             if subs:

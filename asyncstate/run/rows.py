@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.proxies import is_mapping_dunder
 from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused
 from asyncstate.filesystem import changes_so_far
+from asyncstate.model.chunk import fresh
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
 from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
 from asyncstate.model.tag import parse_tag, state_tag
@@ -83,6 +84,36 @@ def _where(error: BaseException) -> str:
 
 _OWN = ("asyncstate.run.", "asyncstate.load.")
 _EXCEPTION = "An exception occurred in this state: "
+
+
+class CarriedRow(dict[str, Any]):
+    """A row of an earlier run that stands, with the rows of its sub-states by tag."""
+
+    def __init__(self, row: Mapping[str, Any], sub_rows: Mapping[str, Row]) -> None:
+        super().__init__(fresh(dict(row)))
+        self.sub_rows: dict[str, Row] = fresh(dict(sub_rows))
+
+
+def cancelled_row(name: Any, reason: str) -> Row:
+    """Return the row of a state whose call was ended with its run."""
+    return failed_row(name, f"{_CANCELLED} ({reason}); its effect is unknown.")
+
+
+def stopped_retry(attempt: int, attempts: int) -> str:
+    """Return what a row says if its run was stopped before the next attempt."""
+    return f"{_STOPPED} {attempt} of {attempts}."
+
+
+def was_cut_off(row: Mapping[str, Any]) -> bool:
+    """Whether the end of a run, not of the state, made a row: the state would have gone on."""
+    said = row.get("comment")
+    if row.get("result") is not False or type(said) is not str:
+        return False
+    return said.startswith(_CANCELLED) or _STOPPED in said
+
+
+_CANCELLED = "The state was cancelled while it ran"
+_STOPPED = "The run was stopped before attempt"
 
 
 def keep_deeds(row: Row) -> None:

@@ -27,7 +27,7 @@ from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.run.dispatch import GRACE
-from asyncstate.run.rows import exception_row, failed_row
+from asyncstate.run.rows import cancelled_row, exception_row
 from asyncstate.run.story import MachineStalled
 from asyncstate.run.timer import Timer
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from asyncstate.run.options import RunOptions
     from asyncstate.run.prefetcher import Prefetcher
     from asyncstate.run.recorder import Recorder
+    from asyncstate.run.shared import Shared
 
 _TURN = 0.005
 """Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
@@ -297,6 +298,10 @@ class WorkerPool:
             finally:
                 self._pauses.discard(scope)
 
+    def share(self, shared: Shared) -> None:
+        """Keep what a call has done for other states, before its row is recorded."""
+        self._announcer.keep(shared)
+
     def log_as(self, chunk: LowChunk) -> None:
         """Attribute the log lines of this worker's task to a chunk."""
         self._log_fields.begin(chunk, chunk.tag)
@@ -382,8 +387,7 @@ class WorkerPool:
 
     def _cancelled_row(self, chunk: LowChunk, began: float) -> Row:
         reason = self._reason or "its task was cancelled"
-        row = failed_row(chunk.name, f"The state was cancelled while it ran ({reason}); its effect is unknown.")
-        return self._timed(row, chunk, began)
+        return self._timed(cancelled_row(chunk.name, reason), chunk, began)
 
     def _timed(self, row: Row, chunk: LowChunk, began: float) -> Row:
         spent = self._clock() - began

@@ -6,10 +6,10 @@ system as if nothing of its own and of the states after it were installed yet, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from asyncstate.dunders import __context__, __low__, __salt__
+from asyncstate.dunders import __low__, __salt__
 
 Low = dict[str, Any]
 Changes = dict[str, dict[str, str]]
@@ -17,23 +17,27 @@ Installed = dict[str, list[str]]
 
 _TOLD = "__transaction__"
 """The key of low data under which the engine tells a state of the later states of its transaction."""
-_KEPT = "pkg.transaction"
 
 
 class Shares:
     """What one transaction has done so far. ``changes`` has, by state tag, what its call changed for each state.
 
+    It stands in ``kept``, plain data that the engine keeps for a run that is resumed.
+
     ``apart``: no call can do the work of several states, for it could not be told whose each package is.
     ``broken``: the call failed. Then only the ``whole`` states have what they wanted; the others install it themselves.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.changes: dict[str, Changes] = {}
-        self.wanted: dict[str, dict[str, str | None]] = {}
-        self.apart = False
-        self.broken = False
-        self.whole: set[str] = set()
+    changes: dict[str, Changes]
+    wanted: dict[str, dict[str, str | None]]
+    apart: bool = False
+    broken: bool = False
+    whole: Sequence[str] = ()
+
+    def __init__(self, kept: dict[str, Any]) -> None:
+        kept.setdefault("changes", {})
+        kept.setdefault("wanted", {})
+        self.__dict__ = kept
 
 
 class Member:
@@ -68,10 +72,7 @@ def member() -> Member | None:
     told = __low__.get(_TOLD) if __low__ else None
     if not isinstance(told, Mapping) or not isinstance(told.get("later"), list):
         return None
-    shares = __context__.get(_KEPT)
-    if not isinstance(shares, Shares) or shares.name != told.get("id"):
-        shares = __context__[_KEPT] = Shares(str(told.get("id")))
-    return Member(shares, told["later"])
+    return Member(Shares(told["kept"]), told["later"])
 
 
 def list_pkgs(**kwargs: Any) -> Installed:

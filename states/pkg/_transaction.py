@@ -222,7 +222,7 @@ def _together(own: Member, call: dict[str, Any], orders: list[_Order]) -> Change
         shares.broken = True
         shares.changes = {order.tag: order.changes for order in orders}
         shares.wanted = {order.tag: order.wanted for order in orders}
-        shares.whole = _whole(orders)
+        shares.whole = sorted(_whole(orders))
         mine = own.take(orders[0].wanted)
         return _alone(own, call) if mine is None else mine
     shares.wanted = {order.tag: order.wanted for order in orders}

@@ -245,6 +245,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.PillarError,
     errors.PlanError,
     errors.RenderError,
+    errors.ResumeRefused,
     errors.RunCancelled,
 )
 

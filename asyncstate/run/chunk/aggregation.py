@@ -56,6 +56,8 @@ class Aggregation:
         self._folded: dict[int, list[LowChunk]] = {}
         self._shares: dict[int, Row] = {}
         self._pending: dict[int, tuple[Changes, str]] = {}
+        self._new_shares: dict[str, Row] = {}
+        self._new_pending: dict[str, tuple[Changes, str]] = {}
 
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
@@ -140,7 +142,8 @@ class Aggregation:
             if failed or _runs_itself(member, row, changes):
                 self._add_later(member, changes, members, test=test)
             else:
-                self._shares[member.index] = {**row, "name": member.name, "changes": changes}
+                share = {**row, "name": member.name, "changes": changes}
+                self._shares[member.index] = self._new_shares[member.tag] = share
         row["changes"] = shares.get(chunk.tag, {})
         if not failed and (row["result"] is not None or row["changes"]):
             return True
@@ -164,7 +167,21 @@ class Aggregation:
         """Keep the changes to add to the row of a member that runs on its own. In a dry run there are none."""
         if changes and not test:
             said = f"A call for {len(members)} states together made these changes."
-            self._pending[member.index] = (changes, said)
+            self._pending[member.index] = self._new_pending[member.tag] = (changes, said)
+
+    def take_news(self) -> tuple[dict[str, Row], dict[str, tuple[Changes, str]]]:
+        """Return, by tag, the shares and the changes to add that are new since the last call."""
+        news = self._new_shares, self._new_pending
+        if news[0] or news[1]:
+            self._new_shares, self._new_pending = {}, {}
+        return news
+
+    def restore(
+        self, indexes: Mapping[str, int], shares: Mapping[str, Row], pending: Mapping[str, tuple[Changes, str]]
+    ) -> None:
+        """Take over what a common call of an earlier run did for other states."""
+        self._shares.update({indexes[tag]: row for tag, row in shares.items() if tag in indexes})
+        self._pending.update({indexes[tag]: each for tag, each in pending.items() if tag in indexes})
 
     def settle(self, chunk: LowChunk, row: Row) -> None:
         """Add to the row of a member that ran on its own what a common call had changed for it before."""

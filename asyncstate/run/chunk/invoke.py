@@ -22,6 +22,7 @@ import anyio
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
+from asyncstate.model.encode import plain
 from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACTION
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
@@ -29,7 +30,8 @@ from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.chunk.call import Caller
 from asyncstate.run.chunk.retry import RetryPolicy
 from asyncstate.run.gate import Verdict
-from asyncstate.run.rows import exception_row, normalise, not_run_row
+from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
+from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
     import asyncio
@@ -94,7 +96,7 @@ class Invoker:
             own: dict[str, Any] = fresh(aggregated)
             return own
         transaction = self._transactions.get(chunk.index)
-        return chunk.as_low() if transaction is None else {**chunk.as_low(), TRANSACTION: fresh(transaction)}
+        return chunk.as_low() if transaction is None else {**chunk.as_low(), TRANSACTION: _told(transaction)}
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Do what the verdict says for a chunk, its prereq check or a listener, and return the row."""
@@ -110,7 +112,29 @@ class Invoker:
             row = await self._watched_call(work, chunk, lows)
         if work.kind is NodeKind.CHECK:
             self._checks[chunk.index] = row
+        elif work.kind is NodeKind.CHUNK and not self.test:
+            self._share(chunk)
         return row
+
+    def _share(self, chunk: LowChunk) -> None:
+        """Pass on what a call has done for other states, so that a resumed run knows it."""
+        rows, changes = self.aggregation.take_news()
+        transaction = self._transactions.get(chunk.index)
+        kept = plain(transaction["kept"]) if transaction is not None else {}
+        if rows or changes or kept:
+            self._supervisor.share(Shared(tag=chunk.tag, rows=rows, changes=changes, kept=kept))
+
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+        """Take note that a chunk had this row in an earlier run, and of what its call did for others."""
+        if work.kind is NodeKind.CHECK:
+            self._checks[chunk.index] = dict(row)
+        if shared is None:
+            return
+        self.aggregation.restore({each.tag: each.index for each in self.plan.chunks}, shared.rows, shared.changes)
+        transaction = self._transactions.get(chunk.index)
+        if transaction is not None:
+            transaction["kept"].clear()
+            transaction["kept"].update(fresh(shared.kept))
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Let the module of a group fold its members into common calls, without those that their conditions skip.
@@ -132,10 +156,10 @@ class Invoker:
 
     def _tell(self, chunks: list[LowChunk]) -> None:
         """Put the later members of a transaction into the low data of each member."""
-        name = uuid4().hex
+        name, kept = uuid4().hex, dict[str, Any]()
         for place, chunk in enumerate(chunks, 1):
             later = [other.as_low() for other in chunks[place:]]
-            self._transactions[chunk.index] = {"id": name, "later": later}
+            self._transactions[chunk.index] = {"id": name, "later": later, "kept": kept}
 
     def _skipped(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)
@@ -221,7 +245,7 @@ class Invoker:
         while row["result"] != policy.until and attempt < policy.attempts:
             seconds = policy.pause()
             if not await self._supervisor.pause(chunk, attempt, row, seconds):
-                stopped = f"The run was stopped before attempt {attempt + 1} of {policy.attempts}."
+                stopped = stopped_retry(attempt + 1, policy.attempts)
                 row["comment"] = f"{row['comment']}\n{stopped}" if row["comment"] else stopped
                 break
             said.append(
@@ -257,6 +281,11 @@ class Invoker:
 
 
 _ONCE = object()
+
+
+def _told(transaction: dict[str, Any]) -> dict[str, Any]:
+    """Return what a member of a transaction is told; ``kept`` is the same for all of them."""
+    return {**transaction, "later": fresh(transaction["later"])}
 
 
 def _stamped(row: Row, chunk: LowChunk) -> Row:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Fetch, Supervisor
     from asyncstate.run.machine import Work
+    from asyncstate.run.shared import Shared
 
 
 class LocalDispatch:
@@ -84,6 +85,10 @@ class LocalDispatch:
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""
         return self._invoker.run_chunk(work, chunk)
+
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+        """Take note of what an earlier run did."""
+        self._invoker.recall(work, chunk, row, shared)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Fold the members of a group into common calls, if their module can."""

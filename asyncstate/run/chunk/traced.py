@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch, Fetch, Fetched, ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
+    from asyncstate.run.shared import Shared
 
 
 Keep = Callable[["Trace", set[int]], Sequence[Issue]]
@@ -89,6 +90,10 @@ class TracedDispatch:
         if work.kind is NodeKind.CHUNK and row["result"] is True and row["changes"]:
             self._worked.add(work.chunk)
         return row
+
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+        """Take note of what an earlier run did."""
+        self._inner.recall(work, chunk, row, shared)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Fold the members of a group: what their module does for it is done by the first of them."""

@@ -1,0 +1,156 @@
+"""How the journal of a run begins: with its plan, and with what it carries over from the run that it resumes."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.errors import JournalError, ResumeRefused
+from asyncstate.journal.entry import FINISHED, UNDER_WAY, Header
+from asyncstate.journal.keeper import keeper_of
+from asyncstate.journal.store import Journal, knows_plan
+from asyncstate.model.encode import plain
+from asyncstate.plans.comparison import compare
+from asyncstate.plans.document import encode
+from asyncstate.plans.words import difference_lines
+from asyncstate.run.past import Past
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.config import Settings
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.journal.keeper import Keeper
+    from asyncstate.plans.comparison import Differences, InputChange
+    from asyncstate.plans.record import PlanRecord
+    from asyncstate.run.options import RunOptions
+    from asyncstate.run.resumed import ResumedDispatch
+
+LAST = "last"
+"""In place of the ID of a run to resume: the last one that was no dry run."""
+_MOST_LINES = 20
+
+
+class Keeping:
+    """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``record`` makes its record.
+
+    ``resumed`` gets what run ``run`` did, an ID or `LAST`; with ``force`` also if the plan is not the same.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        plan_key: Callable[[], str],
+        record: Callable[[], PlanRecord],
+        *,
+        resumed: ResumedDispatch | None = None,
+        run: str | None = None,
+        force: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._plan_key = plan_key
+        self._record = record
+        self._resumed = resumed
+        self._run = run
+        self._force = force
+
+    def begin(
+        self, options: RunOptions, about: Mapping[str, Any], stop: Callable[[str], None]
+    ) -> tuple[Keeper | None, list[str]]:
+        """Return what keeps a run, None if nothing does, and notices for its report. Blocks.
+
+        ``stop`` is called if the journal is required and can no longer be written. Raises JournalError, ResumeRefused.
+        """
+        past = self._past() if self._resumed is not None else None
+        if self._resumed is not None:
+            self._resumed.past = past
+        if self._settings.journaled == "off":
+            return None, []
+
+        def made() -> tuple[Header, tuple[str, bytes] | None]:
+            key = self._plan_key()
+            header = Header(
+                run=options.run_id,
+                host=options.host,
+                pid=os.getpid(),
+                plan=key,
+                resumes="" if past is None else past.run,
+                about=plain(dict(about)),
+            )
+            known = knows_plan(self._settings.state_dir, key)
+            return header, None if known else (key, encode(self._record()))
+
+        keeper, notices = keeper_of(self._settings, made)
+        if keeper is not None:
+            if past is not None:
+                keeper.records(past.records())
+            if self._settings.journaled == "required":
+                keeper.trouble = lambda why: stop(f"the journal cannot be written: {why}")
+        return keeper, notices
+
+    def _past(self) -> Past:
+        """Return what the run to resume did. Raises JournalError, ResumeRefused."""
+        journal = Journal.open(self._settings.state_dir, write=True)
+        try:
+            entry = resumable(journal, self._run)
+            past = Past.of(entry.id, journal.lines(entry.id))
+            before, now = journal.plan(entry.id), self._record()
+            if not self._force:
+                self._require_same(entry, past, compare(before, now))
+            elif before.key != now.key:
+                raise ResumeRefused(f"run {entry.id} was recorded with another key: nothing of it can be carried over")
+        finally:
+            journal.close()
+        old = {chunk.tag: chunk.digest for chunk in before.chunks}
+        same = {chunk.tag for chunk in now.chunks if old.get(chunk.tag) == chunk.digest}
+        known = {chunk.tag for chunk in now.chunks}
+        past.keep(lambda tag: tag in same or (tag not in known and not self._force))
+        return past
+
+    def _require_same(self, entry: RunEntry, past: Past, found: Differences) -> None:
+        inputs = tuple(each for each in found.inputs if not _is_own(each, past))
+        if found.comparable and not inputs and not found.of_states:
+            return
+        import msgspec  # noqa: PLC0415 - only what is refused
+
+        shown = msgspec.structs.replace(found, inputs=inputs, moved=(), edges_added=(), edges_removed=())
+        lines = [f"    {line.mark} {'  ' * line.depth}{line.text}" for line in difference_lines(shown)]
+        if not found.comparable:
+            lines.insert(0, "    the key of its digests (plan.key in the state directory) is another one")
+        more = [f"    … and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+        raise ResumeRefused(
+            "\n".join(
+                [
+                    f"run {entry.id} cannot be resumed, because what it would run is not the same:",
+                    *islice(lines, _MOST_LINES),
+                    *more,
+                    "Undo that, or use --force (force=True): what is still the same is carried over, all else runs.",
+                ]
+            )
+        )
+
+
+def resumable(journal: Journal, run: str | None) -> RunEntry:
+    """Return the run to resume. Raises JournalError if there is none, ResumeRefused if there is nothing to resume."""
+    if run in {None, LAST}:
+        found = next((entry for entry in journal.runs() if not entry.test), None)
+        if found is None:
+            raise JournalError("the journal has no run to resume")
+    else:
+        found = journal.find(run)
+    if found.test:
+        raise ResumeRefused(f"run {found.id} was a dry run: there is nothing to resume")
+    if found.ending == FINISHED:
+        raise ResumeRefused(f"run {found.id} came to its end: there is nothing to resume")
+    if found.ending == UNDER_WAY:
+        raise ResumeRefused(f"run {found.id} is still under way")
+    return found
+
+
+def _is_own(change: InputChange, past: Past) -> bool:
+    """Whether an input is another one because the run itself changed it: a grain that one of its states set."""
+    if change.kind != "grains":
+        return False
+    began = [tag.split("_|-") for tag, _ in (*past.ended, *past.unknown) if tag.startswith("grains_|-")]
+    return any(change.name == part.partition(":")[0] for parts in began for part in parts[1:3])

@@ -1,0 +1,95 @@
+"""What earlier runs of a plan did, as their journal says: what ended, and what had started and not ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.journal.entry import EVENT, read_event
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
+from asyncstate.run.rows import was_cut_off
+from asyncstate.run.shared import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Key = tuple[str, bool]
+"""The tag of a state as it is shown, and whether it is about its check for a ``prereq``."""
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="record", tag="ended"):
+    """A state that ended in an earlier run: its row, the verdict of its requisites, the rows of its sub-states."""
+
+    tag: str
+    check: bool
+    row: dict[str, Any]
+    why: str
+    sub_rows: dict[str, dict[str, Any]] = {}
+
+
+class Unknown(msgspec.Struct, frozen=True, tag_field="record", tag="unknown"):
+    """A state that started in an earlier run, at ``since`` (in seconds since the epoch), and was cut off."""
+
+    tag: str
+    check: bool
+    since: float = 0.0
+
+
+class Past:
+    """What earlier runs did. ``run`` is the last of them."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self.ended: dict[Key, Ended] = {}
+        self.unknown: dict[Key, Unknown] = {}
+        self.shared: dict[str, Shared] = {}
+
+    @classmethod
+    def of(cls, run: str, lines: Iterable[bytes]) -> Past:
+        """Return what the lines of a run say: what it did, after what it had carried over from runs before it."""
+        past, wall = cls(run), 0.0
+        for line in lines:
+            if not line.startswith(EVENT):
+                past._carried(line)
+                continue
+            event = read_event(line)
+            if isinstance(event, RunStarted):
+                wall = event.wall
+            elif isinstance(event, ChunkStarted):
+                key = (event.tag, event.check)
+                if key not in past.ended:
+                    past.unknown[key] = Unknown(event.tag, event.check, wall + event.time)
+            elif isinstance(event, ChunkFinished):
+                past._finished(event, wall)
+        return past
+
+    def _carried(self, line: bytes) -> None:
+        try:
+            record = msgspec.json.decode(line, type=Ended | Unknown | Shared)
+        except (msgspec.MsgspecError, UnicodeError):
+            return
+        if isinstance(record, Shared):
+            self.shared[record.tag] = record
+        elif isinstance(record, Ended):
+            self.ended[record.tag, record.check] = record
+        else:
+            self.unknown[record.tag, record.check] = record
+
+    def _finished(self, event: ChunkFinished, wall: float) -> None:
+        key = (event.tag, event.check)
+        if was_cut_off(event.row):
+            self.unknown[key] = self.unknown.get(key) or Unknown(event.tag, event.check, wall + event.time)
+            return
+        self.unknown.pop(key, None)
+        self.ended[key] = Ended(event.tag, event.check, event.row, event.why, event.sub_rows)
+
+    def keep(self, tag_holds: Callable[[str], bool]) -> None:
+        """Forget what is about other states than those that hold."""
+        self.ended = {key: each for key, each in self.ended.items() if tag_holds(key[0])}
+        self.unknown = {key: each for key, each in self.unknown.items() if tag_holds(key[0])}
+        self.shared = {tag: each for tag, each in self.shared.items() if tag_holds(tag)}
+
+    def records(self) -> list[Ended | Unknown | Shared]:
+        """Return all this as records, with which the log of the run that continues it begins."""
+        return [*self.ended.values(), *self.unknown.values(), *self.shared.values()]

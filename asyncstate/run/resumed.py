@@ -1,0 +1,152 @@
+"""Resumes a run: what had ended keeps its row and is not run again; all else runs as in any run.
+
+The scheduler does not know of it: it gets the rows of earlier runs as if their states had run now, so that every
+requisite, listener and aggregation sees them as it would have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.run.rows import CarriedRow
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from asyncstate.errors import Issue
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.race import Race
+    from asyncstate.model.result import Row
+    from asyncstate.run.dispatch import Dispatch, Fetch, Fetched, ModuleTraits, Supervisor
+    from asyncstate.run.machine import Work
+    from asyncstate.run.past import Ended, Past
+    from asyncstate.run.shared import Shared
+
+_HARMLESS = frozenset({"test"})
+"""State modules that touch nothing, so that being cut off leaves nothing either."""
+_FOLLOWING = frozenset({RequisiteKind.WATCH, RequisiteKind.ONCHANGES, RequisiteKind.LISTEN})
+
+
+class ResumedDispatch:
+    """Another dispatch, which runs what earlier runs left; a `Dispatch`. ``shown_tag`` gives the tag that is shown."""
+
+    def __init__(self, plan: Plan, inner: Dispatch, shown_tag: Callable[[str], str]) -> None:
+        self.past: Past | None = None
+        """What earlier runs did; to be set before the run begins."""
+        self._plan = plan
+        self._inner = inner
+        self._shown_tag = shown_tag
+        self._transactions = {member for node in plan.nodes if node.transaction for member in node.members}
+        self._followed = _followed(plan)
+
+    def _ended(self, chunk: LowChunk, *, check: bool = False) -> Ended | None:
+        return None if self.past is None else self.past.ended.get((self._shown_tag(chunk.tag), check))
+
+    def module_traits(self) -> Mapping[str, ModuleTraits]:
+        """Return what the state modules of the plan declare."""
+        return self._inner.module_traits()
+
+    def fetches(self) -> Sequence[Fetch]:
+        """Return what can be fetched ahead for states that have not ended."""
+        return [fetch for fetch in self._inner.fetches() if self._ended(self._plan.chunks[fetch.chunk]) is None]
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch something ahead."""
+        return await self._inner.fetch(fetches)
+
+    async def forget_fetched(self) -> None:
+        """Remove what was fetched ahead and not used."""
+        await self._inner.forget_fetched()
+
+    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
+        """Return the context in which chunks run."""
+        return self._inner.begin(supervisor, rows)
+
+    async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
+        """Return the row of an earlier run if the chunk had ended, with the same verdict; else run it."""
+        check = work.kind is NodeKind.CHECK
+        ended = self._ended(chunk, check=check)
+        if ended is not None and ended.why == work.verdict.value:
+            carried = CarriedRow(ended.row, ended.sub_rows)
+            self._inner.recall(work, chunk, carried, None if check else self._shared(ended.tag))
+            return carried
+        row = await self._inner.run_chunk(work, chunk)
+        if work.verdict.runs:
+            self._say_if_unknown(work, chunk, row)
+        return row
+
+    def _shared(self, shown: str) -> Shared | None:
+        """Return what a call did for other states, under their true tags."""
+        found = None if self.past is None else self.past.shared.get(shown)
+        if found is None:
+            return None
+        true = {self._shown_tag(chunk.tag): chunk.tag for chunk in self._plan.chunks}
+        return msgspec.structs.replace(
+            found,
+            tag=true.get(found.tag, found.tag),
+            rows={true.get(tag, tag): row for tag, row in found.rows.items()},
+            changes={true.get(tag, tag): each for tag, each in found.changes.items()},
+        )
+
+    def _say_if_unknown(self, work: Work, chunk: LowChunk, row: Row) -> None:
+        """Say in a row that its state had started before. If it finds nothing to do, that may be why."""
+        past = self.past
+        if past is None or (self._shown_tag(chunk.tag), work.kind is NodeKind.CHECK) not in past.unknown:
+            return
+        said = f"It had started when run {past.run} was cut off, and was run again."
+        row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
+        if work.kind is NodeKind.CHUNK and chunk.index in self._followed and row["result"] and not row["changes"]:
+            row["changes"] = {"interrupted": "what it changed before it was cut off is unknown"}
+
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+        """Take note of what an earlier run did."""
+        self._inner.recall(work, chunk, row, shared)
+
+    async def aggregate(self, members: tuple[int, ...]) -> None:
+        """Fold the members of a group into common calls, if none of them has ended.
+
+        Of a common call that has ended, the other members have their share; those that have none run on their own.
+        """
+        chunks = [self._plan.chunks[index] for index in members]
+        if not self._transactions.isdisjoint(members) or all(self._ended(chunk) is None for chunk in chunks):
+            await self._inner.aggregate(members)
+
+    @property
+    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
+        """Calls that were cancelled and still run."""
+        return self._inner.overdue
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Messages for the report that belong to no row."""
+        return self._inner.notices
+
+    @property
+    def warnings(self) -> Sequence[Issue]:
+        """Problems in the tree or its plugins that the run showed."""
+        return self._inner.warnings
+
+    @property
+    def races(self) -> Sequence[Race]:
+        """The races that a traced run showed."""
+        return self._inner.races
+
+
+def _followed(plan: Plan) -> frozenset[int]:
+    """Return the chunks whose changes make others act."""
+    found: set[int] = set()
+    targets: list[Any] = [each.node for of in plan.requisites for each in of if each.kind.family in _FOLLOWING]
+    targets += [member for node in plan.listeners for member in node.members]
+    while targets:
+        what = plan.nodes[targets.pop()]
+        if what.kind is NodeKind.CHUNK and plan.chunks[what.chunk].state not in _HARMLESS:
+            found.add(what.chunk)
+        targets += what.members if what.kind in {NodeKind.SET, NodeKind.STAGE} else ()
+    return frozenset(found)
