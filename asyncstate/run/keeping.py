@@ -62,9 +62,10 @@ class Keeping:
 
         ``stop`` is called if the journal is required and can no longer be written. Raises JournalError, ResumeRefused.
         """
-        past = self._past() if self._resumed is not None else None
+        past = None
         if self._resumed is not None:
-            self._resumed.past = past
+            past = self._past()
+            self._resumed.go_on_from(past)
         if self._settings.journaled == "off":
             return None, []
 

@@ -12,6 +12,7 @@ import msgspec
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.run.past import Unknown
 from asyncstate.run.rows import CarriedRow
 
 if TYPE_CHECKING:
@@ -38,16 +39,29 @@ class ResumedDispatch:
     """Another dispatch, which runs what earlier runs left; a `Dispatch`. ``shown_tag`` gives the tag that is shown."""
 
     def __init__(self, plan: Plan, inner: Dispatch, shown_tag: Callable[[str], str]) -> None:
-        self.past: Past | None = None
-        """What earlier runs did; to be set before the run begins."""
+        self._past: Past | None = None
         self._plan = plan
         self._inner = inner
         self._shown_tag = shown_tag
         self._transactions = {member for node in plan.nodes if node.transaction for member in node.members}
         self._followed = _followed(plan)
 
+    def go_on_from(self, past: Past) -> None:
+        """Take what earlier runs did, before the run begins.
+
+        A call that was cut off may have done the work of the whole group, so all its members are unknown.
+        """
+        self._past = past
+        for node in self._plan.nodes:
+            if node.kind is NodeKind.GROUP:
+                tags = [self._shown_tag(self._plan.chunks[member].tag) for member in node.members]
+                cut_off = next((past.unknown[tag, False] for tag in tags if (tag, False) in past.unknown), None)
+                if cut_off is not None:
+                    open_ = (tag for tag in tags if (tag, False) not in past.ended)
+                    past.unknown.update({(tag, False): Unknown(tag, check=False, since=cut_off.since) for tag in open_})
+
     def _ended(self, chunk: LowChunk, *, check: bool = False) -> Ended | None:
-        return None if self.past is None else self.past.ended.get((self._shown_tag(chunk.tag), check))
+        return None if self._past is None else self._past.ended.get((self._shown_tag(chunk.tag), check))
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
         """Return what the state modules of the plan declare."""
@@ -84,7 +98,7 @@ class ResumedDispatch:
 
     def _shared(self, shown: str) -> Shared | None:
         """Return what a call did for other states, under their true tags."""
-        found = None if self.past is None else self.past.shared.get(shown)
+        found = None if self._past is None else self._past.shared.get(shown)
         if found is None:
             return None
         true = {self._shown_tag(chunk.tag): chunk.tag for chunk in self._plan.chunks}
@@ -97,7 +111,7 @@ class ResumedDispatch:
 
     def _say_if_unknown(self, work: Work, chunk: LowChunk, row: Row) -> None:
         """Say in a row that its state had started before. If it finds nothing to do, that may be why."""
-        past = self.past
+        past = self._past
         if past is None or (self._shown_tag(chunk.tag), work.kind is NodeKind.CHECK) not in past.unknown:
             return
         said = f"It had started when run {past.run} was cut off, and was run again."

@@ -175,7 +175,8 @@ def comparable(answer):
         kept["comment"] = kept["comment"].partition(SAID)[0].rstrip("\n")
         kept["changes"] = {key: value for key, value in kept["changes"].items() if key != "pid"}
         if SAID in row["comment"]:
-            del kept["comment"]  # of how many attempts it was, for example
+            # What it did before it was killed is unknown; others must act on it nevertheless.
+            del kept["comment"], kept["changes"]
         rows[tag] = kept
     return rows
 
