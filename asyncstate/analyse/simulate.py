@@ -1,0 +1,103 @@
+"""Runs a plan on a clock that is only a number: the scheduler is the real one, the states take the time they took."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.run.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from asyncstate.analyse.recording import Recording
+    from asyncstate.model.plan import Plan
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What restricts a run beside its graph: chunks that run alone, the lanes of chunks, and the places of lanes."""
+
+    exclusive: frozenset[int] = frozenset()
+    lanes: Mapping[int, Sequence[str]] = {}
+    limits: Mapping[str, int] = {}
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """A simulated run: how long it took, and the most slots that were in use at once."""
+
+    seconds: float
+    peak: int
+
+
+def simulate(plan: Plan, recording: Recording, concurrency: int, rules: Rules) -> Simulation:
+    """Run a plan with other slots than the recorded run. Each state takes as long, and ends as it did.
+
+    So its verdicts, its listeners and what a failure makes wait are those of the recorded run. A state between two
+    attempts gives its slot away, except if there is only one, as in a run.
+    """
+    machine = Machine(plan, exclusive=rules.exclusive, lanes=rules.lanes, limits=rules.limits)
+    spans = recording.spans
+    gives_way = concurrency > 1
+    clock: list[tuple[float, int, int, int]] = []
+    resuming: deque[tuple[int, int]] = deque()
+    now, busy, peak, begun = 0.0, 0, 0, 0
+    while True:
+        while busy < concurrency:
+            if resuming:
+                node, part = resuming.popleft()
+            elif (work := machine.take()) is not None:
+                node, part = work.node, 0
+            else:
+                break
+            busy += 1
+            begun += 1
+            heappush(clock, (now + (spans[node][part] if spans[node] else 0.0), begun, node, part))
+        peak = max(peak, busy)
+        if not clock:
+            return Simulation(now, peak)
+        now, _, node, part = heappop(clock)
+        worked, last = part % 2 == 0, part + 1 >= len(spans[node])
+        if worked and (last or gives_way):
+            busy -= 1
+        if last:
+            machine.done(node, recording.outcomes[node])
+        elif gives_way and not worked:
+            resuming.append((node, part + 1))
+        else:
+            begun += 1
+            heappush(clock, (now + spans[node][part + 1], begun, node, part + 1))
+
+
+def longest_path(plan: Plan, recording: Recording) -> tuple[float, list[int]]:
+    """Return the longest chain of nodes of which each must end before the next may start, and its seconds.
+
+    Listeners run one after the other when all else has ended, so those that ran are at its end. No run is shorter, at
+    any concurrency.
+    """
+    dag = plan.dag
+    ends = [0.0] * dag.size
+    last = [-1] * dag.size
+    waiting = dag.in_degrees()
+    free = [node for node in range(dag.size) if not waiting[node]]
+    for node in free:
+        ends[node] += recording.length(node)
+        for successor in dag.successors(node):
+            if last[successor] == -1 or ends[node] > ends[successor]:
+                ends[successor], last[successor] = ends[node], node
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                free.append(successor)
+    listeners = [node for node in range(len(plan.chunks), dag.size) if plan.nodes[node].kind is NodeKind.LISTENER]
+    apart = set(listeners)
+    node = max((each for each in range(dag.size) if each not in apart), key=ends.__getitem__, default=-1)
+    seconds = ends[node] if node >= 0 else 0.0
+    path: list[int] = []
+    while node >= 0:
+        path.append(node)
+        node = last[node]
+    called = [each for each in listeners if recording.spans[each]]
+    return seconds + sum(map(recording.length, called)), [*path[::-1], *called]
