@@ -62,7 +62,7 @@ def recording(plan: Plan, events: Iterable[Event]) -> Recording:
 
 
 def _uncalled(plan: Plan, ended: dict[int, Outcome]) -> set[int]:
-    """Return the listeners that share their tag with the one that was called: the first of them with a changed target."""
+    """Return the listeners that share their tag with the one that was called: the first with a changed target."""
     alike: dict[str, list[int]] = {}
     for number in range(len(plan.chunks), len(plan.nodes)):
         if plan.nodes[number].kind is NodeKind.LISTENER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.run.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from asyncstate.analyse.recording import Recording
     from asyncstate.model.plan import Plan
 

@@ -64,7 +64,9 @@ def test_one_slot_takes_the_sum_and_more_stay_within_the_bounds(plan, data, widt
     for slots in range(1, 9):
         took = simulate(plan, known, slots, Rules()).seconds
         assert took >= max(path, known.work / slots) - 1e-6
-        assert took <= known.work / slots + (1 - 1 / slots) * path + 1e-6, "Graham's bound: nothing waits beside a free slot"
+        assert took <= known.work / slots + (1 - 1 / slots) * path + 1e-6, (
+            "Graham's bound: nothing waits beside a free slot"
+        )
 
 
 @given(plan=plans(), data=st.data(), slots=st.integers(1, 8))

@@ -1,0 +1,279 @@
+"""what-if: how long a recorded run would have taken with other slots, and what its order costs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.analyse.simulate import Rules, longest_path, simulate
+from asyncstate.model.dag import FOOTPRINT, Dag
+from asyncstate.model.plan import NodeKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from asyncstate.analyse.recording import Recording
+    from asyncstate.model.plan import Plan
+
+_RESOURCES = 12
+"""How many resources are left out in turn: those on the longest path, and those whose states take longest."""
+_NOTABLE = 0.001
+"""Seconds from which on a cost is worth a line."""
+_LISTED = 10
+_STAGE = "stage"
+
+
+class Point(msgspec.Struct, frozen=True):
+    """The seconds of the run with so many slots, how many times faster that is than one, and what no run can beat."""
+
+    slots: int
+    seconds: float
+    speedup: float
+    bound: float
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What the run would take, with so many slots, without one restriction, and how much less that is.
+
+    ``kind`` is lane, exclusive, transaction, order or footprint.
+    """
+
+    slots: int
+    kind: str
+    name: str
+    seconds: float
+    saved: float
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One node of the longest path: its label and its seconds."""
+
+    label: str
+    seconds: float
+
+
+class WhatIf(msgspec.Struct, frozen=True):
+    """The answer. ``wall`` are the seconds that the run took, ``simulated`` those of its simulation with its ``slots``.
+
+    ``costs`` are those with the slots of the run, and with the most slots asked for. ``unknown`` is the number of
+    states that never ended in the run and are taken as no time.
+    """
+
+    states: int
+    unknown: int
+    slots: int
+    wall: float
+    simulated: float
+    work: float
+    path: float
+    links: tuple[Link, ...]
+    points: tuple[Point, ...]
+    costs: tuple[Cost, ...]
+
+    @property
+    def enough(self) -> Point:
+        """The fewest slots that are within 5 % of the best."""
+        best = min(point.seconds for point in self.points)
+        return next(point for point in self.points if point.seconds <= best * 1.05 + _NOTABLE)
+
+
+def what_if(plan: Plan, recording: Recording, slots: Iterable[int], rules: Rules) -> WhatIf:
+    """Simulate a recorded run with each number of ``slots``, and without each restriction that may cost much."""
+    path, nodes = longest_path(plan, recording)
+    work = recording.work
+    alone = simulate(plan, recording, 1, rules).seconds
+    points: list[Point] = []
+    settled = -1.0
+    for number in sorted(set(slots)):
+        if settled < 0:
+            run = simulate(plan, recording, number, rules)
+            settled = run.seconds if run.peak < number else settled
+        seconds = settled if settled >= 0 else run.seconds
+        points.append(Point(number, seconds, alone / seconds if seconds else 1.0, max(path, work / number)))
+    now = simulate(plan, recording, recording.concurrency, rules).seconds
+    most = {recording.concurrency: now, points[-1].slots: points[-1].seconds}
+    return WhatIf(
+        states=len(plan.chunks),
+        unknown=len(recording.unknown),
+        slots=recording.concurrency,
+        wall=recording.wall,
+        simulated=now,
+        work=work,
+        path=path,
+        links=tuple(Link(_label(plan, node), recording.length(node)) for node in nodes if recording.spans[node]),
+        points=tuple(points),
+        costs=tuple(_costs(plan, recording, rules, most, nodes)),
+    )
+
+
+def _label(plan: Plan, node: int) -> str:
+    what = plan.nodes[node]
+    match what.kind:
+        case NodeKind.GROUP:
+            return f"aggregation of {count(len(what.members), 'state')}"
+        case NodeKind.CHECK:
+            return f"check of {describe_tag(plan.chunks[what.chunk].tag)}"
+        case NodeKind.LISTENER:
+            return describe_tag(what.label)
+    return describe_tag(plan.chunks[what.chunk].tag)
+
+
+# costs
+
+
+def _costs(
+    plan: Plan, recording: Recording, rules: Rules, by_slots: dict[int, float], path: Sequence[int]
+) -> list[Cost]:
+    """Return what each restriction costs, for each number of slots with the seconds that it takes with all of them."""
+    costs = []
+    for kind, name, other, less in _variants(plan, recording, rules, path):
+        for slots, seconds in by_slots.items():
+            without = simulate(other, recording, slots, less).seconds
+            if seconds - without >= _NOTABLE:
+                costs.append(Cost(slots, kind, name, without, seconds - without))
+    return sorted(costs, key=lambda cost: (cost.slots, -cost.saved, cost.kind, cost.name))
+
+
+def _variants(
+    plan: Plan, recording: Recording, rules: Rules, path: Sequence[int]
+) -> Iterator[tuple[str, str, Plan, Rules]]:
+    """Yield the plan, or the rules, without each restriction in turn."""
+    replace = msgspec.structs.replace
+    for lane in sorted({lane for lanes in rules.lanes.values() for lane in lanes}):
+        lanes = {chunk: [other for other in named if other != lane] for chunk, named in rules.lanes.items()}
+        yield "lane", lane, plan, replace(rules, lanes={chunk: named for chunk, named in lanes.items() if named})
+    if rules.exclusive:
+        yield "exclusive", count(len(rules.exclusive), "state"), plan, replace(rules, exclusive=frozenset())
+    for members in plan.turns:
+        apart = tuple(
+            replace(node, transaction=False) if node.transaction and node.members == members else node
+            for node in plan.nodes
+        )
+        first = describe_tag(plan.chunks[members[0]].tag)
+        yield "transaction", f"{count(len(members), 'state')}, {first} …", replace(plan, nodes=apart), rules
+    if any(_STAGE in sources for _, sources in plan.dag.packed()):
+        yield "order", "explicit order", _without(plan, lambda _, source: source == _STAGE), rules
+    for resource in _resources(plan, recording, path):
+        yield "footprint", resource, _without(plan, _only(resource)), rules
+
+
+def _only(resource: str) -> Callable[[tuple[str, ...], str], bool]:
+    return lambda resources, source: source == FOOTPRINT and set(resources) == {resource}
+
+
+def _without(plan: Plan, dropped: Callable[[tuple[str, ...], str], bool]) -> Plan:
+    """Return the plan without the edges for which ``dropped(resources, source)`` holds, and no other reason."""
+    dag = Dag(plan.dag.size)
+    for before, after, source, resources in plan.dag.edges():
+        if not dropped(resources, source):
+            dag.add(before, after, source, resources)
+    contingent = tuple(edge for edge in plan.contingent if not dropped(edge.resources, FOOTPRINT))
+    return msgspec.structs.replace(plan, dag=dag, contingent=contingent)
+
+
+def _resources(plan: Plan, recording: Recording, path: Sequence[int]) -> list[str]:
+    """Return the resources whose order may cost most: those of the longest path, then those with the most work."""
+    load: dict[str, float] = {}
+    seen: set[tuple[str, int]] = set()
+    for edge in plan.dag.edges():
+        for resource in edge.resources:
+            for node in (edge.before, edge.after):
+                if (resource, node) not in seen:
+                    seen.add((resource, node))
+                    load[resource] = load.get(resource, 0.0) + recording.length(node)
+    on_path = [name for one, two in pairwise(path) for name in plan.dag.resources(one, two)]
+    by_load = sorted(load, key=lambda name: (-load[name], name))
+    ranked = sorted(dict.fromkeys(on_path), key=lambda name: (-load[name], name))
+    return list(dict.fromkeys((*ranked[:_RESOURCES], *by_load)))[:_RESOURCES]
+
+
+# for people and programs
+
+_KINDS = {
+    "lane": "lane {}",
+    "exclusive": "{} running alone",
+    "transaction": "the transaction of {}",
+    "order": "{}",
+    "footprint": "{}",
+}
+
+
+def what_if_lines(found: WhatIf, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the answer as text."""
+    yield (
+        f"{count(found.states, 'state')}: {short_time(found.work)} of work, {short_time(found.wall)} with "
+        f"{count(found.slots, 'slot')} (simulated: {short_time(found.simulated)})."
+    )
+    if found.unknown:
+        yield palette.paint(
+            palette.yellow, f"{count(found.unknown, 'state')} never ended in this run: taken as no time at all."
+        )
+    yield ""
+    yield palette.paint(palette.cyan, f"{'Slots':>5}  {'Time':>8}  {'Faster':>6}  {'At best':>8}")
+    for point in _shown(found):
+        mark = "  as recorded" if point.slots == found.slots else ""
+        yield (
+            f"{point.slots:>5}  {short_time(point.seconds):>8}  {point.speedup:>5.1f}x  "
+            f"{short_time(point.bound):>8}{mark}"
+        )
+    yield ""
+    yield f"More than {count(found.enough.slots, 'slot')} would gain less than 5 %."
+    yield ""
+    yield palette.paint(palette.cyan, f"Critical path: {short_time(found.path)}, which no number of slots can beat")
+    yield from _path_lines(found.links)
+    yield ""
+    yield from _cost_lines(found, palette)
+
+
+def _shown(found: WhatIf) -> list[Point]:
+    """Return the points of a table: all if they are few, else powers of two, and those that are worth naming."""
+    if len(found.points) <= _LISTED:
+        return list(found.points)
+    named = {found.slots, found.enough.slots, found.points[0].slots, found.points[-1].slots}
+    return [point for point in found.points if point.slots in named or point.slots & (point.slots - 1) == 0]
+
+
+def _path_lines(links: Sequence[Link]) -> Iterator[str]:
+    longest = sorted(range(len(links)), key=lambda number: -links[number].seconds)[: 2 * _LISTED]
+    hidden = 0
+    for number, link in enumerate(links):
+        if number in longest:
+            if hidden:
+                yield f"            … {count(hidden, 'shorter one')}"
+                hidden = 0
+            yield f"  {short_time(link.seconds):>8}  {link.label}"
+        else:
+            hidden += 1
+    if hidden:
+        yield f"            … {count(hidden, 'shorter one')}"
+
+
+def _cost_lines(found: WhatIf, palette: Palette) -> Iterator[str]:
+    for slots in sorted({found.slots, found.points[-1].slots}):
+        costs = [cost for cost in found.costs if cost.slots == slots]
+        if not costs:
+            yield f"With {count(slots, 'slot')}, no lane, lone state, explicit order or common resource costs time."
+            continue
+        yield palette.paint(palette.cyan, f"What order without a requisite costs, with {count(slots, 'slot')}")
+        for cost in costs[:_LISTED]:
+            name = clean(_KINDS[cost.kind].format(cost.name))
+            yield f"  {short_time(cost.saved):>8}  {name}: without it {short_time(cost.seconds)}"
+
+
+def what_if_data(found: WhatIf) -> dict[str, Any]:
+    """Return the answer for programs, times in seconds to the microsecond."""
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    rounded: dict[str, Any] = _rounded(plain)
+    return {**rounded, "enough": found.enough.slots}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, (list, tuple)) else value
