@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from asyncstate.errors import Issue
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
 from asyncstate.model.result import RUN_NUM, RunReport
@@ -11,6 +13,7 @@ from asyncstate.run.gate import Verdict
 
 if TYPE_CHECKING:
     from asyncstate.model.event import Event
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
 
 
@@ -59,6 +62,12 @@ class RecordedReport:
             busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
             cancelled=ended.cancelled if ended else cut_short,
         )
+
+    def completed(self, plan: Plan) -> Plan:
+        """Return the plan of the run with the rows and the warnings that its events tell and its record lacks."""
+        rows = self.finished.rows if self.finished else {}
+        texts = self.started.warnings if self.started else ()
+        return msgspec.structs.replace(plan, rows=rows, warnings=tuple(map(Issue, texts)))
 
     def _rows(self) -> dict[str, Row]:
         told: dict[str, Row] = {}

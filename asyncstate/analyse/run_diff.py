@@ -1,0 +1,136 @@
+"""The difference between two runs: states that are new or gone, ended differently, or took another time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.model.result import STATE_RAN
+from asyncstate.report.human import result_word
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.result import Row, RunReport
+
+NOISE = 1.5
+"""A state took another time if that is so many times as long …"""
+LEAST = 0.1
+"""… and differs by so many seconds."""
+_NOT_STARTED = "not started"
+
+
+class StateDiff(msgspec.Struct, frozen=True):
+    """A state that two runs have, and how they differ: ``result``, ``changes``, ``comment``, ``duration``.
+
+    ``before`` and ``after`` have the row of each run, None if the state did not start in it.
+    """
+
+    tag: str
+    differs: tuple[str, ...]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class RunDiff(msgspec.Struct, frozen=True):
+    """``added`` and ``removed`` are the tags that only one run has; ``same`` is the number of states without a difference."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    states: tuple[StateDiff, ...]
+    same: int
+
+
+def run_diff(before: RunReport, after: RunReport) -> RunDiff:
+    """Compare the reports of two runs, state by state, in the order of the second."""
+    old, new = _states(before), _states(after)
+    states = [
+        StateDiff(tag, differs, old[tag], new[tag])
+        for tag in new
+        if tag in old and (differs := tuple(_differences(old[tag], new[tag])))
+    ]
+    both = sum(tag in old for tag in new)
+    return RunDiff(
+        added=tuple(tag for tag in new if tag not in old),
+        removed=tuple(tag for tag in old if tag not in new),
+        states=tuple(states),
+        same=both - len(states),
+    )
+
+
+def _states(report: RunReport) -> dict[str, Row | None]:
+    return {**report.rows, **dict.fromkeys(report.not_started)}
+
+
+def _differences(before: Row | None, after: Row | None) -> Iterator[str]:
+    if before is None or after is None:
+        if before is not after:
+            yield "result"
+        return
+    if before["result"] is not after["result"] or before.get(STATE_RAN, True) is not after.get(STATE_RAN, True):
+        yield "result"
+    if before["changes"] != after["changes"]:
+        yield "changes"
+    if before["comment"] != after["comment"]:
+        yield "comment"
+    one, other = sorted((_seconds(before), _seconds(after)))
+    if other - one >= LEAST and other >= one * NOISE:
+        yield "duration"
+
+
+def _seconds(row: Row) -> float:
+    duration = row.get("duration")
+    return duration / 1000 if isinstance(duration, (int, float)) else 0.0
+
+
+def diff_lines(found: RunDiff, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the difference as text."""
+    for sign, colour, tags in (("-", palette.red, found.removed), ("+", palette.green, found.added)):
+        for tag in tags:
+            yield palette.paint(colour, f"{sign} {describe_tag(tag)}")
+    for state in found.states:
+        yield palette.paint(palette.yellow, "~ ") + describe_tag(state.tag)
+        yield from (f"    {line}" for line in _state_lines(state, palette))
+    same = count(found.same, "other state")
+    if not (found.added or found.removed or found.states):
+        yield f"No difference in {count(found.same, 'state')}."
+    elif found.same:
+        yield palette.paint(palette.dim, f"  {same} without a difference")
+
+
+def _state_lines(state: StateDiff, palette: Palette) -> Iterator[str]:
+    before, after = state.before, state.after
+    if "result" in state.differs:
+        yield f"result:   {_word(before)} -> {_word(after)}"
+    if before is None or after is None:
+        row = after or before
+        if row is not None and row["comment"]:
+            yield f"comment:  {one_line(str(row['comment']))}"
+        return
+    if "changes" in state.differs:
+        yield f"changes:  {_changes(before)} -> {_changes(after)}"
+    if "comment" in state.differs:
+        yield palette.paint(palette.red, f"comment: -{one_line(str(before['comment']))}")
+        yield palette.paint(palette.green, f"         +{one_line(str(after['comment']))}")
+    if "duration" in state.differs:
+        yield f"duration: {short_time(_seconds(before))} -> {short_time(_seconds(after))}"
+
+
+def _word(row: Row | None) -> str:
+    if row is None:
+        return _NOT_STARTED
+    return result_word(row) + ("" if row.get(STATE_RAN, True) else " (not run)")
+
+
+def _changes(row: Row) -> str:
+    changes = row["changes"]
+    return one_line(", ".join(map(str, changes)), 60) if isinstance(changes, dict) and changes else "none"
+
+
+def diff_data(found: RunDiff) -> dict[str, Any]:
+    """Return the difference for programs."""
+    data: dict[str, Any] = msgspec.structs.asdict(found)
+    return {**data, "states": [msgspec.structs.asdict(state) for state in found.states]}
