@@ -1,13 +1,14 @@
 """How long a run still takes, from how long its states took in a past run. It says nothing where nothing is known.
 
 what is left to do, by slots ─┐
-the longest chain left ───────┴─▶ no less than the larger ──×──▶ at most
+the longest chain left ───────┴─▶ no less than the larger ──*──▶ at most
 how far the past run, simulated with these slots, was from that bound ─╯
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ from asyncstate.model.event import ChunkFinished, ChunkRetried, ChunkStarted, Ru
 from asyncstate.report.terminal import count, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
@@ -162,6 +163,8 @@ class Remaining:
 
     def text(self) -> str:
         """Return how long the run still takes and how that is known, "" if it is not."""
+        if self._past is None:
+            return ""
         now = self._clock()
         if now - self._said >= _PAUSE:
             self._said = now

@@ -36,7 +36,7 @@ class StateDiff(msgspec.Struct, frozen=True):
 
 
 class RunDiff(msgspec.Struct, frozen=True):
-    """``added`` and ``removed`` are the tags that only one run has; ``same`` is the number of states without a difference."""
+    """``added`` and ``removed`` are the tags that only one run has; ``same`` counts the states without a difference."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

@@ -8,6 +8,7 @@ import click
 
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import in_a_directory, report_options, run_options, selection_options, tree_options
+from asyncstate.cli.past_runs import complete_run
 from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ("asyncstate apply", "The highstate: what top.sls assigns to this machine."),
         ("asyncstate apply web db --test", "A dry run of two SLS files; each change is shown as a diff."),
         ("asyncstate apply web --id nginx_conf", "One ID of an SLS, with what it requires."),
+        ("asyncstate apply --only-failed", "What failed in the last run or did not start, and what that requires."),
         ("asyncstate apply --file-root ./salt --pillar-root ./pillar --state-output changes", "A tree in a checkout."),
         ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
         ("asyncstate apply web --test --plan-out web.plan", "Save what would be done, for a review."),
@@ -56,6 +58,16 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
     help="Save the plan of a dry run (--test) to FILE, without secrets, to be reviewed and then applied with --plan.",
+)
+@option(
+    "--only-failed",
+    section="Selection",
+    metavar="[RUN]",
+    is_flag=False,
+    flag_value="latest",
+    shell_complete=complete_run,
+    help="Select only the states that failed in a past run or did not start, with what they require and what follows "
+    "their changes. RUN is the ID of a run; without it, the last one that was no dry run. SLS names stand before it.",
 )
 @run_options
 @option(
@@ -114,6 +126,16 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         selection = select_again(reviewed, options)
     elif options["file"] and (selection.sls or selection.ids or selection.exclude):
         raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
+    wanted = None
+    if options["only_failed"]:
+        if options["file"] or selection.ids:
+            raise click.UsageError("--only-failed selects states by itself: leave out --file and --id")
+        from asyncstate.cli.only_failed import unfinished
+
+        wanted = unfinished(settings, selection, options["only_failed"], options["pillar"] or {})
+        if not wanted.tags:
+            console.say(f"nothing failed in run {wanted.run}, and every state of it started: nothing to do")
+            return 0
     if options["trace_effects"] and (settings.test or options["mock"]):
         raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
     if options["plan_out"] and not settings.test:
@@ -128,7 +150,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         selection = _of_resumed(settings, selection, options)
     from asyncstate.cli.session import Session
 
-    return Session(console, settings, options).apply(selection, reviewed)
+    return Session(console, settings, options).apply(
+        wanted.selection if wanted else selection, reviewed=reviewed, unfinished=wanted
+    )
 
 
 def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any]) -> Selection:

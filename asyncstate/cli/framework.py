@@ -77,7 +77,7 @@ class Root(click.Group):
         """Import the module of a command and return its ``command``."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"asyncstate.cli.{cmd_name}").command
+        command: click.Command = import_module(f"asyncstate.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - as above

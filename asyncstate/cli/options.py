@@ -99,7 +99,7 @@ def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-config_options: Callable[[Any], Any] = _all(
+config_file_options: Callable[[Any], Any] = _all(
     [
         option(
             "--config",
@@ -119,6 +119,13 @@ config_options: Callable[[Any], Any] = _all(
             help="As root, also follow configuration and load plugins that other users can change. These users can "
             "then make root run anything.",
         ),
+    ]
+)
+"""Where the settings are: for commands that need no tree."""
+
+config_options: Callable[[Any], Any] = _all(
+    [
+        config_file_options,
         option(
             "--file-root",
             section="Tree",

@@ -14,6 +14,9 @@ COMMANDS = {
     "footprints": ("Look", "Show what states were seen to touch: apply --trace-effects records it."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
+    "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
+    "replay": ("Past runs", "Show the report of a past run again, in any form."),
+    "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order they are listed."""

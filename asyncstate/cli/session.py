@@ -20,9 +20,11 @@ from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefuse
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.only_failed import Unfinished
+    from asyncstate.cli.remaining_time import RemainingTime
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
@@ -47,11 +49,12 @@ class Session:
         self.settings = settings
         self.options = options
         self.profile: Profile | None = self._make_profile()
+        self._remaining: RemainingTime | None = None
         self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._saved: SavedPlan | None = None
-        sinks = (self.profile, self.progress, self._lines)
+        sinks = (self._remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
 
     def _make_profile(self) -> Profile | None:
@@ -69,7 +72,14 @@ class Session:
             return None
         from asyncstate.report.progress import LiveProgress, PlainProgress
 
-        return LiveProgress(sys.stderr) if wanted == "live" else PlainProgress(sys.stderr)
+        if wanted != "live":
+            return PlainProgress(sys.stderr)
+        if self.settings.journaled == "off":
+            return LiveProgress(sys.stderr)
+        from asyncstate.cli.remaining_time import RemainingTime
+
+        self._remaining = RemainingTime(self.settings)
+        return LiveProgress(sys.stderr, self._remaining.text)
 
     def _make_lines(self) -> JsonLines | None:
         if self.console.out != "jsonl":
@@ -82,15 +92,20 @@ class Session:
             return None
         return JsonLines(stream.buffer)
 
-    def apply(self, selection: Selection, reviewed: PlanRecord | None = None) -> int:
+    def apply(
+        self, selection: Selection, *, reviewed: PlanRecord | None = None, unfinished: Unfinished | None = None
+    ) -> int:
         """Compile and run the selection, show the report, return the exit code.
 
-        Raises CompileError; PlanError if the plan is not the one that was ``reviewed``.
+        Of what is ``unfinished`` in a past run, only that is run. Raises CompileError; PlanError if the plan is not the
+        one that was ``reviewed``.
         """
         self._about = {
             "command": "apply",
             **{name: given for name, given in selection._asdict().items() if given},
             **({"file": self.options["file"]} if self.options.get("file") else {}),
+            **({"pillar": sorted(map(str, self.options["pillar"]))} if self.options.get("pillar") else {}),
+            **({"only_failed": unfinished.run} if unfinished is not None else {}),
         }
         if reviewed is not None or self.options.get("plan_out"):
             from asyncstate.cli.saved_plan import SavedPlan
@@ -98,6 +113,10 @@ class Session:
             self._saved = SavedPlan(self.console, self.options, selection, reviewed)
 
         async def compile_tree(runtime: StateRuntime) -> Plan:
+            if unfinished is not None:
+                from asyncstate.cli.only_failed import compile_unfinished
+
+                return await compile_unfinished(runtime, unfinished, self.console.say)
             file = self.options.get("file")
             if file:
                 return await runtime.host.workers.run(
@@ -141,8 +160,7 @@ class Session:
             plan = await planned(runtime)
             if self._saved is not None:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)
-            if plan.chunks or self.console.out != "human":
-                self._warn(plan.warnings)
+            self._warn_of_plan(plan)
             self._announce_unknown(plan)
             run = runtime.run(
                 plan,
@@ -174,6 +192,29 @@ class Session:
         except Exception as error:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
+        return report.exit_code
+
+    def _warn_of_plan(self, plan: Plan) -> None:
+        if plan.chunks or self.console.out != "human":
+            self._warn(plan.warnings)
+
+    def replay(self, events: Iterable[AnyEvent], plan: Plan | None, *, cut_short: str) -> int:
+        """Show a run again from its events, as if it had just ended; return its exit code.
+
+        ``plan`` is for display; ``cut_short`` says how a run ended whose last event is missing.
+        """
+        from asyncstate.report.recorded import RecordedReport
+
+        recorded = RecordedReport()
+        self.console.answered = self._lines is not None
+        for event in events:
+            for observer in (recorded.on_event, *self._observers):
+                observer(event)
+        report = recorded.report(cut_short)
+        if plan is not None:
+            plan = recorded.completed(plan)
+            self._warn_of_plan(plan)
+        self.show(report, plan)
         return report.exit_code
 
     @contextmanager

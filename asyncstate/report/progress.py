@@ -19,6 +19,8 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console, Group
     from rich.live import Live
 
@@ -76,11 +78,13 @@ class LiveProgress:
     """A progress bar and the running states with their times, redrawn in place and removed at the end of the run.
 
     rich is imported only when a run has lasted `_QUIET` seconds, so quick runs never pay for it. Call `tick` a few
-    times a second, from the thread that calls `on_event`.
+    times a second, from the thread that calls `on_event`. ``left`` says how long the run still takes, "" if that
+    is not known.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, left: Callable[[], str] = str) -> None:
         self._stream = stream
+        self._left = left
         self._total = self._done = self._failed = self._fetching = 0
         self._began = time.monotonic()
         self._running: dict[str, tuple[str, float]] = {}
@@ -153,4 +157,6 @@ class LiveProgress:
         ]
         if len(oldest) > _SHOWN:
             lines.append(Text(f"           … and {len(oldest) - _SHOWN} more", style="dim"))
+        if left := self._left():
+            lines.append(Text(f"  {left}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(head, *lines)

@@ -270,7 +270,7 @@ class WorkerPool:
                 attempt=attempt,
                 result=row["result"],
                 comment=str(row["comment"]),
-                interval=seconds,
+                interval=float(seconds),
             )
         if self._concurrency == 1:
             await self._sleep_unless_stopped(seconds)

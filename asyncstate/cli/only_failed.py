@@ -1,0 +1,104 @@
+"""``apply --only-failed``: what of a past run is to be done again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from asyncstate.cli.past_runs import LATEST, find_run, journal_in, record_of, recorded_report
+from asyncstate.errors import CompileError, Issue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from asyncstate.cli.selection import Selection
+    from asyncstate.config import Settings
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.journal.store import Journal
+    from asyncstate.model.plan import Plan
+    from asyncstate.runtime import StateRuntime
+
+
+class Unfinished(NamedTuple):
+    """The tags of the states that failed in a run or did not start, as they are shown, and what the run was of."""
+
+    run: str
+    tags: list[str]
+    selection: Selection
+
+
+def unfinished(settings: Settings, selection: Selection, run: str, given_pillar: Collection[str]) -> Unfinished:
+    """Return what of a run is to be done again: of the last one that was no dry run, if ``run`` names none.
+
+    ``selection`` is that of the command line; without SLS names, the run's own counts. Raises UsageError, JournalError.
+    """
+    from asyncstate.analyse.unfinished import unfinished_tags
+
+    with journal_in(settings) as journal:
+        entry = _chosen(journal, run)
+        plan = record_of(journal, entry).plan()
+        recorded = recorded_report(journal, entry)
+        tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))
+    if selection.sls is None:
+        selection = _own_selection(entry, selection, given_pillar)
+    return Unfinished(entry.id, tags, selection)
+
+
+def _chosen(journal: Journal, run: str) -> RunEntry:
+    from asyncstate.errors import JournalError
+
+    if run == LATEST:
+        real = [entry for entry in journal.runs() if not entry.test]
+        return real[0] if real else find_run(journal, None)
+    try:
+        return find_run(journal, run)
+    except JournalError as error:
+        if all(letter in "0123456789abcdef" for letter in run):
+            raise
+        raise click.UsageError(f"{error} SLS names stand before --only-failed: it takes a run after it.") from None
+
+
+def _own_selection(entry: RunEntry, selection: Selection, given_pillar: Collection[str]) -> Selection:
+    """Return the selection of a run. Raises UsageError if it was of something else than a tree."""
+    about = entry.about
+    if about.get("file") or about.get("command") == "single":
+        what = about.get("file") or about.get("function")
+        raise click.UsageError(f"run {entry.id} was no run of a tree, but of {what}. Apply that again.")
+    missing = [key for key in about.get("pillar", ()) if key not in given_pillar]
+    if missing:
+        keys = ", ".join(missing)
+        raise click.UsageError(
+            f"run {entry.id} was given pillar data on the command line: {keys}. Give it again with --pillar."
+        )
+    return selection._replace(
+        sls=about.get("sls"),
+        saltenv=selection.saltenv or about.get("saltenv"),
+        exclude=selection.exclude or tuple(about.get("exclude", ())),
+        ids=tuple(about.get("ids", ())),
+    )
+
+
+async def compile_unfinished(runtime: StateRuntime, wanted: Unfinished, say: Callable[[str], None]) -> Plan:
+    """Compile the states of a run that are to be done again, with what they require. Raises CompileError."""
+    from asyncstate.analyse.unfinished import ids_to_repeat
+    from asyncstate.report.summary import describe_tag
+    from asyncstate.report.terminal import count
+
+    selection = wanted.selection
+    compiled = partial(runtime.compile, selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
+    plan = await compiled(ids=selection.ids)
+    ids, gone = ids_to_repeat(plan, runtime.shown(plan), wanted.tags)
+    for tag in gone:
+        say(f"no longer in the tree: {describe_tag(tag)}")
+    if not ids:
+        what = f"no state that failed in run {wanted.run}, or did not start in it, is in this tree"
+        raise CompileError([Issue(what, hint=f"what differs: asyncstate runs show {wanted.run}")])
+    plan = await compiled(ids=ids)
+    done = len(wanted.tags) - len(gone)
+    say(
+        f"{count(done, 'state')} failed in run {wanted.run} or did not start; "
+        f"with what they require and what follows their changes: {count(len(plan.chunks), 'state')}"
+    )
+    return plan

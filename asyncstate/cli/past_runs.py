@@ -1,0 +1,96 @@
+"""What the commands about past runs share: the journal, a RUN on the command line, and its completion."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.options import config_file_options, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.config import Settings
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.journal.store import Journal
+    from asyncstate.model.plan import Plan
+    from asyncstate.plans.record import PlanRecord
+    from asyncstate.report.recorded import RecordedReport
+
+LATEST = "latest"
+
+
+def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the IDs of the runs in the journal, newest first, with when each began."""
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.framework import console_of
+    from asyncstate.errors import AsyncStateError
+    from asyncstate.journal.store import Journal
+    from asyncstate.report.runs import begun_text, ending_text
+
+    try:
+        settings = settings_from(console_of(ctx), dict(ctx.params))
+        entries = Journal.open(settings.state_dir, write=False).runs()
+    except (AsyncStateError, OSError):
+        return []
+    return [
+        CompletionItem(entry.id, help=f"{begun_text(entry)}, {ending_text(entry)}")
+        for entry in entries
+        if entry.id.startswith(incomplete)
+    ]
+
+
+run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=complete_run)
+"""RUN: an ID, a unique beginning of one, ``latest``, or nothing, which is the latest, too."""
+
+past_run_options: Callable[[Any], Any] = config_file_options
+"""Where the journal is."""
+
+
+@contextmanager
+def journal_in(settings: Settings, *, write: bool = False) -> Iterator[Journal]:
+    """Open the journal of this machine for the block. Raises JournalError."""
+    from asyncstate.journal.store import Journal
+
+    journal = Journal.open(settings.state_dir, write=write)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def find_run(journal: Journal, run: str | None) -> RunEntry:
+    """Return the run that RUN names. Raises JournalError, which names the nearest."""
+    return journal.find(None if run in (None, LATEST) else run)
+
+
+def recorded_report(journal: Journal, entry: RunEntry) -> RecordedReport:
+    """Read a run from the journal."""
+    from asyncstate.report.recorded import RecordedReport
+
+    recorded = RecordedReport()
+    for event in journal.events(entry.id):
+        recorded.on_event(event)
+    return recorded
+
+
+def record_of(journal: Journal, entry: RunEntry) -> PlanRecord:
+    """Return the record of the plan of a run. Raises JournalError if none was kept, PlanError if it is spoiled."""
+    from asyncstate.plans.document import decode
+
+    return decode(journal.plan_bytes(entry.id), f"the plan of run {entry.id}")
+
+
+def plan_of(journal: Journal, entry: RunEntry) -> Plan | None:
+    """Return the plan of a run for display; None if it was not kept."""
+    from asyncstate.errors import AsyncStateError
+
+    try:
+        return record_of(journal, entry).plan()
+    except AsyncStateError:
+        return None

@@ -1,0 +1,88 @@
+"""The remaining time on the progress display: what the journal knows of the same states is read beside the run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from asyncstate.analyse.remaining import Past, Remaining, past, source_text
+from asyncstate.analyse.simulate import Rules
+from asyncstate.cli.past_runs import journal_in, record_of
+from asyncstate.errors import AsyncStateError
+from asyncstate.model.event import RunStarted
+
+if TYPE_CHECKING:
+    from asyncstate.config import Settings
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.journal.store import Journal
+    from asyncstate.model.event import Event
+    from asyncstate.plans.record import PlanRecord
+
+_LOOKED_AT = 5
+"""How many past runs are looked at, the newest first."""
+_LARGEST = 20_000
+"""States of a plan for which this is done: more would take seconds of the run's own time."""
+
+
+class RemainingTime:
+    """Says how long a run still takes. The first call of `text` starts a thread that looks for a past run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._remaining = Remaining()
+        self._started: RunStarted | None = None
+        self._reader: threading.Thread | None = None
+
+    def on_event(self, event: Event) -> None:
+        """Follow the run."""
+        if isinstance(event, RunStarted):
+            self._started = event
+        self._remaining.on_event(event)
+
+    def text(self) -> str:
+        """Return how long the run still takes and how that is known, "" if it is not, or not yet."""
+        if self._reader is None and self._started is not None:
+            self._reader = threading.Thread(target=self.learn, name="past runs", daemon=True)
+            self._reader.start()
+        return self._remaining.text()
+
+    def learn(self) -> None:
+        """Look for a past run of the same states. Without one, or without a journal, nothing is known."""
+        started = self._started
+        if started is None or started.chunks > _LARGEST:
+            return
+        try:
+            with journal_in(self._settings) as journal:
+                known = _known(journal, started)
+        except (AsyncStateError, OSError):
+            return
+        if known is not None:
+            self._remaining.learn(known)
+
+
+def _known(journal: Journal, started: RunStarted) -> Past | None:
+    """Return what the newest run that had enough of the same states tells of them."""
+    own = journal.find(started.run_id)
+    record = record_of(journal, own)
+    others = [entry for entry in journal.runs() if entry.id != own.id and entry.ended and entry.test == own.test]
+    for entry in others[:_LOOKED_AT]:
+        seconds = _seconds(journal, entry, own, record)
+        source = source_text(entry.begun, time.time())
+        found = past(
+            record.plan(), seconds, started.concurrency, Rules(record.exclusive, record.lanes_of, record.lanes), source
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def _seconds(journal: Journal, entry: RunEntry, own: RunEntry, record: PlanRecord) -> dict[str, float]:
+    """Return how long the states took in a past run, by the tag that each has in this one."""
+    from asyncstate.analyse.recording import recording
+
+    before = record if entry.digest == own.digest else record_of(journal, entry)
+    times = recording(before.plan(), journal.events(entry.id))
+    unknown = set(times.unknown)
+    took = {chunk.digest: times.length(index) for index, chunk in enumerate(before.chunks) if index not in unknown}
+    return {chunk.tag: took[chunk.digest] for chunk in record.chunks if chunk.digest in took}

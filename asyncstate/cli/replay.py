@@ -1,0 +1,47 @@
+"""``asyncstate replay``: show a past run again, as if it had just ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import report_options, settings_from
+from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, plan_of, run_argument
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+
+@click.command(
+    "replay",
+    cls=Command,
+    examples=(
+        ("asyncstate replay", "The report of the last run, for instance after the terminal was closed."),
+        ("asyncstate replay 4be1 --out json", "A run by the beginning of its ID, as data."),
+        (
+            "asyncstate replay --report run.html --profile",
+            "A page, and where the time went: nobody asked for them then.",
+        ),
+    ),
+)
+@run_argument
+@past_run_options
+@report_options
+@click.pass_obj
+def command(console: Console, /, run: str | None, **options: Any) -> int:
+    """Show the report of a past run again, in any form.
+
+    RUN is the ID of a run or a unique beginning of it; without it, the last run. Nothing is run. The output is that
+    which the run had, or would have had with these options, and the exit code is that of the run. A run that was
+    killed, or is still under way, is shown as far as it came.
+    """
+    from asyncstate.cli.session import Session
+
+    settings = settings_from(console, options)
+    with journal_in(settings) as journal:
+        entry = find_run(journal, run)
+        return Session(console, settings, options).replay(
+            journal.events(entry.id), plan_of(journal, entry), cut_short=entry.ending
+        )

@@ -1,0 +1,211 @@
+"""``asyncstate runs``: the runs that the journal of this machine keeps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, Family, option
+from asyncstate.cli.options import data_option, settings_from
+from asyncstate.cli.past_runs import complete_run, find_run, journal_in, past_run_options, recorded_report, run_argument
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.result import RunReport
+
+_DAY = 86400.0
+
+
+@click.group("runs", cls=Family)
+@click.pass_obj
+def command(console: Console, /) -> None:
+    """List, show, compare and forget past runs of this machine."""
+    console.answers_with_data = True
+
+
+@command.command(
+    "list",
+    cls=Command,
+    examples=(
+        ("asyncstate runs list", "All runs that the journal keeps, newest first."),
+        ("asyncstate runs list -n 1 --out json", "The last run, for a program."),
+    ),
+)
+@option(
+    "-n",
+    "--number",
+    section="Output",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Show the last N runs only. Default: all.",
+)
+@past_run_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def list_(console: Console, /, number: int | None, **options: Any) -> int:
+    """List the runs of this machine, newest first: when, how long, how many states, how it ended."""
+    from asyncstate.report.runs import run_data, run_table
+
+    settings = settings_from(console, options)
+    with journal_in(settings) as journal:
+        entries = journal.runs()[:number]
+    if not entries:
+        console.say(f"no runs yet: the journal in {settings.state_dir} is empty")
+    if console.out == "human":
+        console.lines(run_table(entries, console.palette()))
+    else:
+        console.data([run_data(entry) for entry in entries])
+    return 0
+
+
+@command.command(
+    "show",
+    cls=Command,
+    examples=(
+        ("asyncstate runs show", "The last run."),
+        ("asyncstate runs show 4be1 --out json", "A run by the beginning of its ID, for a program."),
+    ),
+)
+@run_argument
+@past_run_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def show(console: Console, /, run: str | None, **options: Any) -> int:
+    """Show one run: its options, how it ended, a line for each state, and the summary.
+
+    RUN is the ID of a run or a unique beginning of it; without it, the last run. To see all that its report said, see:
+    asyncstate replay.
+    """
+    from asyncstate.report.runs import run_data, run_lines
+
+    with journal_in(settings_from(console, options)) as journal:
+        entry = find_run(journal, run)
+        report = recorded_report(journal, entry).report(entry.ending)
+    if console.out == "human":
+        console.lines(run_lines(entry, report, console.palette()))
+    else:
+        console.data({**run_data(entry), "rows": report.rows, "not_started": list(report.not_started)})
+    return 0
+
+
+@command.command(
+    "diff",
+    cls=Command,
+    examples=(
+        ("asyncstate runs diff", "What the last run did differently from the one before."),
+        ("asyncstate runs diff 4be1 latest", "Two runs, by the beginning of an ID."),
+    ),
+)
+@click.argument("before", metavar="[A", required=False, shell_complete=complete_run)
+@click.argument("after", metavar="B]", required=False, shell_complete=complete_run)
+@past_run_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def diff(console: Console, /, before: str | None, after: str | None, **options: Any) -> int:
+    """Compare two runs: states that are new or gone, results, changes, comments, and times beyond noise.
+
+    A and B are IDs of runs or unique beginnings of them. With A alone, B is the last run; without both, the last run is
+    compared with the one before. A time counts if it is at least half as long again, and differs by 0.1 s.
+    """
+    with journal_in(settings_from(console, options)) as journal:
+        first, second = _two_runs(console, journal.runs(), find_run(journal, before), find_run(journal, after), before)
+        reports = [recorded_report(journal, entry).report(entry.ending) for entry in (first, second)]
+    _show_diff(console, first, second, reports)
+    return 0
+
+
+def _two_runs(
+    console: Console, entries: list[RunEntry], first: RunEntry, second: RunEntry, named: str | None
+) -> tuple[RunEntry, RunEntry]:
+    """Return the two runs to compare: if none was ``named``, the last and the one before. Raises UsageError."""
+    if named is None:
+        if len(entries) < 2:
+            raise click.UsageError("there is only one run, and nothing to compare it with")
+        first = entries[1]
+    if first.id == second.id:
+        console.say(f"both are run {first.id}")
+    return first, second
+
+
+def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: list[RunReport]) -> None:
+    from asyncstate.analyse.run_diff import diff_data, diff_lines, run_diff
+    from asyncstate.report.runs import run_data, run_table
+
+    found = run_diff(*reports)
+    if console.out == "human":
+        console.lines(run_table([first, second], console.palette()))
+        same = "the same plan" if first.digest == second.digest else "not the same plan"
+        console.lines([f"Both have {same}." if first.digest == second.digest else "Their plans differ.", ""])
+        console.lines(diff_lines(found, console.palette()))
+    else:
+        same_plan = first.digest == second.digest
+        console.data({"a": run_data(first), "b": run_data(second), "same_plan": same_plan, **diff_data(found)})
+
+
+@command.command(
+    "prune",
+    cls=Command,
+    examples=(
+        ("asyncstate runs prune --dry-run", "What would be forgotten now."),
+        ("asyncstate runs prune --keep-runs 20 --keep-days 7", "Keep at most twenty runs, and none older than a week."),
+    ),
+)
+@option(
+    "--keep-runs",
+    section="Run",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Keep the last N runs. Default: journal_keep_runs of the configuration.",
+)
+@option(
+    "--keep-days",
+    section="Run",
+    metavar="DAYS",
+    type=click.FloatRange(min=0),
+    help="Keep runs that began in the last DAYS days. Default: journal_keep_days of the configuration.",
+)
+@option("--dry-run", section="Run", is_flag=True, help="Only say which runs would be forgotten.")
+@past_run_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> int:
+    """Forget old runs. The last one always stays, and so does a run that is under way.
+
+    A run is forgotten if it is not among the last --keep-runs, or older than --keep-days. This happens after each run,
+    too, by the settings journal_keep_runs and journal_keep_days.
+    """
+    settings = settings_from(console, options)
+    runs = settings.journal_keep_runs if keep_runs is None else keep_runs
+    days = settings.journal_keep_days if keep_days is None else keep_days
+    with journal_in(settings, write=not dry_run) as journal:
+        before = journal.runs()
+        if dry_run:
+            gone = stale(before, runs, time.time() - days * _DAY)
+        else:
+            journal.prune(runs, days)
+            kept = {entry.id for entry in journal.runs()}
+            gone = [entry for entry in before if entry.id not in kept]
+    _say_pruned(console, before, gone, dry_run=dry_run)
+    return 0
+
+
+def stale(entries: list[RunEntry], keep_runs: int, oldest: float) -> list[RunEntry]:
+    """Return the runs that pruning forgets, of those of a journal, newest first."""
+    ended = [entry for entry in entries if entry.ended is not None]
+    return [entry for place, entry in enumerate(ended) if place and (place >= keep_runs or entry.begun < oldest)]
+
+
+def _say_pruned(console: Console, before: list[RunEntry], gone: list[RunEntry], *, dry_run: bool) -> None:
+    from asyncstate.report.runs import run_table
+    from asyncstate.report.terminal import count
+
+    if console.out != "human":
+        console.data({"dry_run": dry_run, "forgotten": [entry.id for entry in gone], "kept": len(before) - len(gone)})
+        return
+    if gone:
+        console.lines([*run_table(gone, console.palette()), ""])
+    word = "would be forgotten" if dry_run else "forgotten"
+    console.lines([f"{count(len(gone), 'run')} {word}, {len(before) - len(gone)} kept."])

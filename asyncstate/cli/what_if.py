@@ -1,0 +1,100 @@
+"""``asyncstate what-if``: how long a past run would have taken with other slots."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.options import data_option, in_a_directory, settings_from
+from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, record_of, run_argument
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+MOST = 1024
+_PART = re.compile(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?")
+
+
+class SlotsType(click.ParamType[tuple[int, ...]]):
+    """Numbers of slots: ``8``, ``1..64``, ``1,2,4..8``."""
+
+    name = "slots"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the numbers in order, each once."""
+        if isinstance(value, tuple):
+            return value
+        found: set[int] = set()
+        for part in value.split(","):
+            match = _PART.fullmatch(part.strip())
+            if match is None:
+                self.fail(f"{part!r} is no number of slots: 8, or several: 1..64 or 1,2,4", param, ctx)
+            first, last = int(match[1]), int(match[2] or match[1])
+            if not 1 <= first <= last <= MOST:
+                self.fail(f"{part!r} is not within 1..{MOST}, from the lower to the higher", param, ctx)
+            found.update(range(first, last + 1))
+        return tuple(sorted(found))
+
+
+@click.command(
+    "what-if",
+    cls=Command,
+    examples=(
+        ("asyncstate what-if", "The last run, with 1 to 64 states at once."),
+        ("asyncstate what-if 4be1 -j 1,2,4,8 --svg curve.svg", "Some numbers, and a drawing of the curve."),
+        ("asyncstate what-if -j 1..16 --out json", "Every number, for a program."),
+    ),
+)
+@run_argument
+@option(
+    "-j",
+    "--concurrency",
+    "slots",
+    section="Run",
+    metavar="N[..M]",
+    type=SlotsType(),
+    default="1..64",
+    show_default=True,
+    help="How many states at once: a number, a range, or several with commas.",
+)
+@option(
+    "--svg",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=in_a_directory,
+    help="Draw the time over the number of states at once into FILE.",
+)
+@past_run_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: str | None, **options: Any) -> int:
+    """Show how long a past run would have taken with more or fewer states at once.
+
+    RUN is the ID of a run or a unique beginning of it; without it, the last run. Nothing is run: the scheduler works
+    the plan of that run off on a clock of its own, and each state takes as long as it took. Shows the critical path,
+    and what each lane, state that runs alone, and common file or resource costs.
+    """
+    from asyncstate.analyse.recording import recording
+    from asyncstate.analyse.simulate import Rules
+    from asyncstate.analyse.what_if import what_if, what_if_data, what_if_lines
+
+    with journal_in(settings_from(console, options)) as journal:
+        entry = find_run(journal, run)
+        record = record_of(journal, entry)
+        plan = record.plan()
+        times = recording(plan, journal.events(entry.id))
+    found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
+    if svg:
+        from asyncstate.analyse.curve import curve_svg
+        from asyncstate.cli.output_file import write_file
+
+        write_file(svg, curve_svg(found, f"asyncstate what-if {entry.id}").encode())
+    if console.out == "human":
+        console.lines(what_if_lines(found, console.palette()))
+    else:
+        console.data({"run": entry.id, **what_if_data(found)})
+    return 0

@@ -1,0 +1,115 @@
+"""Runs of the journal as text: a list of them, and one with its states."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.report.human import result_word
+from asyncstate.report.summary import describe_tag, summary_lines
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.result import RunReport
+
+_COLUMNS = ("Run", "Begun", "Took", "States", "Changed", "Failed", "How it ended")
+_NUMBERS = frozenset({"Took", "States", "Changed", "Failed"})
+
+
+def begun_text(entry: RunEntry) -> str:
+    """Return when a run began, in the time of this machine."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.begun))
+
+
+def ending_text(entry: RunEntry) -> str:
+    """Return how a run ended, and what kind of run it was."""
+    parts = [entry.ending]
+    if entry.counts.get("failed") and entry.ending == "finished":
+        parts = [f"finished, {count(entry.counts['failed'], 'state')} failed"]
+    if entry.test:
+        parts.append("dry run")
+    if entry.resumes:
+        parts.append(f"went on with {entry.resumes[:8]}")
+    return ", ".join(parts)
+
+
+def took_text(entry: RunEntry) -> str:
+    """Return how long a run took, "" if it has not ended."""
+    return "" if entry.ended is None else short_time(max(entry.ended - entry.begun, 0.0))
+
+
+def run_table(entries: Iterable[RunEntry], palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield a table of runs; only its headings if there are none."""
+    known = list(entries)
+    rows = [_cells(entry) for entry in known]
+    widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
+    yield palette.paint(palette.cyan, _line(_COLUMNS, widths))
+    for entry, cells in zip(known, rows, strict=True):
+        yield palette.paint(_colour(entry, palette), _line(cells, widths))
+
+
+def _cells(entry: RunEntry) -> tuple[str, ...]:
+    numbers = (str(entry.counts.get(name, "")) for name in ("chunks", "changed", "failed"))
+    return (entry.id, begun_text(entry), took_text(entry), *numbers, clean(ending_text(entry)))
+
+
+def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
+    aligned = (
+        cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
+        for name, cell, width in zip(_COLUMNS, cells, widths, strict=True)
+    )
+    return "  ".join(aligned).rstrip()
+
+
+def _colour(entry: RunEntry, palette: Palette) -> str:
+    if entry.ending == "under way":
+        return palette.yellow
+    return palette.red if entry.exit_code != 0 else ""
+
+
+def run_data(entry: RunEntry) -> dict[str, Any]:
+    """Return what the journal says of a run, for programs."""
+    data: dict[str, Any] = msgspec.to_builtins(entry)
+    return data
+
+
+def run_lines(entry: RunEntry, report: RunReport, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield what is known of a run: its facts, a line for each state, and the summary."""
+    facts = {
+        "Run": entry.id,
+        "Begun": begun_text(entry),
+        "Took": took_text(entry),
+        "Ended": ending_text(entry),
+        "Exit code": "" if entry.exit_code is None else str(entry.exit_code),
+        "Host": entry.host,
+        "At once": count(entry.concurrency, "state"),
+        "Plan": entry.digest[:16],
+        "Options": _options(entry.about),
+    }
+    width = max(map(len, facts)) + 1
+    for name, value in facts.items():
+        if value:
+            yield f"{palette.paint(palette.cyan, f'{name}:'.ljust(width))} {clean(value)}"
+    yield ""
+    yield from _states(report, palette)
+    if report.rows:
+        yield ""
+    yield from summary_lines(report, palette, host=clean(entry.host) or "local")
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in options.items() if value not in (None, "", False, [], {}))
+
+
+def _states(report: RunReport, palette: Palette) -> Iterator[str]:
+    colours = {"Failed": palette.red, "Changed": palette.cyan, "Differs": palette.yellow}
+    for tag, row in report.rows.items():
+        word = result_word(row)
+        duration = row.get("duration")
+        took = short_time(duration / 1000) if isinstance(duration, (int, float)) else ""
+        yield palette.paint(colours.get(word, ""), f"{word:<8}") + f" {took:>7}  {describe_tag(tag)}"

@@ -1,0 +1,121 @@
+"""``apply --only-failed``: what failed or did not start in a past run, with what it requires, and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from kept_runs import keep_runs
+
+from tests.cli.test_runs import Machine
+
+TREE = """
+base:
+  test.nop: []
+bad:
+  file.managed:
+    - name: {root}/flag
+    - contents: x
+    - makedirs: {made}
+    - require:
+      - test: base
+after:
+  test.nop:
+    - require:
+      - file: bad
+follows:
+  cmd.run:
+    - name: "true"
+    - onchanges:
+      - file: bad
+apart:
+  test.succeed_with_changes: []
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch, capsys):
+    keep_runs(monkeypatch)
+    return Machine(tmp_path, capsys)
+
+
+def tree(machine, *, good):
+    return TREE.format(root=f"{machine.path}/made", made=good)
+
+
+def ids(out):
+    return [tag.split("_|-")[1] for tag in json.loads(out)]
+
+
+def test_what_failed_is_done_again_with_what_it_requires_and_what_follows(machine):
+    run = machine.apply(text=tree(machine, good=False))
+    machine.sls(tree(machine, good=True))
+    out = machine.call("apply", "--only-failed", "--out", "json")
+    assert ids(out) == ["base", "bad", "after", "follows"]
+    assert json.loads(out)["cmd_|-follows_|-true_|-run"]["changes"], "the change that it follows came now"
+    assert f"2 states failed in run {run} or did not start" in machine.said.err
+    assert (machine.path / "made/flag").read_text() == "x\n"
+
+
+def test_when_nothing_failed_nothing_is_done(machine):
+    run = machine.apply(text=tree(machine, good=True), code=0)
+    assert machine.call("apply", "--only-failed") == ""
+    assert f"nothing failed in run {run}, and every state of it started: nothing to do" in machine.said.err
+    assert len(json.loads(machine.call("runs", "list", "--out", "json"))) == 1
+
+
+def test_what_failhard_kept_from_starting_is_done_too_and_a_dry_run_is_passed_over(machine):
+    hard = "bad:\n  test.fail_without_changes:\n    - failhard: true\nlater:\n  test.nop: []\n"
+    machine.apply("-j", "1", text=hard)
+    machine.apply("--test", text="other:\n  test.nop: []\n", code=0)
+    machine.sls(hard.replace("fail_without", "succeed_with"))
+    machine.call("apply", "--only-failed", "-j", "1", code=0)
+    assert "no longer in the tree: test.fail_without_changes: bad" in machine.said.err
+    machine.sls(hard)
+    first = json.loads(machine.call("runs", "list", "--out", "json"))[-1]["id"]
+    assert ids(machine.call("apply", "--only-failed", first[:6], "-j", "1", "--out", "json", code=2)) == ["bad"]
+
+
+def test_names_on_the_command_line_and_those_of_the_run(machine):
+    machine.apply(text=tree(machine, good=False))
+    machine.sls("other:\n  test.nop: []\n", name="other")
+    machine.call("apply", "other", "--only-failed", code=1)
+    assert "is in this tree" in machine.said.out
+    machine.sls(tree(machine, good=False), name="copy")
+    assert ids(machine.call("apply", "copy", "--only-failed", "--out", "json", code=2))[1] == "bad"
+
+
+def test_pillar_of_the_command_line_is_asked_for_again(machine):
+    machine.apply("--pillar", "{secret: x, port: 80}", text="a:\n  test.fail_without_changes: []\n")
+    machine.call("apply", "--only-failed", "--pillar", "{port: 80}", code=1)
+    assert "was given pillar data on the command line: secret. Give it again with --pillar." in machine.said.err
+    machine.call("apply", "--only-failed", "--pillar", "{secret: x, port: 80}", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only-failed", "web"], "SLS names stand before --only-failed: it takes a run after it."),
+        (["--only-failed", "0000"], "has no run '0000'. Did you mean"),
+        (["--only-failed", "--id", "a"], "--only-failed selects states by itself: leave out --file and --id"),
+    ],
+)
+def test_mistakes_on_the_command_line(machine, words, message):
+    machine.apply(text="a:\n  test.fail_without_changes: []\n")
+    machine.call("apply", *words, code=1)
+    assert message in machine.said.err
+
+
+def test_a_run_of_something_else_than_a_tree(machine):
+    machine.call("single", "test.fail_without_changes", "a", code=2)
+    machine.call("apply", "--only-failed", code=1)
+    assert "was no run of a tree, but of test.fail_without_changes" in machine.said.err
+
+
+def test_an_id_that_is_a_secret_is_found_again(machine):
+    (machine.tree / "web.sls").write_text(
+        "#!jinja|yaml\nhunter22:\n  test.fail_without_changes:\n    - no_log: true\n    - name: hidden\n"
+        "other:\n  test.nop: []\n"
+    )
+    machine.apply(text="")
+    assert len(ids(machine.call("apply", "--only-failed", "--out", "json", code=2))) == 1

@@ -1,0 +1,99 @@
+"""``asyncstate replay``: the same output as the run's own, in every form."""
+
+from __future__ import annotations
+
+import pytest
+from kept_runs import keep_runs
+
+from tests.cli.test_runs import TREE, Machine
+
+VARIED = """
+first:
+  test.configurable_test_state:
+    - changes: true
+    - result: true
+    - comment: "a\\nb <&> ü"
+second:
+  test.fail_with_changes: []
+third:
+  test.nop:
+    - require:
+      - test: second
+watched:
+  test.succeed_with_changes: []
+watching:
+  cmd.wait:
+    - name: echo hello
+    - watch:
+      - test: watched
+listening:
+  cmd.wait:
+    - name: echo there
+    - listen:
+      - test: watched
+      - test: second
+asked:
+  cmd.run:
+    - name: "false"
+    - unless: "true"
+    - prereq:
+      - cmd: asks
+asks:
+  cmd.run:
+    - name: 'echo {1: 2}'
+    - retry: {attempts: 2, interval: 1, until: false}
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch, capsys):
+    keep_runs(monkeypatch)
+    return Machine(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("tree", [TREE, VARIED, "{}"], ids=["plain", "varied", "empty"])
+@pytest.mark.parametrize("form", ["human", "json", "jsonl", "yaml"])
+@pytest.mark.parametrize("width", ["1", "4"])
+def test_a_replay_gives_the_output_the_files_and_the_exit_code_of_the_run(machine, tree, form, width):
+    machine.sls(tree)
+    forms = ["--out", form, "--junit", f"{machine.path}/junit", "--report", f"{machine.path}/html"]
+    code = 0 if tree == "{}" else 2
+    out = machine.call("apply", "web", "-j", width, *forms, code=code)
+    files = [(machine.path / name).read_bytes() for name in ("junit", "html")]
+    err = machine.said.err
+    assert machine.call("replay", *forms, code=code) == out
+    assert machine.said.err == err
+    assert [(machine.path / name).read_bytes() for name in ("junit", "html")] == files
+
+
+def test_a_profile_and_an_explanation_that_nobody_asked_for_then(machine):
+    run = machine.apply()
+    text = machine.call("replay", run, "--profile", "--explain", code=2)
+    assert "Slowest states" in text
+    assert "Why each state ran when it did" in text
+
+
+def test_a_progress_of_lines(machine):
+    machine.apply()
+    machine.call("replay", "--progress", "plain", code=2)
+    assert "[4/4]" in machine.said.err
+
+
+def test_a_run_that_was_killed_is_shown_as_far_as_it_came(machine, monkeypatch):
+    from asyncstate.journal.keeper import Keeper
+
+    monkeypatch.setattr(Keeper, "close", lambda self: self._log.close())
+    feed = Keeper.on_event
+    seen = []
+
+    def until_the_second_ended(self, event):
+        seen.append(type(event).__name__)
+        if seen.count("ChunkFinished") <= 2:
+            feed(self, event)
+
+    monkeypatch.setattr(Keeper, "on_event", until_the_second_ended)
+    machine.apply("-j", "1")
+    text = machine.call("replay", code=125)
+    assert "Cut short" in text
+    assert "killed" in text
+    assert "third" not in text

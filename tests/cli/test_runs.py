@@ -1,0 +1,160 @@
+"""``asyncstate runs``: the runs in the journal, listed, shown, compared and forgotten."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from kept_runs import keep_runs
+
+from asyncstate.cli import main
+
+TREE = """
+first:
+  test.succeed_with_changes: []
+second:
+  test.fail_without_changes: []
+third:
+  test.nop:
+    - require:
+      - test: second
+fourth:
+  test.nop: []
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch, capsys):
+    keep_runs(monkeypatch)
+    return Machine(tmp_path, capsys)
+
+
+class Machine:
+    """A machine with a tree, a journal and a command line."""
+
+    def __init__(self, path, capsys):
+        self.path, self.capsys = path, capsys
+        self.tree = path / "tree"
+        self.tree.mkdir()
+        self.config = path / "config"
+        self.config.write_text(
+            f"state_dir: {path}/state\ncachedir: {path}/cache\nfile_roots: {{base: [{self.tree}]}}\n"
+            f"pillar_roots: {{base: [{self.tree}]}}\njournal: true\nprefetch: false\nid: h\n"
+        )
+
+    def sls(self, text, name="web"):
+        (self.tree / f"{name}.sls").write_text(text)
+
+    def call(self, *words, code=0):
+        """Run a command; return standard output."""
+        assert main([words[0], *words[1:], "--config", str(self.config)]) == code, self.capsys.readouterr()
+        self.said = self.capsys.readouterr()
+        return self.said.out
+
+    def apply(self, *words, text=TREE, code=2):
+        """Apply a tree; return the ID of the run."""
+        if text:
+            self.sls(text)
+        self.call("apply", "web", *words, code=code)
+        return json.loads(self.call("runs", "list", "-n", "1", "--out", "json"))[0]["id"]
+
+
+def test_the_list_has_the_newest_run_first_and_how_each_ended(machine):
+    first = machine.apply()
+    second = machine.apply("--test", text="a:\n  test.nop: []\n", code=0)
+    heading, *lines = machine.call("runs", "list").splitlines()
+    assert heading.split() == ["Run", "Begun", "Took", "States", "Changed", "Failed", "How", "it", "ended"]
+    assert [line.split()[0] for line in lines] == [second, first]
+    assert lines[0].endswith("finished, dry run")
+    assert lines[1].endswith("finished, 2 states failed")
+    row = rf"{first}  \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d +\S+ \S+ +4 +1 +2  finished, 2 states failed"
+    assert re.fullmatch(row, lines[1])
+    (only,) = machine.call("runs", "list", "-n", "1").splitlines()[1:]
+    assert only.split() == lines[0].split()
+
+
+def test_an_empty_journal_says_so_and_is_no_mistake(machine):
+    assert machine.call("runs", "list", "--out", "json") == "[]\n"
+    assert "no runs yet: the journal in" in machine.said.err
+    machine.call("runs", "show", code=1)
+    assert "has no runs" in machine.said.err
+
+
+def test_show_has_the_options_the_states_and_the_summary(machine):
+    run = machine.apply("-j", "3")
+    text = machine.call("runs", "show", run[:5])
+    assert f"Run:       {run}" in text
+    assert "Exit code: 2" in text
+    assert "At once:   3 states" in text
+    assert re.search(r"^Changed +\S+ ms  test.succeed_with_changes: first$", text, re.MULTILINE)
+    assert re.search(r"^Failed +\S+ ms  test.nop: third$", text, re.MULTILINE)
+    assert "Summary for h" in text
+    data = json.loads(machine.call("runs", "show", "--out", "json"))
+    assert (data["id"], data["counts"]["failed"], data["exit_code"]) == (run, 2, 2)
+    assert [row["__run_num__"] for row in data["rows"].values()] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("words", [["runs", "show"], ["replay"], ["runs", "diff"]])
+def test_a_run_that_does_not_exist_is_named_with_the_nearest(machine, words):
+    run = machine.apply()
+    wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
+    machine.call(*words, wrong, code=1)
+    assert f"has no run '{wrong}'. Did you mean '{run}'?" in machine.said.err
+
+
+def test_diff_shows_what_differs_and_nothing_else(machine):
+    first = machine.apply()
+    second = machine.apply(text=TREE.replace("fail_without", "succeed_with").replace("fourth", "fifth"), code=0)
+    text = machine.call("runs", "diff")
+    assert "Their plans differ." in text
+    assert "- test.nop: fourth" in text
+    assert "+ test.nop: fifth" in text
+    assert "~ test.nop: third\n    result:   Failed (not run) -> Clean" in text
+    assert "first" not in text
+    assert machine.call("runs", "diff", first, "latest").splitlines()[3:] == text.splitlines()[3:]
+    data = json.loads(machine.call("runs", "diff", second, first, "--out", "json"))
+    assert (data["a"]["id"], data["b"]["id"], data["same_plan"], data["same"]) == (second, first, False, 1)
+    assert data["removed"][0].startswith("test_|-second")
+
+
+def test_diff_of_a_run_with_itself_or_without_another(machine):
+    run = machine.apply()
+    machine.call("runs", "diff", code=1)
+    assert "there is only one run" in machine.said.err
+    assert "No difference in 4 states." in machine.call("runs", "diff", run, run)
+
+
+def test_states_that_did_not_start_differ_from_those_that_ran(machine):
+    hard = TREE.replace("fail_without_changes: []", "fail_without_changes:\n    - failhard: true")
+    machine.apply("-j", "1", text=hard)
+    machine.apply("-j", "1")
+    assert "~ test.nop: fourth\n    result:   not started -> Clean" in machine.call("runs", "diff")
+
+
+def test_prune_says_what_it_would_do_and_does_that(machine):
+    runs = [machine.apply() for _ in range(4)]
+    text = machine.call("runs", "prune", "--keep-runs", "2", "--dry-run")
+    assert [line.split()[0] for line in text.splitlines()[1:3]] == [runs[1], runs[0]]
+    assert text.endswith("2 runs would be forgotten, 2 kept.\n")
+    assert len(json.loads(machine.call("runs", "list", "--out", "json"))) == 4
+    done = json.loads(machine.call("runs", "prune", "--keep-runs", "2", "--out", "json"))
+    assert done == {"dry_run": False, "forgotten": [runs[1], runs[0]], "kept": 2}
+    assert [run["id"] for run in json.loads(machine.call("runs", "list", "--out", "json"))] == [runs[3], runs[2]]
+    assert machine.call("runs", "prune", "--keep-days", "0").endswith("1 run forgotten, 1 kept.\n")
+    assert machine.call("runs", "prune").endswith("0 runs forgotten, 1 kept.\n")
+
+
+def test_runs_are_completed_newest_first(machine, monkeypatch):
+    import click
+    from click.shell_completion import ShellComplete
+
+    from asyncstate.cli.root import root
+
+    runs = [machine.apply() for _ in range(2)]
+    monkeypatch.setenv("ASYNCSTATE_CONFIG", str(machine.config))
+    complete = ShellComplete(root, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
+    assert isinstance(root, click.Group)
+    for words in (["runs", "show"], ["replay"], ["what-if"], ["runs", "diff"], ["runs", "diff", runs[0]]):
+        assert [item.value for item in complete.get_completions(words, "")] == runs[::-1], words
+    assert [item.value for item in complete.get_completions(["replay"], runs[0][:8])] == runs[:1]

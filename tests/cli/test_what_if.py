@@ -1,0 +1,70 @@
+"""``asyncstate what-if``: a recorded run with other numbers of states at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from kept_runs import keep_runs
+
+from tests.cli.test_runs import Machine
+
+TREE = """
+one:
+  cmd.run: [{name: sleep 0.2}, {lane: slow}]
+two:
+  cmd.run: [{name: sleep 0.2}, {lane: slow}]
+three:
+  cmd.run:
+    - name: sleep 0.1
+    - require: [{cmd: one}]
+four:
+  test.nop:
+    - require: [{cmd: three}]
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch, capsys):
+    keep_runs(monkeypatch)
+    machine = Machine(tmp_path, capsys)
+    machine.apply("-j", "2", text=TREE, code=0)
+    return machine
+
+
+def test_the_answer_for_people(machine):
+    text = machine.call("what-if")
+    assert text.startswith("4 states: ")
+    assert "(simulated: " in text
+    slots = [line.split()[0] for line in text.split("\n\n")[1].splitlines()]
+    assert slots[:3] == ["Slots", "1", "2"]
+    assert slots[-1] == "64"
+    assert "  as recorded" in text
+    assert re.search(r"^ +\S+ ms  cmd.run: one", text, re.MULTILINE)
+    assert re.search(r"lane slow: without it \S+ ms", text)
+
+
+def test_the_answer_for_programs_and_the_drawing(machine):
+    data = json.loads(machine.call("what-if", "-j", "1,2..4", "--svg", f"{machine.path}/curve.svg", "--out", "json"))
+    assert [point["slots"] for point in data["points"]] == [1, 2, 3, 4]
+    assert data["points"][0]["seconds"] == pytest.approx(data["work"])
+    assert data["simulated"] == pytest.approx(data["wall"], abs=data["wall"] / 2)
+    assert [(cost["kind"], cost["name"]) for cost in data["costs"] if cost["slots"] == 4] == [("lane", "slow")]
+    ET.fromstring((machine.path / "curve.svg").read_text())
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("0", "'0' is not within 1..1024"),
+        ("8..2", "'8..2' is not within 1..1024, from the lower to the higher"),
+        ("1..100000", "is not within 1..1024"),
+        ("all", "'all' is no number of slots: 8, or several: 1..64 or 1,2,4"),
+        ("", "is no number of slots"),
+    ],
+)
+def test_slots_that_are_none_are_refused_before_anything_is_read(machine, spec, message):
+    machine.call("what-if", "-j", spec, code=1)
+    assert message in machine.said.err
