@@ -19,16 +19,19 @@ _BY_CHANGES = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH, Requisite
 """Requisites of which a state runs, or runs otherwise, because another one changes."""
 
 
-def unfinished_tags(plan: Plan, report: RunReport, events: Iterable[Event]) -> list[str]:
+def unfinished_tags(plan: Plan | None, report: RunReport, events: Iterable[Event]) -> list[str]:
     """Return the tags of the states of a plan that failed in its run or did not start, and of listeners that did.
 
-    A failure that a handler made good is none. The failure of a sub-state is one of its state.
+    A failure that a handler made good is none. The failure of a sub-state is one of its state. Without a ``plan``, what
+    a run that was killed had not started is missing.
     """
     failed = set(report.failed)
     parents = {
         event.tag for event in events if isinstance(event, ChunkFinished) and not failed.isdisjoint(event.sub_rows)
     }
     left = failed | parents | set(report.not_started)
+    if plan is None:
+        return [tag for tag in (*report.rows, *report.not_started) if tag in left]
     chunks = [chunk.tag for chunk in plan.chunks if chunk.tag in left or chunk.tag not in report.rows]
     return [*chunks, *dict.fromkeys(node.label for node in plan.listeners if node.label in left)]
 

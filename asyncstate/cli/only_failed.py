@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from asyncstate.cli.past_runs import LATEST, find_run, journal_in, record_of, recorded_report
+from asyncstate.cli.past_runs import LATEST, find_run, journal_in, plan_of, recorded_report
 from asyncstate.errors import CompileError, Issue
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
 
     with journal_in(settings) as journal:
         entry = _chosen(journal, run)
-        plan = record_of(journal, entry).plan()
+        plan = plan_of(journal, entry)
         recorded = recorded_report(journal, entry)
+        if plan is None and recorded.finished is None:
+            raise click.UsageError(f"run {entry.id} has no end, and its plan was not kept: what it left is not known")
         tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))
     if selection.sls is None:
         selection = _own_selection(entry, selection, given_pillar)

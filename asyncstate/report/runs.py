@@ -103,7 +103,14 @@ def run_lines(entry: RunEntry, report: RunReport, palette: Palette = PLAIN) -> I
 
 
 def _options(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in options.items() if value not in (None, "", False, [], {}))
+    told = (
+        (name.replace("_", "-"), value) for name, value in options.items() if value not in (None, "", False, [], {})
+    )
+    return ", ".join(f"{name} {_words(value)}" for name, value in told)
+
+
+def _words(value: Any) -> str:
+    return " ".join(map(_words, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _states(report: RunReport, palette: Palette) -> Iterator[str]:

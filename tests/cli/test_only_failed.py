@@ -112,6 +112,20 @@ def test_a_run_of_something_else_than_a_tree(machine):
     assert "was no run of a tree, but of test.fail_without_changes" in machine.said.err
 
 
+def test_without_the_plan_of_the_run_its_report_tells(machine, monkeypatch):
+    from asyncstate.errors import JournalError
+    from asyncstate.journal.store import Journal
+
+    machine.apply(text=tree(machine, good=False))
+
+    def none(_self, run):
+        raise JournalError(f"the journal has no plan of run {run}")
+
+    monkeypatch.setattr(Journal, "plan_bytes", none)
+    out = machine.call("apply", "--only-failed", "--out", "json", code=2)
+    assert ids(out) == ["base", "bad", "after", "follows"]
+
+
 def test_an_id_that_is_a_secret_is_found_again(machine):
     (machine.tree / "web.sls").write_text(
         "#!jinja|yaml\nhunter22:\n  test.fail_without_changes:\n    - no_log: true\n    - name: hidden\n"

@@ -87,6 +87,7 @@ def test_show_has_the_options_the_states_and_the_summary(machine):
     assert f"Run:       {run}" in text
     assert "Exit code: 2" in text
     assert "At once:   3 states" in text
+    assert "Options:   command apply, sls web" in text
     assert re.search(r"^Changed +\S+ ms  test.succeed_with_changes: first$", text, re.MULTILINE)
     assert re.search(r"^Failed +\S+ ms  test.nop: third$", text, re.MULTILINE)
     assert "Summary for h" in text
