@@ -38,19 +38,22 @@ class PkgInterface(Interface):
         return {}
 
     @Interface.supported(**_APT)
-    def simulate_install(self, pkgs: Any = None, refresh: bool = False, **kwargs: Any) -> dict[str, Any] | None:
-        """Return what ``install`` would change, None if that is not known. "" stands for a package that it removes."""
+    def foresee(self, orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> list[dict[str, Any]]:
+        """Return what installing each of several lists of packages, one after the other, would change.
+
+        The answer ends before the first list of which that is not certain.
+        """
+        return []
+
+    @Interface.supported(**_APT)
+    def install_foreseen(self, expected: dict[str, Any], pkgs: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """Do what ``install`` does if that changes exactly what is ``expected``; else change nothing, return None."""
         return {}
 
     @Interface.supported(**_APT)
     def prefetch(self, orders: list[dict[str, Any]]) -> bool:
         """Download packages ahead of the states that will install them; return whether any was downloaded."""
         return False
-
-    @Interface.supported(**_APT)
-    def resolution(self) -> dict[str, Any]:
-        """Return whether recommended packages are installed too, and the names that installed packages provide."""
-        return {"recommends": False, "provided": []}
 
     def remove(self, name: str | None = None, pkgs: Any = None, **kwargs: Any) -> dict[str, Any]:
         """Remove packages and return what changed."""

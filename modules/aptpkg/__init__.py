@@ -14,18 +14,18 @@ from asyncstate.interfaces.pkg import PkgInterface as _PkgInterface
 
 from ._ahead import prefetch
 from ._candidates import (
+    foresee,
     latest_version,
     list_repo_pkgs,
     list_upgrades,
     refresh_db,
-    resolution,
     upgrade_available,
 )
 from ._installed import get_selections, hold, list_pkgs, normalize_name, unhold
 from ._keys import add_repo_key, del_repo_key, get_repo_keys
 from ._programs import output as _output
 from ._repositories import del_repo, expand_repo_def, get_repo, list_repos, mod_repo
-from ._transactions import autoremove, install, purge, remove, simulate_install, upgrade
+from ._transactions import autoremove, install, install_foreseen, purge, remove, upgrade
 from ._versions import compare as _compare
 
 log = logging.getLogger(__name__)
@@ -44,12 +44,14 @@ __all__ = [
     "expand_repo_def",
     "file_dict",
     "file_list",
+    "foresee",
     "get_repo",
     "get_repo_keys",
     "get_selections",
     "hold",
     "info_installed",
     "install",
+    "install_foreseen",
     "latest_version",
     "list_downloaded",
     "list_pkgs",
@@ -64,9 +66,7 @@ __all__ = [
     "purge",
     "refresh_db",
     "remove",
-    "resolution",
     "show",
-    "simulate_install",
     "unhold",
     "upgrade",
     "upgrade_available",

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import prefetch as ahead
-from asyncstate.dunders import __context__
+from asyncstate.dunders import __context__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from ._foresight import System, facts, foreseen, reverse_provides
 from ._installed import list_pkgs
 from ._programs import call, output
 from ._versions import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 REFRESH_PENDING = "pkg.refresh"
 """The key of ``__context__`` that tells the states whether the lists were refreshed in this run."""
@@ -126,17 +130,51 @@ def list_repo_pkgs(*names: str, **kwargs: Any) -> dict[str, list[str]]:
     return found
 
 
-def resolution() -> dict[str, Any]:
-    """Return what decides which packages an installation brings.
+def foresee(orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> list[dict[str, Any]]:
+    """Return what installing each of several lists of packages, one after the other, would change.
 
-    ``{"recommends": whether recommended packages come too, "provided": names that installed packages provide}``
+    Each list has names and ``{name: version}``. The answer ends before the first list that is in doubt, or that cannot
+    be installed. The lists of packages are refreshed first if ``refresh`` is True and fresh ones can matter.
     """
-    recommends = output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"])
-    provided: set[str] = set()
-    for line in output(["dpkg-query", "--showformat", "${db:Status-Abbrev} ${Provides}\\n", "-W"]).splitlines():
-        if line[1:2] == "i":
-            provided.update(part.split()[0] for part in line[3:].split(",") if part.strip())
-    return {"recommends": recommends.strip() == "wanted='true'", "provided": sorted(provided)}
+    wanted = [__salt__["pkg_resource.pack_pkgs"](order) or {} for order in orders]
+    every = {name: version for order in wanted for name, version in order.items()}
+    if refresh and refresh_needed(every):
+        refresh_db(kwargs.get("cache_valid_time", 0))
+    provided = output(["dpkg-query", "--showformat", "${db:Status-Abbrev} ${Provides}\\n", "-W"]).splitlines()
+    system = System(
+        installed=list_pkgs(),
+        provided=[line[3:] for line in provided if line[1:2] == "i"],
+        recommends="'true'" in output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"]),
+        offered=_offered,
+        providers=lambda names: reverse_provides(output(["apt-cache", "showpkg", "--", *names])),
+    )
+    return foreseen(wanted, system)
+
+
+def _offered(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the fields of the version of each package that apt would install.
+
+    ``apt-cache show`` can choose it by itself, but then it reads the whole state of the system each time.
+    """
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for (name, version), fields in facts(output(["apt-cache", "show", "--", *names])).items():
+        found.setdefault(name, {})[version] = fields
+    several = [name for name, versions in found.items() if len(versions) > 1]
+    chosen = candidates(several) if several else {}
+    return {
+        name: versions[chosen.get(name, next(iter(versions)))]
+        for name, versions in found.items()
+        if name not in several or chosen.get(name) in versions
+    }
+
+
+def refresh_needed(targets: dict[str, str | None]) -> bool:
+    """Whether fresh lists can matter: not if every wanted version is the newest known one."""
+    if any(version is None for version in targets.values()):
+        return True
+    known = latest_version(*targets, refresh=False, show_installed=True)
+    known = {next(iter(targets)): known} if isinstance(known, str) else known
+    return bool(known != targets)
 
 
 def age_of_lists() -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
@@ -11,18 +10,16 @@ from asyncstate.errors import CommandExecutionError
 
 from .._package_transactions import changes, without_holds  # noqa: TID252 - as `modules` for type checkers
 from ._ahead import prefetched
-from ._candidates import latest_version, list_repo_pkgs, refresh_db
-from ._installed import forget, get_selections, hold, list_pkgs, normalize_name, unhold
+from ._candidates import list_repo_pkgs, refresh_db, refresh_needed
+from ._foresight import only
+from ._installed import forget, get_selections, hold, list_pkgs, unhold
 from ._programs import call
 from ._versions import compare, newest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Changes = dict[str, Any]
-
-_FORESEEN = re.compile(r"(?P<what>Inst|Conf|Remv) (?P<name>\S+)(?: \[(?P<old>[^]]*)\])?(?: \((?P<new>\S+))?")
-"""A line of a simulation: ``Inst name [old] (new …)``, ``Conf name (version …)``, ``Remv name [old]``."""
 
 
 class _Order(NamedTuple):
@@ -54,6 +51,40 @@ def install(
     ``force_yes`` and ``env`` are for apt. CommandExecutionError if anything failed; its ``info`` has ``errors`` and
     ``changes``.
     """
+    return _install(
+        (),
+        name=name,
+        refresh=refresh,
+        fromrepo=fromrepo,
+        skip_verify=skip_verify,
+        debconf=debconf,
+        pkgs=pkgs,
+        sources=sources,
+        reinstall=reinstall,
+        downloadonly=downloadonly,
+        ignore_epoch=ignore_epoch,
+        normalize=normalize,
+        **kwargs,
+    )
+
+
+def _install(
+    word: Sequence[str],
+    *,
+    name: str | None = None,
+    refresh: bool = False,
+    fromrepo: str | None = None,
+    skip_verify: bool = False,
+    debconf: str | None = None,
+    pkgs: Any = None,
+    sources: Any = None,
+    reinstall: bool = False,
+    downloadonly: bool = False,
+    ignore_epoch: bool | None = False,
+    normalize: bool = True,
+    **kwargs: Any,
+) -> Changes:
+    """Do what `install` does. ``word`` has the options with which apt may refuse, which is then no failure to log."""
     if debconf:
         __salt__["debconf.set_file"](debconf)
     targets, kind = __salt__["pkg_resource.parse_targets"](
@@ -61,7 +92,7 @@ def install(
     )
     if not targets:
         return {}
-    if refresh and (kind == "file" or _refresh_needed(targets)):
+    if refresh and (kind == "file" or refresh_needed(targets)):
         refresh_db(kwargs.get("cache_valid_time", 0))
     old = list_pkgs()
     errors: list[str] = []
@@ -79,8 +110,8 @@ def install(
                 arguments = [order.argument for order in orders if order.kind == how]
                 if arguments:
                     more = [*more, "--download-only"] if downloadonly else more
-                    command = ["apt-get", "-q", "-y", *options, *more, "install", "--", *arguments]
-                    _run(command, kwargs.get("env"), errors)
+                    command = ["apt-get", "-q", "-y", *word, *options, *more, "install", "--", *arguments]
+                    _run(command, kwargs.get("env"), errors, ignore_retcode=bool(word))
         forget()
         new = list_pkgs()
         done = changes(old, new)
@@ -93,50 +124,18 @@ def install(
     return done
 
 
-def simulate_install(pkgs: Any = None, refresh: bool = False, **kwargs: Any) -> Changes | None:
-    """Return the changes that `install` with these arguments would make, ``{package: {"old": …, "new": …}}``.
+def install_foreseen(expected: Changes, pkgs: Any, **kwargs: Any) -> Changes | None:
+    """Do what `install` with these arguments does if that changes exactly what is ``expected`` (see `foresee`).
 
-    "" as new version stands for a package that is removed. None if apt cannot tell, or would not do it. The lists of
-    packages are refreshed where `install` would do so.
+    Otherwise nothing is changed, and None is returned.
     """
-    normalize = bool(kwargs.get("normalize", True) and kwargs.get("split_arch", True))
-    targets, _ = __salt__["pkg_resource.parse_targets"](None, pkgs, None, normalize=normalize)
-    if not targets:
-        return None
-    if refresh and _refresh_needed(targets):
-        refresh_db(kwargs.get("cache_valid_time", 0))
-    old = list_pkgs()
-    wanted, errors = _resolved(targets, ignore_epoch=bool(kwargs.get("ignore_epoch")))
-    orders = [_order(package, version, old, reinstall=False) for package, version in wanted.items()]
-    held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
-    if errors or held or any(order.kind != "install" for order in orders):
-        return None
-    options = _options(
-        skip_verify=bool(kwargs.get("skip_verify")),
-        fromrepo=kwargs.get("fromrepo"),
-        **{key: value for key, value in kwargs.items() if key not in {"skip_verify", "fromrepo"}},
-    )
-    arguments = [order.argument for order in orders]
-    done = call(
-        ["apt-get", "--simulate", "-q", "-y", *options, "install", "--", *arguments],
-        env=kwargs.get("env"),
-        ignore_retcode=True,
-    )
-    return None if done["retcode"] else _foreseen(str(done["stdout"]))
-
-
-def _foreseen(text: str) -> Changes | None:
-    """Return the changes that a simulation lists; None if it would also finish what an earlier call left half done."""
-    found: Changes = {}
-    for line in text.splitlines():
-        match = _FORESEEN.match(line)
-        if match and match["what"] == "Conf":
-            if normalize_name(match["name"]) not in found:
-                return None
-        elif match:
-            new = match["new"] if match["what"] == "Inst" else ""
-            found[normalize_name(match["name"])] = {"old": match["old"] or "", "new": new or ""}
-    return found
+    with only(expected) as word:
+        try:
+            return _install(word.options, pkgs=pkgs, **kwargs)
+        except CommandExecutionError:
+            if word.agreed:
+                raise
+            return None
 
 
 def remove(name: str | None = None, pkgs: Any = None, **kwargs: Any) -> Changes:
@@ -212,8 +211,8 @@ def _uninstall(action: str, name: str | None, pkgs: Any, **kwargs: Any) -> Chang
     return done
 
 
-def _run(command: list[str], env: Any, errors: list[str]) -> None:
-    done = call(command, env=env)
+def _run(command: list[str], env: Any, errors: list[str], **options: Any) -> None:
+    done = call(command, env=env, **options)
     if done["retcode"]:
         errors.append(done["stderr"] or done["stdout"] or f"{command[0]} ended with exit status {done['retcode']}")
 
@@ -233,15 +232,6 @@ def _options(*, skip_verify: bool, fromrepo: str | None = None, **kwargs: Any) -
     if skip_verify:
         options.append("--allow-unauthenticated")
     return [*options, "-t", fromrepo] if fromrepo else options
-
-
-def _refresh_needed(targets: dict[str, str | None]) -> bool:
-    """Whether fresh lists can matter: not if every wanted version is the newest known one."""
-    if any(version is None for version in targets.values()):
-        return True
-    known = latest_version(*targets, refresh=False, show_installed=True)
-    known = {next(iter(targets)): known} if isinstance(known, str) else known
-    return bool(known != targets)
 
 
 def _resolved(targets: dict[str, str | None], *, ignore_epoch: bool) -> tuple[dict[str, str | None], list[str]]:

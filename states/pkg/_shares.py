@@ -24,7 +24,7 @@ class Shares:
 
     It stands in ``kept``, plain data that the engine keeps for a run that is resumed.
 
-    ``apart``: no call can do the work of several states, for it could not be told whose each package is.
+    ``apart``: no call does the work of several states, for one would have changed something else than was foreseen.
     ``broken``: the call failed. Then only the ``whole`` states have what they wanted; the others install it themselves.
     """
 

@@ -1,22 +1,18 @@
 """Package states that install together, each with the row it would have if it had installed alone.
 
-first state that installs ──▶ simulate one call for all ──▶ dependencies say whose each package is ──▶ one call for all
-                                                            they leave a doubt               ──▶ one call a state
-each later state          ──▶ its share is done: its row is made from that
-the call fails            ──▶ states that have all they wanted keep it; each other state installs on its own
-
-A simulation takes about as long as a call saves, so there is one for a transaction, and not one for each state.
+first state that installs  ──▶ foresee what each state will change ──▶ one call for all of which that is certain
+the call would change more ──▶ it does nothing; each state installs on its own
+each later state           ──▶ its share is done: its row is made from that
+the call fails             ──▶ states that have all they wanted keep it; each other state installs on its own
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
-from ._dependencies import FIELDS, divide
 from ._refresh import refresh_wanted
 from ._shares import Changes, Installed, Low, Member, list_pkgs, member, tag
 from ._targets import Targets, find_targets
@@ -29,6 +25,8 @@ _OF_THE_ENGINE = frozenset(
     listen use onfail_stop onlyif unless creates reload_modules reload_grains reload_pillar fire_event saltenv
     require_in watch_in onchanges_in onfail_in prereq_in listen_in use_in""".split()
 )
+_OWN_ACCOUNT = "root"
+"""The account that installs packages anyway."""
 _ARGUMENTS = frozenset({"pkgs", "version", "refresh", "skip_suggestions"})
 
 
@@ -39,6 +37,8 @@ def mod_transaction(low: Low, first: bool) -> str:
     if not _foreseeable():
         return "the package manager of this system cannot say beforehand which state needs which package"
     for key in low:
+        if key == "runas" and low[key] == _OWN_ACCOUNT:
+            continue
         if key not in _OF_THE_ENGINE and key not in _ARGUMENTS and not key.startswith("__"):
             return f"it has {key}, which is for a call of its own"
     if not _is_plain(low):
@@ -49,13 +49,11 @@ def mod_transaction(low: Low, first: bool) -> str:
 
 
 def _foreseeable() -> bool:
-    """Whether the module that installs can also simulate it; the tree may have a ``pkg`` module of its own."""
-    if "pkg.simulate_install" not in __salt__ or "pkg.resolution" not in __salt__:
+    """Whether the module that installs can also foresee; the tree may have a ``pkg`` module of its own."""
+    if "pkg.foresee" not in __salt__ or "pkg.install_foreseen" not in __salt__:
         return False
-    return bool(
-        getattr(__salt__.get("pkg.install"), "__module__", None)
-        == getattr(__salt__["pkg.simulate_install"], "__module__", None)
-    )
+    modules = {getattr(__salt__.get(f"pkg.{name}"), "__module__", None) for name in ("install", "install_foreseen")}
+    return len(modules) == 1
 
 
 def _is_plain(low: Low) -> bool:
@@ -89,7 +87,6 @@ def install(**call: Any) -> Changes:
     if own.shares.apart:
         return _call(call)
     orders = _orders(own, call)
-    own.shares.apart = not orders
     return _together(own, call, orders) if len(orders) > 1 else _call(call)
 
 
@@ -112,7 +109,7 @@ class _Order:
 
 
 def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
-    """Return this state and the later ones that can install with it, [] if it cannot be told whose each package is.
+    """Return this state and the later ones that can install with it: those of which it is certain what they change.
 
     ``call`` refreshes no more if it was done here.
     """
@@ -129,66 +126,19 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
                 break
             asked[tag(low)] = found.install
             every.update(found.install)
-    alone = [_Order(own.tag, wanted, {})]
     if len(asked) == 1:
-        return alone
-    expected = _simulated(call, asked)
+        return []
+    lists = [[{name: version} for name, version in packages.items()] for packages in asked.values()]
+    shares = __salt__["pkg.foresee"](lists, **{key: value for key, value in call.items() if key != "pkgs"})
     call["refresh"] = False
-    if expected is None:
-        known = _before_the_unknown(asked)
-        if len(known) == len(asked):
-            return []
-        if len(known) <= 1:
-            return alone
-        asked = known
-        expected = _simulated(call, asked)
-    if expected is None or _removes(expected):
-        return []
-    shares = _divided(asked, expected, installed)
-    if shares is None:
-        return []
     orders = []
-    for (name, packages), share in zip(asked.items(), shares, strict=True):
+    for (name, packages), share in zip(asked.items(), shares, strict=False):
         if any(version and package not in share for package, version in packages.items()):
-            return []
+            break
         own_packages = {package: version for package, version in packages.items() if package in share}
         if own_packages:
             orders.append(_Order(name, own_packages, share))
     return orders
-
-
-def _simulated(call: Mapping[str, Any], asked: Mapping[str, dict[str, str | None]]) -> Changes | None:
-    """Return what installing all that is asked for would change, None if that cannot be foreseen."""
-    pkgs = [{name: version} for name, version in _versions(asked.values()).items()]
-    changes: Changes | None = __salt__["pkg.simulate_install"](**{**call, "pkgs": pkgs})
-    return changes
-
-
-def _divided(
-    asked: Mapping[str, dict[str, str | None]], expected: Changes, installed: Installed
-) -> list[Changes] | None:
-    """Return the share of each state in the changes, None if their dependencies leave a doubt."""
-    about = {
-        name: versions.get(expected[name]["new"], {})
-        for name, versions in __salt__["pkg.show"](*expected, filter=["Package", "Version", *FIELDS]).items()
-        if name in expected and expected[name]["new"] in versions
-    }
-    rules = __salt__["pkg.resolution"]()
-    there = {*installed, *rules["provided"]}
-    return divide(list(asked.values()), expected, about, there, recommends=rules["recommends"])
-
-
-def _before_the_unknown(asked: Mapping[str, dict[str, str | None]]) -> dict[str, dict[str, str | None]]:
-    """Return what the states ask for that come before the first one with a package that no source has.
-
-    Such a state fails and changes nothing, so it costs one simulation more, and not one for each state before it.
-    """
-    known = __salt__["pkg.show"](*_versions(asked.values()), filter=["Package", "Version"])
-    return dict(itertools.takewhile(lambda state: state[1].keys() <= known.keys(), asked.items()))
-
-
-def _removes(changes: Changes) -> bool:
-    return any(not change["new"] for change in changes.values())
 
 
 def _targets(low: Low, installed: Installed) -> Any:
@@ -215,9 +165,10 @@ def _targets(low: Low, installed: Installed) -> Any:
 
 def _together(own: Member, call: dict[str, Any], orders: list[_Order]) -> Changes:
     pkgs = [{name: version} for order in orders for name, version in order.wanted.items()]
+    expected = {name: change for order in orders for name, change in order.changes.items()}
     shares = own.shares
     try:
-        done = _call({**call, "pkgs": pkgs})
+        done = __salt__["pkg.install_foreseen"](expected, **{**call, "pkgs": pkgs})
     except CommandExecutionError:
         shares.broken = True
         shares.changes = {order.tag: order.changes for order in orders}
@@ -225,6 +176,9 @@ def _together(own: Member, call: dict[str, Any], orders: list[_Order]) -> Change
         shares.whole = sorted(_whole(orders))
         mine = own.take(orders[0].wanted)
         return _alone(own, call) if mine is None else mine
+    if done is None:
+        shares.apart = True
+        return _call(call)
     shares.wanted = {order.tag: order.wanted for order in orders}
     shares.changes = {
         order.tag: {name: change for name, change in done.items() if name in order.changes} for order in orders

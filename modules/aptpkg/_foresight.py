@@ -1,0 +1,296 @@
+"""What installing packages brings, known beforehand from their dependencies, and apt's agreement before it goes ahead.
+
+A simulation costs about as much as the call that it foresees. So the packages are read from the dependencies, as far as
+these leave no choice. That is a guess all the same: apt compares it with what it is about to do, right before it does
+it (``DPkg::Pre-Install-Pkgs``, apt.conf(5)), and does nothing if they differ.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.remains import temporary_folder
+
+from ._versions import meets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+Changes = dict[str, dict[str, str]]
+Fields = dict[str, str]
+
+FIELDS = ("Package", "Version", "Pre-Depends", "Depends", "Recommends", "Provides")
+_CHOICE = re.compile(r"(?P<name>[^\s(:\[<]+)(?::\w+)?\s*(?:\((?P<operator>[<>=]+)\s*(?P<version>[^)\s]+)\s*\))?")
+_NEEDED = ("Pre-Depends", "Depends")
+
+_COMPARE = (
+    "sed '1,/^$/d' | while read -r name old old_arch old_kind way new rest; do echo \"$name $old $way $new\"; done"
+    " | LC_ALL=C sort -u | cmp -s - {folder}/expected && : > {folder}/agreed"
+)
+"""What apt runs: it gets a line for each package, and ends if the lines are not those expected."""
+
+
+class _Choice(NamedTuple):
+    """One alternative of a dependency: a name, and what its version must be ("" for any)."""
+
+    name: str
+    operator: str
+    version: str
+
+    def fits(self, version: str | None) -> bool:
+        """Whether a version is one of those that are meant. None: there is none; "": the name is provided without."""
+        if version is None:
+            return False
+        return not self.operator or bool(version and meets(version, self.operator, self.version))
+
+    def is_met_by(self, name: str, fields: Fields) -> bool:
+        """Whether a package is or provides what is meant."""
+        return (name == self.name and self.fits(fields["Version"])) or self.fits(
+            _provided(fields.get("Provides", "")).get(self.name)
+        )
+
+
+class System(NamedTuple):
+    """What decides what an installation brings.
+
+    ``installed`` has versions by name, ``provided`` the field ``Provides`` of each installed package; ``recommends``:
+    recommended packages are installed too. ``offered`` returns the `FIELDS` of the packages that the sources have, by
+    name; ``providers`` the packages that provide each of some names.
+    """
+
+    installed: Mapping[str, str]
+    provided: Iterable[str]
+    recommends: bool
+    offered: Callable[[Sequence[str]], Mapping[str, Fields]]
+    providers: Callable[[Sequence[str]], Mapping[str, Iterable[str]]]
+
+
+def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list[Changes]:
+    """Return what installing each of ``orders``, one after the other, will change.
+
+    An order has the wanted packages, and a version for each, or None. The result ends before the first order that is
+    in doubt: a package is in no source, an installed one would change, or the package manager has a choice.
+    """
+    shop = _Shop(system)
+    there = _There(system)
+    shop.learn(name for order in orders for name in order)
+    # Asking costs more than thinking: this learns of all orders at once what each will need below.
+    _brought({name: None for order in orders for name in order if shop.get(name)}, shop, there)
+    found = []
+    for order in orders:
+        brought = _brought(order, shop, there)
+        if brought is None:
+            break
+        found.append({name: {"old": "", "new": fields["Version"]} for name, fields in brought.items()})
+        there.add(brought)
+    return found
+
+
+class _Shop:
+    """What the sources offer, each package asked for once."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._known: dict[str, Fields | None] = {}
+        self._providers: dict[str, frozenset[str]] = {}
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Ask for packages all at once."""
+        new = [name for name in dict.fromkeys(names) if name not in self._known]
+        if new:
+            self._known.update(dict.fromkeys(new))
+            self._known.update((name, fields) for name, fields in self._system.offered(new).items() if name in new)
+            virtual = [name for name in new if self._known[name] is None]
+            provided = self._system.providers(virtual) if virtual else {}
+            self._providers.update((name, frozenset(provided.get(name, ()))) for name in virtual)
+
+    def get(self, name: str) -> Fields | None:
+        """Return the fields of a package, None if there is no such package."""
+        self.learn([name])
+        return self._known[name]
+
+    def providers(self, name: str) -> frozenset[str]:
+        """Return the packages that provide a name, if there is no package of that name."""
+        self.learn([name])
+        return self._providers.get(name, frozenset())
+
+
+class _There:
+    """The packages that will be there, and the names that they provide."""
+
+    def __init__(self, system: System) -> None:
+        self.recommends = system.recommends
+        self.versions: dict[str, str] = dict(system.installed)
+        self.provided: dict[str, set[str]] = {}
+        for text in system.provided:
+            self._provide(text)
+
+    def add(self, packages: Mapping[str, Fields]) -> None:
+        """Add packages that are installed next."""
+        for name, fields in packages.items():
+            self.versions[name] = fields["Version"]
+            self._provide(fields.get("Provides", ""))
+
+    def _provide(self, text: str) -> None:
+        for name, version in _provided(text).items():
+            self.provided.setdefault(name, set()).add(version)
+
+
+def _brought(order: Mapping[str, str | None], shop: _Shop, there: _There) -> dict[str, Fields] | None:
+    """Return the new packages that an order brings, None if that is in doubt."""
+    shop.learn(order)
+    brought: dict[str, Fields] = {}
+    for name, version in order.items():
+        fields = shop.get(name)
+        if name in there.versions:
+            if version and version != there.versions[name]:
+                return None
+            continue
+        if fields is None or (version and version != fields["Version"]):
+            return None
+        brought[name] = fields
+    asked = dict(brought)
+    waiting = list(brought)
+    open_clauses: list[tuple[list[_Choice], str]] = []
+    while waiting:
+        clauses = [each for name in waiting for each in _clauses(brought[name], recommends=there.recommends)]
+        clauses = [each for each in clauses if not _is_met(each[0], there, asked)]
+        shop.learn(choice.name for choices, _ in clauses for choice in choices)
+        waiting = []
+        for choices, needed in clauses:
+            chosen = _chosen(choices, shop, there)
+            if chosen is None:
+                if needed or any(_is_doubtful(choice, shop, there) for choice in choices):
+                    return None
+                continue
+            open_clauses.append((choices, chosen))
+            if chosen not in brought:
+                fields = shop.get(chosen)
+                if fields is None:
+                    return None
+                brought[chosen] = fields
+                waiting.append(chosen)
+    return None if any(_has_other(choices, chosen, brought) for choices, chosen in open_clauses) else brought
+
+
+def _is_met(choices: list[_Choice], there: _There, asked: Mapping[str, Fields]) -> bool:
+    """Whether a dependency is met by what is there, or by what is asked for, which the package manager takes first."""
+    return any(
+        choice.fits(there.versions.get(choice.name))
+        or any(choice.fits(version) for version in there.provided.get(choice.name, ()))
+        or any(choice.is_met_by(name, fields) for name, fields in asked.items())
+        for choice in choices
+    )
+
+
+def _chosen(choices: list[_Choice], shop: _Shop, there: _There) -> str | None:
+    """Return the package that the package manager takes for a dependency, None if there is none or that is in doubt."""
+    for choice in choices:
+        if _is_doubtful(choice, shop, there):
+            return None
+        fields = shop.get(choice.name)
+        if fields is not None:
+            if choice.fits(fields["Version"]):
+                return choice.name
+        else:
+            providers = shop.providers(choice.name)
+            if providers:
+                return next(iter(providers))
+    return None
+
+
+def _is_doubtful(choice: _Choice, shop: _Shop, there: _There) -> bool:
+    """Whether an installed package would have to change, or a name is provided in a way that leaves a choice."""
+    if choice.name in there.versions:
+        return True
+    if shop.get(choice.name) is not None:
+        return False
+    providers = shop.providers(choice.name)
+    return bool(providers) and (
+        len(providers) > 1 or bool(choice.operator) or any(name in there.versions for name in providers)
+    )
+
+
+def _has_other(choices: list[_Choice], chosen: str, brought: Mapping[str, Fields]) -> bool:
+    """Whether another package that is brought would do, so that the order decides in which they are looked at."""
+    return any(
+        name != chosen and choice.is_met_by(name, fields) for choice in choices for name, fields in brought.items()
+    )
+
+
+def _clauses(fields: Fields, *, recommends: bool) -> Iterator[tuple[list[_Choice], bool]]:
+    """Yield each dependency as its alternatives, and whether it must be met."""
+    for field in (*_NEEDED, "Recommends") if recommends else _NEEDED:
+        for clause in fields.get(field, "").split(","):
+            choices = [_choice(match) for match in map(_CHOICE.match, map(str.strip, clause.split("|"))) if match]
+            if choices:
+                yield choices, field in _NEEDED
+
+
+def _choice(match: re.Match[str]) -> _Choice:
+    return _Choice(match["name"], match["operator"] or "", match["version"] or "")
+
+
+def _provided(text: str) -> dict[str, str]:
+    """Return the names in a field ``Provides``, and the version of each, "" for none."""
+    found = map(_CHOICE.match, map(str.strip, text.split(",")))
+    return {match["name"]: match["version"] or "" for match in found if match}
+
+
+class Word:
+    """What apt is told to compare: ``options`` for apt-get, and whether it found no difference."""
+
+    def __init__(self, folder: str) -> None:
+        self._agreed = os.path.join(folder, "agreed")
+        command = _COMPARE.format(folder=folder)
+        self.options = [
+            "-o",
+            f"DPkg::Tools::Options::{command.split()[0]}::Version=3",
+            "-o",
+            f"DPkg::Pre-Install-Pkgs::={command}",
+        ]
+
+    @property
+    def agreed(self) -> bool:
+        """Whether apt was about to do what was expected, and so did it, or tried to."""
+        return os.path.exists(self._agreed)
+
+
+@contextmanager
+def only(expected: Changes) -> Iterator[Word]:
+    """Let apt-get, during the block and with the options of what is yielded, do what is expected or nothing."""
+    with temporary_folder("apt-") as folder:
+        lines = sorted(
+            f"{name} {change['old'] or '-'} {'<' if change['new'] else '>'} {change['new'] or '-'}\n"
+            for name, change in expected.items()
+        )
+        with open(os.path.join(folder, "expected"), "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        yield Word(folder)
+
+
+def facts(text: str) -> dict[tuple[str, str], Fields]:
+    """Return the fields of each package and version in the output of ``apt-cache show``."""
+    found: dict[tuple[str, str], Fields] = {}
+    for stanza in text.split("\n\n"):
+        fields = {}
+        for line in stanza.splitlines():
+            key, colon, value = line.partition(": ")
+            if colon and key in FIELDS:
+                fields[key] = value.strip()
+        if "Package" in fields and "Version" in fields:
+            found.setdefault((fields["Package"], fields["Version"]), fields)
+    return found
+
+
+def reverse_provides(text: str) -> dict[str, set[str]]:
+    """Return the packages in the sections ``Reverse Provides`` of the output of ``apt-cache showpkg``, by name."""
+    found = {}
+    for part in f"\n{text}".split("\nPackage: ")[1:]:
+        name, _, rest = part.partition("\n")
+        _, _, tail = rest.partition("\nReverse Provides: \n")
+        found[name.strip()] = {line.split()[0] for line in tail.splitlines() if line.strip()}
+    return found
