@@ -16,8 +16,21 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.data.commands import Effects, effects_of, script_effects
 from asyncstate.data.commands.environment import pairs_of
-from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
+from asyncstate.dunders import (
+    Row,
+    __env__,
+    __grains__,
+    __low__,
+    __opts__,
+    __salt__,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
+from asyncstate.process.output import Keeping, kept
 
 _PASSED_ON = (
     "bg",
@@ -77,7 +90,8 @@ def run(
         arguments["root"] = root
     function = "cmd.run_chroot" if root else "cmd.run_all"
     try:
-        done = __salt__[function](cmd=command, timeout=timeout, python_shell=True, **arguments)
+        with kept(None if stateful else _keeping()):
+            done = __salt__[function](cmd=command, timeout=timeout, python_shell=True, **arguments)
     except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
         return failed(name, str(error))
     if ignore_timeout and done["retcode"] == 1 and "Timed out after" in done["stdout"]:
@@ -137,7 +151,8 @@ def script(
     )
     source = name if source is None else source
     try:
-        done = __salt__["cmd.script"](source, python_shell=True, **arguments)
+        with kept(None if stateful else _keeping()):
+            done = __salt__["cmd.script"](source, python_shell=True, **arguments)
     except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
         return failed(name, str(error))
     comment = f"Command '{name}' run"
@@ -274,6 +289,12 @@ def _test_command(stateful: Any) -> str | None:
     """Return the command of a dry run, if ``stateful`` names one."""
     first = stateful[0] if isinstance(stateful, list) and stateful else None
     return first.get("test_name") if isinstance(first, dict) else None
+
+
+def _keeping() -> Keeping:
+    """Return where output is kept that is too long for a row."""
+    refused = "the state has no_log" if __low__.get("no_log") else ""
+    return Keeping(os.path.join(str(__opts__["cachedir"]), "output"), refused)
 
 
 def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bool) -> Row:

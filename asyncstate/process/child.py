@@ -15,13 +15,16 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import dunders
 from asyncstate.dunders.observer import observer
 from asyncstate.errors import CommandExecutionError
+from asyncstate.process.descriptors import room
 from asyncstate.process.ending import belong, reaper
 from asyncstate.process.lineage import start
+from asyncstate.process.output import Output
 from asyncstate.remains import note_ended
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ SILENCE = 0.1
 """When the child has ended but another process holds the pipe: seconds without output after which we stop reading."""
 DRAIN = 1.0
 """When the child has ended but another process keeps writing: seconds after which we stop reading."""
-OUTPUT_LIMIT = 1 << 28
-"""Bytes of output, at most: all of it is held in memory, and another user's program may write without end."""
 _TICK = 60.0
 _TICK_WITHOUT_PIDFD = 0.02
 _CHUNK = 65536
@@ -58,21 +59,24 @@ def run_child(
     umask: int = -1,
     account: Mapping[str, Any] | None = None,
     timeout: float | None = None,
-    limit: int = OUTPUT_LIMIT,
+    limit: int | None = None,
 ) -> Finished:
     """Run ``argv`` to its end and return its output.
 
     ``timeout`` is in seconds. ``account`` are the arguments of ``Popen`` that run the child as another user. Without
     ``cwd`` and ``env`` the child has those of this process. Raises OSError if the program cannot be started,
-    RunCancelled if the call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes;
-    then it is ended.
+    RunCancelled if the call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes
+    (default: what `asyncstate.process.output` allows); then it is ended. If this process may not have the descriptors
+    or processes now, the program starts when others have ended.
     """
     call = dunders.context.current.get(None)
     cancel = call.cancel if call is not None else None
     if cancel is not None:
         cancel.check()
-    with _followed(argv, cwd, env, account) as command:
-        process, lineage = start(
+    output = Output(limit)
+    with room.place(cancel) as place, _followed(argv, cwd, env, account) as command:
+        begin = partial(
+            start,
             command,
             bufsize=0,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
@@ -83,11 +87,12 @@ def run_child(
             umask=umask,
             **(account or {}),
         )
+        process, lineage = place.start(begin)
         belong(lineage, cancel)
-        child = _Child(process, stdin, limit)
+        child = _Child(process, stdin, output)
         try:
             timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
-            if timed_out or child.is_flooding:
+            if timed_out or output.exceeded:
                 reaper.end([lineage])
                 child.listen(None)
             reaper.wait([lineage])
@@ -97,13 +102,14 @@ def run_child(
             raise
         finally:
             child.close()
+            output.close()
     if cancel is not None:
         cancel.check()
     elif lineage.mark:
         note_ended([lineage.mark])
-    if child.is_flooding:
-        raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {limit} bytes")
-    return Finished(process.pid, process.returncode, child.output("out"), child.output("err"), timed_out)
+    if output.exceeded:
+        raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {output.limit} bytes")
+    return Finished(process.pid, process.returncode, output.text("out"), output.text("err"), timed_out)
 
 
 @contextmanager
@@ -135,11 +141,13 @@ def start_detached(
     It outlives the call that started it, unless that call is cut off.
     """
     nowhere = subprocess.DEVNULL
-    process, lineage = start(
-        argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, cwd=cwd, env=env, umask=umask, **(account or {})
-    )
     call = dunders.context.current.get(None)
-    belong(lineage, call.cancel if call is not None else None)
+    cancel = call.cancel if call is not None else None
+    streams = {"stdin": nowhere, "stdout": nowhere, "stderr": nowhere}
+    with room.place(cancel) as place:
+        begin = partial(start, argv, cwd=cwd, env=env, umask=umask, **streams, **(account or {}))
+        process, lineage = place.start(begin)
+    belong(lineage, cancel)
     threading.Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
     return process.pid
 
@@ -147,18 +155,16 @@ def start_detached(
 class _Child:
     """A running child and its pipes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, limit: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, output: Output) -> None:
         self._process = process
-        self._left = limit
-        self.is_flooding = False
+        self._output = output
         self._lock = threading.Lock()
         self._gone = False
-        self._received: dict[str, list[bytes]] = {"out": [], "err": []}
-        self._open: dict[int, list[bytes]] = {}
+        self._open: dict[int, str] = {}
         self._poll = select.poll()
         for name, pipe in (("out", process.stdout), ("err", process.stderr)):
             if pipe is not None:
-                self._open[pipe.fileno()] = self._received[name]
+                self._open[pipe.fileno()] = name
                 self._poll.register(pipe.fileno(), select.POLLIN)
         self._unsent = memoryview(stdin or b"")
         self._stdin = -1
@@ -169,10 +175,6 @@ class _Child:
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
 
-    def output(self, name: str) -> bytes:
-        """Return what the child wrote to ``out`` or ``err``."""
-        return b"".join(self._received[name])
-
     def kill(self) -> None:
         """End the group at once."""
         with self._lock:
@@ -182,9 +184,9 @@ class _Child:
 
     def listen(self, deadline: float | None) -> bool:
         """Read output until the child ends or exceeds its limit. Returns False if ``deadline`` (monotonic) passes."""
-        flooded = self.is_flooding
+        flooded = self._output.exceeded
         while not self._look(self._patience(deadline)):
-            if self.is_flooding and not flooded:
+            if self._output.exceeded and not flooded:
                 return True
             if deadline is not None and time.monotonic() >= deadline:
                 return False
@@ -241,11 +243,7 @@ class _Child:
     def _receive(self, descriptor: int) -> None:
         data = os.read(descriptor, _CHUNK)
         if data:
-            self._left -= len(data)
-            if self._left >= 0:
-                self._open[descriptor].append(data)
-            else:
-                self.is_flooding = True
+            self._output.add(self._open[descriptor], data)
         else:
             self._poll.unregister(descriptor)
             del self._open[descriptor]

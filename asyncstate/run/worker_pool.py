@@ -26,6 +26,7 @@ import anyio.lowlevel
 from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
+from asyncstate.process.descriptors import places, why_few
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.rows import cancelled_row, exception_row
 from asyncstate.run.story import MachineStalled
@@ -75,7 +76,8 @@ class WorkerPool:
         self.check_ranks: dict[int, int] = {}
         self._machine = machine
         self._dispatch = dispatch
-        self._concurrency = options.concurrency
+        self._asked_for = options.concurrency
+        self._concurrency = places(options.concurrency)
         self._recorder = recorder
         self._announcer = announcer
         self._log_fields = log_fields
@@ -116,7 +118,12 @@ class WorkerPool:
     @property
     def notices(self) -> list[str]:
         """Messages for the report that belong to no row."""
-        return [*self._dispatch.notices, *self._abandoned]
+        few = (
+            [f"{self._concurrency} states ran at once, not {self._asked_for}: {why_few()}"]
+            if self._concurrency < self._asked_for
+            else []
+        )
+        return [*self._dispatch.notices, *few, *self._abandoned]
 
     def stop(self, reason: str) -> None:
         """Start nothing more. Running chunks may finish, but are not retried."""

@@ -1,0 +1,212 @@
+"""What a child writes, in bounded memory: up to a limit all of it, beyond that its beginning, its end and a file.
+
+Most callers parse what a program writes, so for them more than `OUTPUT_LIMIT` bytes are an error: a part of a list
+must not pass for the whole. Where output is only shown, `kept` names a folder for what is too long to show: the text
+then has a note in its middle that names the file. The folder is bounded too: the oldest files go first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OUTPUT_LIMIT: Final = 1 << 26
+"""Bytes of output that a caller gets, at most: all of it is held in memory."""
+SHOWN: Final = 1 << 22
+"""Bytes of output that a row shows as they are, of each stream."""
+ENDS: Final = 1 << 18
+"""Bytes of longer output that a row shows, at its beginning and at its end."""
+FILE_LIMIT: Final = 1 << 30
+"""Bytes of output that are kept in files, at most, of one child. One that writes more is ended."""
+FILES: Final = 20
+"""How many files a folder keeps, with at most `FILE_LIMIT` bytes together beside the newest."""
+_SUFFIX: Final = ".output"
+
+
+class Keeping(NamedTuple):
+    """Where the whole of output that is too long to show is kept; or ``refused``, why it must not be."""
+
+    folder: str
+    refused: str = ""
+
+
+_keeping: ContextVar[Keeping | None] = ContextVar("keeping", default=None)
+
+
+@contextmanager
+def kept(keeping: Keeping | None) -> Iterator[None]:
+    """Only show the output of the programs that are started in the block; None: it is parsed."""
+    before = _keeping.set(keeping)
+    try:
+        yield
+    finally:
+        _keeping.reset(before)
+
+
+class Output:
+    """What one child writes to its streams. ``exceeded``: it wrote more than it may, so it is to be ended.
+
+    With a ``limit`` of its own, all of it is held in memory, whatever `kept` says.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._keeping = _keeping.get() if limit is None else None
+        self.limit: int = limit or (FILE_LIMIT if self._keeping else OUTPUT_LIMIT)
+        self._left = self.limit
+        self.exceeded = False
+        self._streams: dict[str, _Whole | _Ends] = {"out": _Whole(), "err": _Whole()}
+
+    def add(self, name: str, data: bytes) -> None:
+        """Add what was read from ``out`` or ``err``."""
+        self._left -= len(data)
+        if self._left < 0:
+            self.exceeded = True
+            return
+        stream = self._streams[name]
+        if self._keeping and isinstance(stream, _Whole) and stream.size + len(data) > SHOWN:
+            stream = self._streams[name] = _Ends(stream, self._keeping, f"std{name}")
+        stream.add(data)
+
+    def text(self, name: str) -> bytes:
+        """Return what is to be shown of ``out`` or ``err``, and forget it."""
+        stream, self._streams[name] = self._streams[name], _Whole()
+        return stream.text()
+
+    def close(self) -> None:
+        """Close the files."""
+        for stream in self._streams.values():
+            stream.close()
+
+
+class _Whole:
+    """All of a stream, in memory."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, data: bytes) -> None:
+        self.parts.append(data)
+        self.size += len(data)
+
+    def text(self) -> bytes:
+        return b"".join(self.parts)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class _Ends:
+    """The beginning and the end of a stream in memory, and the whole in a file."""
+
+    def __init__(self, begun: _Whole, keeping: Keeping, title: str) -> None:
+        self._size = 0
+        self._begin = b""
+        self._end: deque[bytes] = deque()
+        self._held = 0
+        self._saved = 0
+        self._why = keeping.refused
+        self._path, self._file = "", -1
+        try:
+            if not self._why:
+                self._path, self._file = _make_file(keeping.folder, title)
+        except (OSError, CommandExecutionError) as error:
+            self._why = str(error)
+        for data in begun.parts:
+            self.add(data)
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        self._save(data)
+        missing = ENDS - len(self._begin)
+        if missing > 0:
+            self._begin += data[:missing]
+            data = data[missing:]
+        self._end.append(data)
+        self._held += len(data)
+        while self._held - len(self._end[0]) >= ENDS:
+            self._held -= len(self._end.popleft())
+
+    def _save(self, data: bytes) -> None:
+        rest = memoryview(data)
+        try:
+            while self._file >= 0 and rest:
+                written = os.write(self._file, rest)
+                self._saved += written
+                rest = rest[written:]
+        except OSError as error:  # the disk is full: the program itself goes on
+            self._why = error.strerror or str(error)
+            self.close()
+
+    def text(self) -> bytes:
+        self.close()
+        end = b"".join(self._end)[-ENDS:]
+        left_out = self._size - len(self._begin) - len(end)
+        if not self._why:
+            place = f"the whole, {self._size} bytes, is in {self._path}"
+        elif self._saved:
+            place = f"the first {self._saved} of {self._size} bytes are in {self._path}: {self._why}"
+        else:
+            place = f"the whole, {self._size} bytes, is not kept: {self._why}"
+        begin, end = _whole_characters(self._begin, end)
+        return begin + f"\n[... {left_out} bytes left out; {place} ...]\n".encode() + end
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _whole_characters(begin: bytes, end: bytes) -> tuple[bytes, bytes]:
+    """Cut what is left of a character of UTF-8 where the middle was taken out."""
+    for length in range(1, min(4, len(begin) + 1)):
+        if begin[-length] >= 0xC0:  # the first byte of a character of several
+            whole = 2 + (begin[-length] >= 0xE0) + (begin[-length] >= 0xF0)
+            begin = begin[:-length] if whole > length else begin
+            break
+    cut = 0
+    while cut < min(3, len(end)) and 0x80 <= end[cut] < 0xC0:
+        cut += 1
+    return begin, end[cut:]
+
+
+def _make_file(folder: str, title: str) -> tuple[str, int]:
+    """Make a file in a private folder, and make room for it there. Raises OSError, and PathRefused for a link."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    inside = os.open(folder, flags)
+    try:
+        found = os.fstat(inside)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            raise CommandExecutionError(f"{folder} belongs to another user, or others can write there")
+        _make_room(inside)
+        name = f"{os.urandom(8).hex()}.{title}{_SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.path.join(folder, name), os.open(name, flags, 0o600, dir_fd=inside)
+    finally:
+        os.close(inside)
+
+
+def _make_room(folder: int) -> None:
+    """Remove the oldest files until there are fewer than may be kept."""
+    files: list[tuple[float, str, int]] = []
+    for name in os.listdir(folder):
+        if name.endswith(_SUFFIX):
+            with suppress(OSError):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                files.append((found.st_mtime, name, found.st_size))
+    files.sort()
+    size = sum(each for _, _, each in files)
+    while files and (len(files) >= FILES or size > FILE_LIMIT):
+        _, name, each = files.pop(0)
+        size -= each
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)

@@ -1,0 +1,186 @@
+"""Output of children: all of it up to a limit; beyond, its ends in memory and the whole in a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.errors import CommandExecutionError
+from asyncstate.process import output
+from asyncstate.process.child import run_child
+from asyncstate.process.output import Keeping, Output, kept
+
+NOTE = re.compile(rb"\n\[\.\.\. (\d+) bytes left out; (.*?) \.\.\.\]\n", re.DOTALL)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Limits that a few hundred bytes exceed."""
+    monkeypatch.setattr(output, "SHOWN", 100)
+    monkeypatch.setattr(output, "ENDS", 10)
+
+
+def shown(folder, *parts, name="out", refused=""):
+    with kept(Keeping(str(folder), refused)):
+        collected = Output()
+    for part in parts:
+        collected.add(name, part)
+    text = collected.text(name)
+    collected.close()
+    return text
+
+
+def test_what_fits_is_shown_as_it_is(small, tmp_path):
+    assert shown(tmp_path / "o", b"a" * 60, b"b" * 40) == b"a" * 60 + b"b" * 40
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("name", ["out", "err"])
+def test_what_is_too_long_is_kept_whole_in_a_private_file(small, tmp_path, name):
+    whole = bytes(range(32, 127)) * 3
+    text = shown(tmp_path / "o", whole[:70], whole[70:], name=name)
+    (kept_file,) = (tmp_path / "o").iterdir()
+    assert kept_file.read_bytes() == whole
+    assert stat.S_IMODE(kept_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "o").stat().st_mode) == 0o700
+    note = NOTE.search(text)
+    assert note is not None
+    assert text[: note.start()] == whole[:10]
+    assert text[note.end() :] == whole[-10:]
+    assert int(note[1]) == len(whole) - 20
+    assert note[2].decode() == f"the whole, {len(whole)} bytes, is in {kept_file}"
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), min_size=4, max_size=40))
+def test_both_ends_are_right_however_it_arrives(parts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output, "SHOWN", 100)
+        patch.setattr(output, "ENDS", 10)
+        text = shown("/nowhere", *parts, refused="no")
+    whole = b"".join(parts)
+    if len(whole) <= 100:
+        assert text == whole
+        return
+    note = NOTE.search(text)
+    assert note is not None
+    begin, end = text[: note.start()], text[note.end() :]
+    assert whole.startswith(begin)
+    assert whole.endswith(end)
+    assert len(begin) >= 7
+    assert len(end) >= 7
+
+
+def test_no_character_is_cut(small, tmp_path):
+    whole = ("€" * 200).encode()
+    text = shown(tmp_path / "o", whole)
+    assert "�" not in text.decode("utf-8", "replace")
+
+
+def test_where_it_must_not_be_kept_the_note_says_why(small, tmp_path):
+    assert b"bytes, is not kept: the state has no_log" in shown(
+        tmp_path / "o", b"x" * 500, refused="the state has no_log"
+    )
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_of_somebody_else_is_not_used(small, tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    assert b"others can write there" in shown(tmp_path / "open", b"x" * 500)
+    (tmp_path / "link").symlink_to(tmp_path / "open")
+    assert b"is not kept: " in shown(tmp_path / "link", b"x" * 500)
+    assert not list((tmp_path / "open").iterdir())
+
+
+def test_the_folder_is_bounded(small, monkeypatch, tmp_path):
+    monkeypatch.setattr(output, "FILES", 3)
+    for number in range(6):
+        shown(tmp_path / "o", b"%d" % number * 200)
+        for file in (tmp_path / "o").iterdir():
+            os.utime(file, ns=(file.stat().st_mtime_ns - 10**9,) * 2)
+    assert sorted(file.read_bytes()[:1] for file in (tmp_path / "o").iterdir()) == [b"3", b"4", b"5"]
+    monkeypatch.setattr(output, "FILE_LIMIT", 300)
+    shown(tmp_path / "o", b"6" * 200)
+    assert sorted(file.read_bytes()[:1] for file in (tmp_path / "o").iterdir()) == [b"5", b"6"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full is needed")
+def test_a_full_disk_does_not_end_the_program(small, monkeypatch, tmp_path):
+    monkeypatch.setattr(output, "_make_file", lambda *_: ("/dev/full", os.open("/dev/full", os.O_WRONLY)))
+    assert b"is not kept: No space left on device" in shown(tmp_path, b"x" * 500)
+
+
+def test_what_is_parsed_is_never_cut(small, tmp_path):
+    assert run_child(["head", "-c", "5000", "/dev/zero"]).stdout == bytes(5000)
+    with kept(Keeping(str(tmp_path / "o"))):
+        assert run_child(["head", "-c", "5000", "/dev/zero"], limit=5000).stdout == bytes(5000)
+        with pytest.raises(CommandExecutionError, match="wrote more than 4999 bytes"):
+            run_child(["head", "-c", "5000", "/dev/zero"], limit=4999)
+
+
+def test_who_writes_more_than_may_be_kept_is_ended(small, monkeypatch, tmp_path):
+    monkeypatch.setattr(output, "FILE_LIMIT", 1_000_000)
+    with kept(Keeping(str(tmp_path / "o"))), pytest.raises(CommandExecutionError, match="more than 1000000 bytes"):
+        run_child(["yes"])
+    assert not [name for name in os.listdir("/proc/self/fd") if _target(name).startswith(str(tmp_path))]
+
+
+def _target(name):
+    try:
+        return os.readlink(f"/proc/self/fd/{name}")
+    except OSError:
+        return ""
+
+
+def held(run_limited, folder, redirect, size):
+    report = run_limited(f"head -c {size} /dev/zero | tr '\\0' x {redirect}", folder)
+    assert report["grown_kib"] < 48 * 1024
+    for stream in report["streams"]:
+        assert f"bytes left out; the whole, {size} bytes, is in " in stream
+    assert [file.stat().st_size for file in (folder / "output").iterdir()] == [size] * len(report["streams"])
+    for file in (folder / "output").iterdir():
+        file.unlink()
+
+
+def test_long_output_does_not_stay_in_memory(run_limited, tmp_path):
+    held(run_limited, tmp_path, "| tee /dev/stderr", 50 * 1024 * 1024)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("redirect", ["", "1>&2", "| tee /dev/stderr"])
+def test_two_hundred_megabytes_do_not_stay_in_memory(run_limited, tmp_path, redirect):
+    held(run_limited, tmp_path, redirect, 200 * 1024 * 1024)
+
+
+@pytest.fixture
+def run_limited():
+    """Run a shell command in a process of its own, and tell how much that grew and what would be shown."""
+    import json
+    import subprocess
+
+    def run(command: str, folder: Path) -> dict:
+        done = subprocess.run(
+            [sys.executable, __file__, command, str(folder / "output")], capture_output=True, check=True
+        )
+        return json.loads(done.stdout)
+
+    return run
+
+
+if __name__ == "__main__":
+    import json
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with kept(Keeping(sys.argv[2])):
+        done = run_child(["sh", "-c", sys.argv[1]])
+    streams = [text.decode() for text in (done.stdout, done.stderr) if text]
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    json.dump({"grown_kib": after - before, "streams": streams}, sys.stdout)
