@@ -7,6 +7,9 @@ are those of a dead run. Only noted names are removed, never names that merely l
 so the owner of the folder gains nothing by planting something under one.
 
 Notes are not synced to the disk. After a power cut no process is left, but a temporary file may stay.
+
+A call that was cut off cannot always remove its temporary files: its thread may wait for a server that does not answer.
+So the temporary files of such calls are known here, too (`cut_off`), and a call that was cut off makes no further ones.
 """
 
 from __future__ import annotations
@@ -17,10 +20,16 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
+from weakref import WeakKeyDictionary
+
+from asyncstate.dunders.context import current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from asyncstate.dunders.cancel import CancelToken
 
 _FOLDER = "remains"
 _SUFFIX = ".notes"
@@ -29,6 +38,8 @@ _LIMIT = 1 << 26
 _KEPT_OF_NAME = 100
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
+_made: WeakKeyDictionary[CancelToken, list[str]] = WeakKeyDictionary()
+_cut_off: list[list[str]] = []
 
 
 class Notes:
@@ -72,16 +83,56 @@ class Notes:
 
 
 def note_temporary(path: str) -> None:
-    """Note an absolute path before a temporary file is made there. The note need not be withdrawn."""
+    """Note an absolute path before a temporary file is made there. The note need not be withdrawn.
+
+    Raises RunCancelled if the call was cut off: nobody would remove the file.
+    """
+    _add_to_call(path)
     for notes in _kept:
         notes.write("T", path)
 
 
 def note_temporary_in(folder: int, name: str) -> None:
-    """Note a temporary file before it is made in a folder that is open as the descriptor ``folder``."""
-    if _kept:
-        with suppress(OSError):  # no /proc
-            note_temporary(os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name))
+    """Note a temporary file before it is made in a folder that is open as the descriptor ``folder``.
+
+    Raises RunCancelled like `note_temporary`.
+    """
+    if not _kept and current.get(None) is None:
+        return
+    try:
+        path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name)
+    except OSError:  # no /proc
+        return
+    note_temporary(path)
+
+
+def _add_to_call(path: str) -> None:
+    call = current.get(None)
+    token = call.cancel if call is not None else None
+    if token is None:
+        return
+    token.check()
+    while token.parent is not None:
+        token = token.parent
+    with _lock:
+        paths = _made.get(token)
+        is_first = paths is None
+        if paths is None:
+            paths = _made[token] = []
+        paths.append(path)
+    if is_first:
+        token.on_cancel(partial(_cut_off.append, paths))
+
+
+def is_anything_cut_off() -> bool:
+    """Whether calls that made temporary files were cut off."""
+    return bool(_cut_off)
+
+
+def cut_off() -> list[str]:
+    """Return the temporary files that calls made before they were cut off, and forget them. Most do not exist."""
+    found, _cut_off[:] = list(_cut_off), ()
+    return [path for paths in found for path in paths]
 
 
 def note_started(mark: int) -> None:

@@ -15,7 +15,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final, Self
 
-from asyncstate.dunders.context import current
+from asyncstate.dunders.context import check_cancelled, current
 from asyncstate.errors import PathRefused
 from asyncstate.remains import name_beside, note_temporary_in
 
@@ -50,9 +50,9 @@ class Replacement:
         self._committed = False
         self._place = place.parent(path)
         self._temporary = name_beside(self._place.name)
-        if is_temporary:
-            note_temporary_in(self._place.fd, self._temporary)
         try:
+            if is_temporary:
+                note_temporary_in(self._place.fd, self._temporary)
             self.fd: int = os.open(
                 self._temporary,
                 os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
@@ -101,8 +101,10 @@ class Replacement:
     def commit(self, *, sync: bool) -> None:
         """Give the file its name, replacing anything but a directory there. With ``sync`` its content is synced first.
 
-        A mount point (``/etc/hosts`` in a container) cannot be replaced by a rename, so it is written in place.
+        A mount point (``/etc/hosts`` in a container) cannot be replaced by a rename, so it is written in place. Raises
+        RunCancelled if the call was cut off: then its row says so already, or soon, and the next run may have begun.
         """
+        check_cancelled()
         if sync:
             os.fsync(self.fd)
         folder = self._place.fd

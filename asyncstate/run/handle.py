@@ -9,7 +9,9 @@ import anyio
 
 from asyncstate.model.result import GAVE_UP
 from asyncstate.process.ending import reaper
+from asyncstate.remains import is_anything_cut_off
 from asyncstate.run.durability import sync_written
+from asyncstate.run.leftovers import clear_cut_off
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -193,9 +195,11 @@ class Run:
             await sync_written(self._host)
         finally:
             self._report = self._engine.report
-            if reaper.busy:
-                with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True):
+                if reaper.busy:
                     await self._host.workers.run(reaper.wait)
+                if is_anything_cut_off():
+                    await self._host.workers.run(clear_cut_off)
             await self._lock.__aexit__(None, None, None)
             self._has_ended()
             if self._feed is not None:

@@ -1,4 +1,4 @@
-"""Leftovers of runs that were killed: remove their temporary files, and name their processes that still run."""
+"""Leftovers of runs that were killed and calls that were cut off: removes their files, names their processes."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ def clear_leftovers(directory: str) -> None:
                 _clear(dead)
 
 
+def clear_cut_off() -> None:
+    """Remove the temporary files of calls that were cut off, also of those that still run in a thread."""
+    for path in remains.cut_off():
+        _removed(path)
+
+
 def _clear(dead: Dead) -> None:
     removed = sum(_removed(path) for path in dead.temporaries)
     if removed:
@@ -66,7 +72,7 @@ def _removed(path: str) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, PathRefused) as error:
-        log.warning("a temporary file of a run that was killed cannot be removed: %s", error)
+        log.warning("a temporary file that was left cannot be removed: %s", error)
         return False
     return True
 

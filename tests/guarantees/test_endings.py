@@ -1,0 +1,121 @@
+"""However a run ends: nothing of a call that was cut off is left, and the run depends on nobody who reads it.
+
+The table of ends, for one state at a time and for eight, with real processes. What is left is looked for in the whole
+machine, by a mark in the environment, not only where it should be.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from cut_site import Site, until
+
+PROGRAM = Path(sys.executable).with_name("asyncstate")
+CONCURRENCIES = (1, 8)
+
+
+@pytest.fixture
+def site(tmp_path, concurrency):
+    with Site(tmp_path, concurrency) as site:
+        yield site
+
+
+class End(NamedTuple):
+    """What ends a run, its exit code, and whether running calls are cut off. ``streams``: which are a terminal or a pipe."""
+
+    code: int
+    act: Callable[["Session"], None]
+    cuts: bool = True
+    words: tuple[str, ...] = ()
+    streams: str = ""
+
+
+class Session:
+    """A run of the command line, and the outside ends of its streams."""
+
+    def __init__(self, site: Site, end: End) -> None:
+        self.site = site
+        command = [PROGRAM, "apply", "all", "--file-root", site.salt, "-j", site.concurrency, *end.words]
+        streams = {}
+        self.master = -1
+        if end.streams == "terminal":
+            self.master, theirs = pty.openpty()
+            streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+            streams["preexec_fn"] = lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        self.process = site.start(command, **streams)
+        if end.streams == "terminal":
+            os.close(theirs)
+
+    def signals(self, *numbers: int) -> None:
+        for number in numbers:
+            self.process.send_signal(number)
+            if number == signal.SIGINT:
+                assert any("SIGINT: " in line for line in iter(self.process.stderr.readline, ""))
+
+    def hang_up(self) -> None:
+        os.close(self.master)
+        self.master = -1
+
+    def close(self, *names: str) -> None:
+        for name in names:
+            getattr(self.process, name).close()
+
+    def ended(self) -> tuple[str, str]:
+        out, errors = "", ""
+        if self.process.stderr is not None and not self.process.stderr.closed:
+            errors = self.process.stderr.read()
+        if self.process.stdout is not None and not self.process.stdout.closed:
+            out = self.process.stdout.read()
+        self.process.wait(120)
+        if self.master >= 0:
+            os.close(self.master)
+        return out, errors
+
+
+def signalled(*numbers: int, code: int = 0, **more) -> End:
+    return End(code or 128 + numbers[-1], lambda run: run.signals(*numbers), **more)
+
+
+ENDS = {
+    "finished": End(0, lambda _: None, cuts=False),
+    "one Ctrl-C": signalled(signal.SIGINT, cuts=False),
+    "two Ctrl-C": signalled(signal.SIGINT, signal.SIGINT),
+    "SIGTERM": signalled(signal.SIGTERM),
+    "two SIGTERM": signalled(signal.SIGTERM, signal.SIGTERM),
+    "SIGHUP": signalled(signal.SIGHUP),
+    "SIGQUIT": signalled(signal.SIGQUIT),
+    "SIGUSR1": signalled(signal.SIGUSR1),
+    "time-out": End(124, lambda _: None, words=("--timeout", "6")),
+    "closed terminal": End(129, Session.hang_up, streams="terminal"),
+    "stdout closed": End(0, lambda run: run.close("stdout"), cuts=False),
+    "stderr closed": End(0, lambda run: run.close("stderr"), cuts=False),
+    "both closed": End(0, lambda run: run.close("stdout", "stderr"), cuts=False),
+}
+
+
+@pytest.mark.parametrize("concurrency", CONCURRENCIES)
+@pytest.mark.parametrize("name", ENDS)
+def test_an_end_of_the_command_line_leaves_nothing(site, name):
+    end = ENDS[name]
+    run = Session(site, end)
+    if name != "time-out":
+        site.under_way(run.process)
+    end.act(run)
+    if not end.cuts:
+        site.go()
+    out, errors = run.ended()
+    assert run.process.returncode == end.code, (out, errors)
+    assert "Traceback" not in errors
+    assert site.left() == []
+    assert site.survivor()
+    assert site.is_free()

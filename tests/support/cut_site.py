@@ -1,0 +1,335 @@
+"""A tree whose states start all sorts of programs and write all sorts of files, and what is left of them after a run.
+
+Every process that descends from a run has its site's mark in its environment, so none can hide from `Site.left`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+MARK = "ENDING_OF"
+
+CHILD = """
+import os, signal, sys, time
+folder, name, *kinds = sys.argv[1:]
+if "deaf" in kinds:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if "daemon" in kinds:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+if "silent" in kinds:
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(null, number)
+with open(f"{folder}/.{name}", "w") as out:
+    out.write(str(os.getpid()))
+os.rename(f"{folder}/.{name}", f"{folder}/{name}")
+while "lasting" in kinds or not os.path.exists(f"{folder}/go"):
+    time.sleep(0.05)
+"""
+
+PLUGIN = """
+import subprocess
+from asyncstate import remains
+
+def starts(name, command):
+    # By itself, without `__salt__`.
+    subprocess.run(command)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+
+def writes(name, folder, command):
+    with remains.temporary_folder("half-", folder), open(remains.temporary_file("half-", "", folder)[1], "w") as file:
+        file.write("half")
+        code = __salt__["cmd.retcode"](command, python_shell=True)
+        import os
+        os.unlink(file.name)
+    return {"name": name, "result": not code, "changes": {}, "comment": ""}
+"""
+
+FIRST = """
+first:
+  cmd.run:
+    - name: {child} first daemon silent lasting
+"""
+
+SIDE_BY_SIDE = """
+deaf:
+  cmd.run:
+    - name: exec {child} deaf deaf
+    - require: [cmd: first]
+    - parallel: True
+forked:
+  cmd.run:
+    - name: '{child} forked daemon deaf silent; exec {child} forks'
+    - require: [cmd: first]
+    - parallel: True
+piped:
+  cmd.run:
+    - name: '{child} pipe deaf & setsid {child} session deaf & exec {child} pipes'
+    - require: [cmd: first]
+    - parallel: True
+managed:
+  file.managed:
+    - name: {work}/managed
+    - source: {url}/managed
+    - skip_verify: True
+    - require: [cmd: first]
+    - parallel: True
+extracted:
+  archive.extracted:
+    - name: {work}/extracted
+    - source: {url}/archive.tar.gz
+    - skip_verify: True
+    - enforce_toplevel: False
+    - require: [cmd: first]
+    - parallel: True
+cloned:
+  git.latest:
+    - name: {url}/repo.git
+    - target: {work}/cloned
+    - require: [cmd: first]
+    - parallel: True
+plugin:
+  own.starts:
+    - command: [{argv}, plugin]
+    - require: [cmd: first]
+    - parallel: True
+written:
+  own.writes:
+    - folder: {work}
+    - command: exec {child} written deaf
+    - require: [cmd: first]
+    - parallel: True
+later:
+  test.nop:
+    - require: [cmd: deaf]
+"""
+
+ALONE = """
+all:
+  own.writes:
+    - folder: {work}
+    - command: >-
+        {child} pipe deaf & setsid {child} session deaf & {child} forked daemon deaf silent; exec {child} written deaf
+    - require: [cmd: first]
+later:
+  test.nop:
+    - require: [own: all]
+"""
+
+PROGRAMS = {
+    1: ("pipe", "session", "forked", "written"),
+    8: ("deaf", "forked", "forks", "pipe", "session", "pipes", "plugin", "written"),
+}
+"""The programs that states wait for, by concurrency."""
+FETCHED = ("/managed", "/archive.tar.gz", "/repo.git/info/refs")
+
+
+def until(condition, seconds=90.0, missing=lambda: ""):
+    """Wait for what a program does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"it did not come to that: {missing()}"
+        time.sleep(0.02)
+
+
+class Site:
+    """The tree for one concurrency, its files, and what a run of it needs."""
+
+    def __init__(self, base: Path, concurrency: int) -> None:
+        self.base = base
+        self.concurrency = concurrency
+        self.pids, self.work, self.cache, self.salt = (base / name for name in ("pids", "work", "cache", "salt"))
+        for folder in (self.pids, self.work, self.salt / "_states", base / "tmp"):
+            folder.mkdir(parents=True)
+        self.mark = os.urandom(8).hex()
+        self.environ = {key: value for key, value in os.environ.items() if not key.startswith("ASYNCSTATE_")}
+        self.environ |= {
+            MARK: self.mark,
+            "HOME": str(base),
+            "TMPDIR": str(base / "tmp"),
+            "ASYNCSTATE_CACHEDIR": str(self.cache),
+            "ASYNCSTATE_STATE_DIR": str(base / "state"),
+            "ASYNCSTATE_GRACE_SECONDS": "0.2",
+        }
+        self._requests: set[str] = set()
+        self._go = threading.Event()
+        self._processes: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> Site:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self._write_tree()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.go()
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        for pid in self.marked():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self):
+        site = self
+
+        class Slowly(SimpleHTTPRequestHandler):
+            """Serves half of a file, and the rest when the states may end."""
+
+            def __init__(self, *args):
+                super().__init__(*args, directory=str(site.base / "www"))
+
+            def copyfile(self, source, outputfile):
+                data = source.read()
+                outputfile.write(data[: len(data) // 2])
+                outputfile.flush()
+                site._requests.add(self.path.partition("?")[0])
+                site._go.wait()
+                with contextlib.suppress(OSError):
+                    outputfile.write(data[len(data) // 2 :])
+
+            def log_message(self, *_):
+                pass
+
+        return Slowly
+
+    def _write_tree(self) -> None:
+        (self.base / "child.py").write_text(CHILD)
+        (self.salt / "_states" / "own.py").write_text(PLUGIN)
+        argv = [sys.executable, "-ISE", str(self.base / "child.py"), str(self.pids)]
+        text = FIRST + (SIDE_BY_SIDE if self.concurrency > 1 else ALONE)
+        self.salt.joinpath("all.sls").write_text(
+            text.format(
+                child=" ".join(argv),
+                argv=", ".join(argv),
+                work=self.work,
+                url=f"http://127.0.0.1:{self._server.server_port}",
+            )
+        )
+        if self.concurrency > 1:
+            self._write_pages()
+
+    def _write_pages(self) -> None:
+        pages = self.base / "www"
+        pages.mkdir()
+        (pages / "managed").write_text("all of it\n" * 100_000)
+        with tarfile.open(pages / "archive.tar.gz", "w:gz") as archive:
+            archive.add(pages / "managed", "managed")
+        repository = str(pages / "repo.git")
+        author = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        for command in (
+            ["init", "-q", "--bare", "-b", "main", repository],
+            ["-C", repository, "update-ref", "refs/heads/main", "{commit}"],
+            ["-C", repository, "update-server-info"],
+        ):
+            if "{commit}" in command:
+                tree = self._git(["-C", repository, "mktree"], author, "")
+                command[-1] = self._git(["-C", repository, "commit-tree", "-m", "first", tree], author)
+            self._git(command, author)
+
+    @staticmethod
+    def _git(words: list[str], environ: dict[str, str], given: str | None = None) -> str:
+        done = subprocess.run(
+            ["git", *words], env={**os.environ, **environ}, input=given or "", capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    # a run
+
+    def start(self, command: list[object], **streams: object) -> subprocess.Popen[str]:
+        """Start a program that applies the tree."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **streams}
+        process = subprocess.Popen(
+            [str(word) for word in command], env=self.environ, text=True, start_new_session=True, **options
+        )
+        self._processes.append(process)
+        return process
+
+    def is_under_way(self) -> bool:
+        """Whether all programs run and all files are half written."""
+        return not self._missing()
+
+    def _missing(self) -> list[str]:
+        fetched = FETCHED if self.concurrency > 1 else ()
+        missing = [path for path in fetched if path not in self._requests]
+        return missing + [name for name in (*PROGRAMS[self.concurrency], "first") if not (self.pids / name).exists()]
+
+    def under_way(self, process: subprocess.Popen[str]) -> None:
+        """Wait until every state works on something that it cannot end."""
+        until(lambda: self.is_under_way() or process.poll() is not None, missing=self._missing)
+        assert process.poll() is None, process.communicate()
+
+    def go(self) -> None:
+        """Let all programs and fetches end."""
+        (self.pids / "go").touch()
+        self._go.set()
+
+    # what is left
+
+    def marked(self) -> dict[int, str]:
+        """Return the processes that descend from a run: the name of each program."""
+        found = {}
+        for entry in os.listdir("/proc"):
+            with contextlib.suppress(OSError, ValueError):
+                if f"{MARK}={self.mark}".encode() in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
+                    words = Path("/proc", entry, "cmdline").read_bytes().decode().split("\0")
+                    found[int(entry)] = " ".join(words)
+        return found
+
+    def left(self) -> list[str]:
+        """Return what a run has left and should not have: processes, temporary files, locks."""
+        first = int(self.pids.joinpath("first").read_text()) if self.pids.joinpath("first").exists() else 0
+        processes = [f"process {pid}: {words}" for pid, words in self.marked().items() if pid != first]
+        made = {"managed", "extracted", "cloned"}
+        files = [path for path in self.work.iterdir() if path.name not in made]
+        files += (self.base / "tmp").iterdir()
+        if self.cache.exists():
+            for path in self.cache.rglob("*"):
+                if not path.is_dir() and path.name != "run.lock" and not self._is_cached(path):
+                    files.append(path)
+        files += [path for path in self.work.glob("managed") if not self._is_whole(path)]
+        return processes + [str(path) for path in files]
+
+    def _is_cached(self, path: Path) -> bool:
+        """Whether a file belongs in the cache: it was fetched to its end."""
+        folder = path.relative_to(self.cache).parts[0]
+        return folder == "extmods" or (folder == "extrn_files" and self._is_whole(path))
+
+    def _is_whole(self, path: Path) -> bool:
+        whole = self.base / "www" / path.name
+        return whole.exists() and path.stat().st_size == whole.stat().st_size
+
+    def survivor(self) -> bool:
+        """Whether the daemon lives that a state left before it ended."""
+        return int(self.pids.joinpath("first").read_text()) in self.marked()
+
+    def is_free(self) -> bool:
+        """Whether another run can begin."""
+        from asyncstate.errors import LockHeld
+        from asyncstate.run.lock import RunLock
+
+        try:
+            with RunLock(str(self.cache)):
+                return True
+        except LockHeld:
+            return False
