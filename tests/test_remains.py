@@ -9,13 +9,16 @@ import subprocess
 import sys
 
 import pytest
+from plugin_harness import PluginHarness
 
 from asyncstate import remains
 from asyncstate.dunders.cancel import CancelToken
+from asyncstate.errors import RunCancelled
+from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import look_at, start
-from asyncstate.run.leftovers import clear_leftovers
+from asyncstate.run.leftovers import clear_cut_off, clear_leftovers
 from asyncstate.run.lock import RunLock
 
 KILLED = """
@@ -126,3 +129,25 @@ def test_temporary_files_and_folders(tmp_path):
     assert not os.path.exists(folder)
     os.unlink(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_call_that_was_cut_off_leaves_no_file_and_makes_none(tmp_path):
+    token, kept, path = CancelToken(), tmp_path / "kept", str(tmp_path / "written")
+    with PluginHarness(tmp_path).calling(cancel=token):
+        os.close(remains.temporary_file("half-", directory=str(tmp_path))[0])
+        with Replacement(path) as new:
+            token.cancel("SIGTERM")
+            with pytest.raises(RunCancelled):
+                new.commit(sync=False)
+        with pytest.raises(RunCancelled):
+            remains.temporary_file("late-", directory=str(tmp_path))
+        with pytest.raises(RunCancelled):
+            Replacement(path)
+    with PluginHarness(tmp_path).calling(cancel=CancelToken()):
+        kept.touch()
+        remains.note_temporary(str(kept))
+    assert [name for name in os.listdir(tmp_path) if name.startswith("half-")]
+    clear_cut_off()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("half-")]
+    assert kept.exists()
+    assert not remains.is_anything_cut_off()

@@ -1,9 +1,8 @@
-"""Every end of a run, with real processes: who survives it, what is left behind, and what the exit code says."""
+"""Ends of the command line with real processes: after ``kill -9``, in the first moments, and with nobody who reads."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pty
 import re
@@ -172,46 +171,6 @@ def site(tmp_path):
     for name in (*SURVIVE, *GONE):
         with contextlib.suppress(OSError, ValueError):
             os.kill(site.pid(name), signal.SIGKILL)
-
-
-ENDS = {
-    "two SIGINT": ([signal.SIGINT, signal.SIGINT], (), 130),
-    "SIGTERM": ([signal.SIGTERM], (), 143),
-    "two SIGTERM": ([signal.SIGTERM, signal.SIGTERM], (), 143),
-    "SIGHUP": ([signal.SIGHUP], (), 129),
-    "SIGQUIT": ([signal.SIGQUIT], (), 131),
-    "SIGUSR1": ([signal.SIGUSR1], (), 128 + signal.SIGUSR1),
-    "time-out": ([], ("--timeout", "3"), 124),
-}
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_nothing_of_a_cut_off_call_is_left(site, end):
-    numbers, words, code = ENDS[end]
-    with site.begin("--out", "json", "-j", "16", *words) as process:
-        if numbers:
-            site.under_way(process)
-        for number in numbers:
-            process.send_signal(number)
-            if number == signal.SIGINT:
-                assert "SIGINT: " in process.stderr.readline()
-        out, errors = process.communicate(timeout=120)
-    assert process.returncode == code, errors
-    assert "Traceback" not in errors
-    rows = json.loads(out)
-    if numbers:
-        assert site.living() == set(SURVIVE)
-        assert (
-            rows[
-                'cmd_|-deaf_|-exec "{}" {} {}/deaf deaf_|-run'.format(sys.executable, site.base / "child.py", site.pids)
-            ]["result"]
-            is False
-        )
-    else:
-        assert site.living() <= set(SURVIVE)
-    assert site.temporary() == []
-    assert site.left_in_cache() == ["remains"]
-    assert list((site.cache / "remains").iterdir()) == []
 
 
 def test_after_kill_the_next_run_clears_and_names(site):

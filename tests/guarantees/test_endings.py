@@ -7,21 +7,32 @@ machine, by a mark in the environment, not only where it should be.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import signal
-import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from cut_site import Site, until
+from cut_site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PROGRAM = Path(sys.executable).with_name("asyncstate")
-CONCURRENCIES = (1, 8)
+
+
+def table(ends, share):
+    """Return a case for each end and concurrency. All tests take the ``share`` of them, the full run the others, too."""
+    every = [(name, concurrency) for name in ends for concurrency in (1, 8)]
+    assert set(share) <= set(every)
+    return pytest.mark.parametrize(
+        ("name", "concurrency"),
+        [pytest.param(*case, marks=() if case in share else pytest.mark.slow) for case in every],
+    )
 
 
 @pytest.fixture
@@ -34,7 +45,7 @@ class End(NamedTuple):
     """What ends a run, its exit code, and whether running calls are cut off. ``streams``: which are a terminal or a pipe."""
 
     code: int
-    act: Callable[["Session"], None]
+    act: Callable[[Session], None]
     cuts: bool = True
     words: tuple[str, ...] = ()
     streams: str = ""
@@ -103,8 +114,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("concurrency", CONCURRENCIES)
-@pytest.mark.parametrize("name", ENDS)
+@table(ENDS, [("two Ctrl-C", 8), ("SIGTERM", 1), ("closed terminal", 1), ("both closed", 8)])
 def test_an_end_of_the_command_line_leaves_nothing(site, name):
     end = ENDS[name]
     run = Session(site, end)
@@ -116,6 +126,61 @@ def test_an_end_of_the_command_line_leaves_nothing(site, name):
     out, errors = run.ended()
     assert run.process.returncode == end.code, (out, errors)
     assert "Traceback" not in errors
+    assert site.left() == []
+    assert site.survivor()
+    assert site.is_free()
+
+
+class Way(NamedTuple):
+    """How a program that uses the library ends a run: what it sees of it, and whether running calls are cut off."""
+
+    ended: str
+    code: int | None
+    cuts: bool = True
+    number: int = 0
+
+
+WAYS = {
+    "finished": Way("returned", 0, cuts=False),
+    "stop": Way("returned", 125, cuts=False),
+    "cancel": Way("returned", 125),
+    "time-out": Way("returned", 124),
+    "exception in the block": Way("ValueError", 125),
+    "asyncio.timeout": Way("TimeoutError", None),
+    "task cancelled": Way("CancelledError", None),
+    "task cancelled twice": Way("CancelledError", None),
+    "sibling fails": Way("ExceptionGroup", None),
+    "sibling exits": Way("SystemExit", None),
+    "Ctrl-C": Way("KeyboardInterrupt", None, number=signal.SIGINT),
+    "generator closed": Way("returned", None),
+    "runtime closed": Way("returned", 125),
+    "observer fails": Way("returned", 0, cuts=False),
+    "observer exits": Way("returned", 0, cuts=False),
+    "observer interrupts": Way("returned", 0, cuts=False),
+    "observer out of memory": Way("returned", 0, cuts=False),
+}
+DRIVER = Path(__file__).parents[1] / "support" / "ending_program.py"
+
+
+@table(
+    WAYS, [("finished", 8), ("Ctrl-C", 8), ("task cancelled twice", 1), ("runtime closed", 1), ("observer exits", 1)]
+)
+def test_an_end_of_the_library_leaves_nothing(site, name):
+    way = WAYS[name]
+    process = site.start([sys.executable, DRIVER, name, site.salt, site.cache, site.concurrency, site.pids])
+    if name != "time-out":
+        site.under_way(process)
+    if way.number:
+        process.send_signal(way.number)
+    (site.pids / "act").touch()
+    if not way.cuts:
+        site.go()
+    out, errors = process.communicate(timeout=120)
+    assert (process.returncode, out, errors) == (0, "", "")
+    told = json.loads((site.pids / "told").read_text())
+    assert (told["ended"], told["code"]) == (way.ended, way.code)
+    assert told["zombies"] == []
+    assert told["descriptors"] == 0
     assert site.left() == []
     assert site.survivor()
     assert site.is_free()

@@ -41,7 +41,7 @@ while "lasting" in kinds or not os.path.exists(f"{folder}/go"):
 """
 
 PLUGIN = """
-import subprocess
+import os, subprocess
 from asyncstate import remains
 
 def starts(name, command):
@@ -50,11 +50,13 @@ def starts(name, command):
     return {"name": name, "result": True, "changes": {}, "comment": ""}
 
 def writes(name, folder, command):
-    with remains.temporary_folder("half-", folder), open(remains.temporary_file("half-", "", folder)[1], "w") as file:
-        file.write("half")
+    # It does not remove its file if it is cut off.
+    with remains.temporary_folder("half-", folder):
+        file, path = remains.temporary_file("half-", "", folder)
+        os.write(file, b"half")
+        os.close(file)
         code = __salt__["cmd.retcode"](command, python_shell=True)
-        import os
-        os.unlink(file.name)
+        os.unlink(path)
     return {"name": name, "result": not code, "changes": {}, "comment": ""}
 """
 
@@ -168,7 +170,7 @@ class Site:
         self._go = threading.Event()
         self._processes: list[subprocess.Popen[str]] = []
 
-    def __enter__(self) -> Site:
+    def __enter__(self):
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -250,7 +252,12 @@ class Site:
     @staticmethod
     def _git(words: list[str], environ: dict[str, str], given: str | None = None) -> str:
         done = subprocess.run(
-            ["git", *words], env={**os.environ, **environ}, input=given or "", capture_output=True, text=True, check=True
+            ["git", *words],
+            env={**os.environ, **environ},
+            input=given or "",
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout.strip()
 

@@ -181,11 +181,16 @@ class Caller:
 
     def raised(self, error: BaseException, chunk: LowChunk | None = None) -> None:
         """Raise ``error`` again if it cancels the run. A CancelledError that a plugin raises itself is a failure."""
-        if isinstance(error, (asyncio.CancelledError, GeneratorExit)) and self._supervisor.cut:
-            context = current.get(None)
-            if chunk is not None and context is not None and context.cancel is not None:
-                context.cancel.cancel(str(error))  # also ends what the call started earlier and left running
-                self.overdue += [(chunk, call) for call in context.cancel.overdue]
+        if not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+            return
+        context = current.get(None)
+        token = context.cancel if context is not None else None
+        # asyncio.run cancels every task of a program that gives up, and this one perhaps before that of the run.
+        left = token is not None and any(not call.done() for call in token.overdue)
+        if chunk is not None and token is not None and (left or self._supervisor.cut):
+            token.cancel(str(error))  # also ends what the call started earlier and left running
+            self.overdue += [(chunk, call) for call in token.overdue]
+        if self._supervisor.cut:
             raise error
 
     async def _contained(self, chunk: LowChunk, pending: Awaitable[Any]) -> Any:

@@ -1,0 +1,236 @@
+"""A program that applies a tree through the library, and ends the run in the way that it is told.
+
+``python ending_program.py WAY SALT CACHE CONCURRENCY FOLDER``: acts when ``FOLDER/act`` appears, and writes what it
+knows of the end to ``FOLDER/told``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import anyio
+
+from asyncstate import Settings, StateRuntime
+
+way, salt, cache, concurrency, place = sys.argv[1:]
+OUTLIVED = ("program ends",)
+"""Ways in which the run ends after the program has told of it."""
+folder = Path(place)
+told = {"ended": "", "code": None, "cancelled": "", "notices": [], "applied": 0}
+
+
+async def moment():
+    """Wait until all states are under way."""
+    while not (folder / "act").exists():  # noqa: ASYNC110 - another process makes it
+        await asyncio.sleep(0.02)
+
+
+def note(report):
+    told.update(
+        code=report.exit_code, cancelled=report.cancelled, notices=list(report.notices), applied=len(report.rows)
+    )
+
+
+class Observer:
+    """Raises an exception at the first state that ends."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, event):
+        if type(event).__name__ == "ChunkStarted":
+            raise self.error
+
+
+OBSERVERS = {
+    "observer fails": ValueError("no"),
+    "observer exits": SystemExit(3),
+    "observer interrupts": KeyboardInterrupt(),
+    "observer out of memory": MemoryError(),
+}
+
+
+async def plain(runtime):
+    async with asyncio.TaskGroup() as group:
+        if way in OBSERVERS:
+            group.create_task(moment())
+        observers = [Observer(OBSERVERS[way])] if way in OBSERVERS else []
+        note(await runtime.apply(["all"], observers=observers))
+
+
+async def ordered(runtime):
+    async with runtime.run(await runtime.compile(["all"])) as run:
+        await moment()
+        (run.stop if way == "stop" else run.cancel)("enough")
+    note(run.report)
+
+
+async def block_raises(runtime):
+    run = runtime.run(await runtime.compile(["all"]))
+    try:
+        async with run:
+            await moment()
+            raise ValueError("enough")
+    finally:
+        note(run.report)
+
+
+async def timeout_around(runtime):
+    async with asyncio.timeout(None) as limit:
+        async with asyncio.TaskGroup() as group:
+
+            async def cut():
+                await moment()
+                limit.reschedule(asyncio.get_running_loop().time())
+
+            group.create_task(cut())
+            await runtime.apply(["all"])
+
+
+async def task_cancelled(runtime):
+    task = asyncio.create_task(runtime.apply(["all"]))
+    await moment()
+    task.cancel()
+    await task
+
+
+async def twice_cancelled(runtime):
+    task = asyncio.create_task(runtime.apply(["all"]))
+    await moment()
+    task.cancel()
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await task
+
+
+async def sibling_fails(runtime):
+    async def fail():
+        await moment()
+        raise ValueError("enough")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(fail)
+        group.start_soon(runtime.apply, ["all"])
+
+
+async def sibling_exits(runtime):
+    async def leave():
+        await moment()
+        asyncio.get_running_loop().call_soon(sys.exit, 3)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(leave())
+        await runtime.apply(["all"])
+
+
+async def generator_closed(runtime):
+    async def events():
+        async with runtime.run(await runtime.compile(["all"])) as run:
+            async for event in run:
+                yield event
+
+    source = events()
+    async for event in source:
+        if event.seq > 2:
+            break
+    await moment()
+    await source.aclose()
+
+
+async def runtime_closed(runtime):
+    run = runtime.run(await runtime.compile(["all"]))
+
+    async def hold():
+        async with run:
+            pass
+
+    task = asyncio.create_task(hold())
+    await moment()
+    await runtime.__aexit__(None, None, None)
+    await task
+    note(run.report)
+    await runtime.__aenter__()
+
+
+WAYS = {
+    "stop": ordered,
+    "cancel": ordered,
+    "exception in the block": block_raises,
+    "asyncio.timeout": timeout_around,
+    "task cancelled": task_cancelled,
+    "task cancelled twice": twice_cancelled,
+    "sibling fails": sibling_fails,
+    "sibling exits": sibling_exits,
+    "generator closed": generator_closed,
+    "runtime closed": runtime_closed,
+}
+
+
+async def main():
+    settings = Settings(
+        file_roots={"base": [salt]},
+        cachedir=cache,
+        concurrency=int(concurrency),
+        timeout=6 if way == "time-out" else None,
+    )
+    async with StateRuntime(settings) as runtime:
+        await WAYS.get(way, plain)(runtime)
+
+
+def close_loop_early():
+    """Close the loop under the running run."""
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(main())
+    stop = loop.create_task(moment())
+    stop.add_done_callback(lambda _: loop.stop())
+    loop.run_forever()
+    loop.close()
+    del task
+
+
+def leave_loop():
+    """End the program while the loop runs in another thread."""
+    threading.Thread(target=asyncio.run, args=(main(),), daemon=True).start()
+    while not (folder / "act").exists():
+        time.sleep(0.02)
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def zombies():
+    children = [int(pid) for task in os.listdir("/proc/self/task") for pid in _children(task)]
+    return [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
+
+
+def _children(task):
+    try:
+        return Path(f"/proc/self/task/{task}/children").read_text().split()
+    except OSError:
+        return []
+
+
+before = descriptors()
+try:
+    if way == "loop closed":
+        close_loop_early()
+    elif way == "program ends":
+        leave_loop()
+    else:
+        asyncio.run(main())
+    told["ended"] = "returned"
+except BaseException as error:  # noqa: BLE001 - it is told
+    told["ended"] = type(error).__name__
+end = time.monotonic() + 20
+while (zombies() or descriptors() > before) and way not in OUTLIVED and time.monotonic() < end:
+    time.sleep(0.05)
+told.update(zombies=zombies(), descriptors=descriptors() - before)
+(folder / "told.new").write_text(json.dumps(told))
+(folder / "told.new").rename(folder / "told")
