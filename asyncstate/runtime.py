@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import Inputs, PlanRecord, Selection
     from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.handle import Run
+    from asyncstate.run.lock import RunLock
     from asyncstate.run.resumed import ResumedDispatch
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
@@ -480,14 +481,15 @@ class StateRuntime:
         self._affinity.require("StateRuntime.apply or single")
         test = options.get("test")
         looks_only = (self.settings.test if test is None else test) or options.get("mock", False)
-        async with (
-            self._run_lock(lock, wait, test=looks_only),
-            self.run(await planned(), events=False, lock=False, **options) as run,
-        ):
-            pass
+        async with self._run_lock(lock, wait, test=looks_only) as held:
+            run = self.run(await planned(), events=False, lock=False, **options)
+            if held is not None:
+                run.hold(held)
+            async with run:
+                pass
         return run.report
 
-    def _run_lock(self, lock: bool | None, wait: float, *, test: bool) -> AbstractAsyncContextManager[object]:
+    def _run_lock(self, lock: bool | None, wait: float, *, test: bool) -> AbstractAsyncContextManager[RunLock | None]:
         from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
 
         wanted = not test if lock is None else lock

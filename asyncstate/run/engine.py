@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
@@ -82,7 +82,9 @@ class Engine:
         self._journal: Keeper | None = None
         self._notices: list[str] = []
         self._pool: WorkerPool | None = None
+        self._parts: tuple[Machine, WorkerPool, Recorder, Announcer] | None = None
         self._cancelled = ""
+        self._is_abandoned = False
         self.report: RunReport | None = None
         """The report of the run, also of a cancelled one. None before its end, or if cancelled before it began."""
 
@@ -108,6 +110,24 @@ class Engine:
         if self._pool is not None:
             self._pool.cut_off(self._cancelled)
 
+    def abandon(self, reason: str) -> None:
+        """End the run without its loop, which is closed: cancel what runs, send the last event, make the report."""
+        self._is_abandoned = True
+        self._cancelled = self._cancelled or reason
+        if self._parts is None or self.report is not None:
+            return
+        machine, pool, recorder, announcer = self._parts
+        pool.abandon(self._cancelled)
+        numbered = self._numbered(machine, pool, recorder, announcer)
+        self.report = self._announce_end(numbered, recorder, announcer)
+
+    async def clean_up(self) -> None:
+        """Remove what was fetched ahead for an abandoned run, and close its journal. To be called on any loop."""
+        if self._parts is not None:
+            await self._dispatch.forget_fetched()
+        if self._journal is not None:
+            self._journal.close()
+
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does.
 
@@ -116,7 +136,7 @@ class Engine:
         try:
             return await self._run()
         finally:
-            if self._journal is not None:
+            if self._journal is not None and not self._is_abandoned:
                 with anyio.CancelScope(shield=True):
                     await self._off_loop(self._journal.close)
 
@@ -143,6 +163,7 @@ class Engine:
                 clock=self._clock,
                 prefetcher=prefetcher,
             )
+            self._parts = machine, pool, recorder, announcer
             if self._cancelled:
                 pool.stop(self._cancelled)
             try:
@@ -224,32 +245,31 @@ class Engine:
         return [] if self._journal is None else self._journal.notices
 
     async def _report(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> RunReport:
-        found: Sequence[Issue]
+        numbered = await self._off_loop(self._numbered, machine, pool, recorder, announcer)
+        return self._announce_end(numbered, recorder, announcer)
 
-        def number() -> tuple[RunReport, RunReport]:
-            nonlocal found
-            found = self._dispatch.warnings
-            report = summarise(
-                self.plan,
-                recorder,
-                pool.check_ranks,
-                machine.not_started(),
-                cut_short=bool(self._cancelled),
-                warnings=(*self.plan.warnings, *found),
-                notices=(*pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
-                races=tuple(self._dispatch.races),
-                test=self.options.test,
-                concurrency=self.options.concurrency,
-                shuffle=self.options.shuffle,
-                run_id=self.options.run_id,
-                wall_ms=round((self._clock() - announcer.began) * 1000, 3),
-                cancelled=self._cancelled,
-            )
-            return report, announcer.shown.report(report)
+    def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
+        found = self._dispatch.warnings
+        report = summarise(
+            self.plan,
+            recorder,
+            pool.check_ranks,
+            machine.not_started(),
+            cut_short=bool(self._cancelled),
+            warnings=(*self.plan.warnings, *found),
+            notices=(*pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
+            races=tuple(self._dispatch.races),
+            test=self.options.test,
+            concurrency=self.options.concurrency,
+            shuffle=self.options.shuffle,
+            run_id=self.options.run_id,
+            wall_ms=round((self._clock() - announcer.began) * 1000, 3),
+            cancelled=self._cancelled,
+        )
+        return _Numbered(report, announcer.shown.report(report), found)
 
-        report: RunReport
-        shown: RunReport
-        report, shown = await self._off_loop(number)
+    def _announce_end(self, numbered: _Numbered, recorder: Recorder, announcer: Announcer) -> RunReport:
+        report = numbered.report
         if announcer.heard:
             rows = report.rows.values()
             others, order = untold(self.plan, recorder, report)
@@ -261,11 +281,19 @@ class Engine:
                 failed=len(report.failed),
                 not_started=report.not_started,
                 cancelled=report.cancelled,
-                warnings=(*map(str, found), *report.notices),
+                warnings=(*map(str, numbered.found), *report.notices),
                 races=report.races,
                 wall_ms=report.wall_ms,
                 handled=report.handled,
                 rows=fresh(others),
                 order=order,
             )
-        return shown
+        return numbered.shown
+
+
+class _Numbered(NamedTuple):
+    """The report of a run, as it is shown, and the warnings that the run itself has found."""
+
+    report: RunReport
+    shown: RunReport
+    found: Sequence[Issue]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
@@ -12,9 +14,11 @@ from asyncstate.process.ending import reaper
 from asyncstate.remains import is_anything_cut_off
 from asyncstate.run.durability import sync_written
 from asyncstate.run.leftovers import clear_cut_off
+from asyncstate.run.lock import RunLock
+from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
@@ -91,6 +95,8 @@ class Run:
         self._end: anyio.Event | None = None
         self._group: TaskGroup | None = None
         self._report: RunReport | None = None
+        self._loop_end = LoopEnd(self._abandon, lambda: self.cancel(PROGRAM_ENDED))
+        self._is_abandoned = False
 
     @property
     def report(self) -> RunReport:
@@ -150,6 +156,7 @@ class Run:
             raise RuntimeError("a run is started once: ask the runtime for another one")
         await self._lock.__aenter__()
         self._end = anyio.Event()
+        self._loop_end.start()
         self._all_running.add(self)
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
@@ -166,7 +173,31 @@ class Run:
         if self._end is not None and not self._end.is_set():
             self._affinity.require_loop_thread(call)
 
+    def hold(self, lock: RunLock) -> None:
+        """Give back a lock that the caller has taken already when the last process of the run has ended."""
+        self._lock = lock
+
+    def _abandon(self) -> None:
+        """End the run without its loop, which is closed. Its processes and its lock go in the background."""
+        self._is_abandoned = True
+        self._loop_end.stop()
+        self._all_running.discard(self)
+        release = self._lock.hand_over() if isinstance(self._lock, RunLock) else None
+        self._engine.abandon(LOOP_CLOSED)
+        self._report = self._engine.report
+        threading.Thread(target=self._clean_up, args=(release,), name="asyncstate-clean-up").start()
+
+    def _clean_up(self, release: Callable[[], None] | None) -> None:
+        reaper.wait()
+        try:
+            asyncio.run(self._engine.clean_up())
+            clear_cut_off()
+        finally:
+            if release is not None:
+                release()
+
     def _has_ended(self) -> None:
+        self._loop_end.stop()
         self._all_running.discard(self)
         if self._end is not None:
             self._end.set()
@@ -177,6 +208,8 @@ class Run:
         """Wait for the end of the run; cancel it if an exception left the block."""
         if self._group is None:
             return None
+        if self._is_abandoned:
+            return None
         if error is not None:
             self._engine.cancel(GAVE_UP)
         try:
@@ -186,21 +219,26 @@ class Run:
                 raise group.exceptions[0] from None
             raise
         finally:
-            await self._lock.__aexit__(None, None, None)
-            self._has_ended()
+            if not self._is_abandoned:
+                await self._lock.__aexit__(None, None, None)
+                self._has_ended()
 
     async def _drive(self) -> None:
         try:
             await self._engine.run()
             await sync_written(self._host)
         finally:
-            self._report = self._engine.report
-            with anyio.CancelScope(shield=True):
-                if reaper.busy:
-                    await self._host.workers.run(reaper.wait)
-                if is_anything_cut_off():
-                    await self._host.workers.run(clear_cut_off)
-            await self._lock.__aexit__(None, None, None)
-            self._has_ended()
-            if self._feed is not None:
-                self._feed.close()
+            if not self._is_abandoned:
+                await self._wind_up()
+
+    async def _wind_up(self) -> None:
+        self._report = self._engine.report
+        with anyio.CancelScope(shield=True):
+            if reaper.busy:
+                await self._host.workers.run(reaper.wait)
+            if is_anything_cut_off():
+                await self._host.workers.run(clear_cut_off)
+        await self._lock.__aexit__(None, None, None)
+        self._has_ended()
+        if self._feed is not None:
+            self._feed.close()

@@ -14,6 +14,8 @@ from asyncstate.errors import LockHeld, PathRefused
 from asyncstate.run.leftovers import clear_leftovers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from filelock import FileLock
 
 _POLL = 0.05
@@ -70,19 +72,30 @@ class RunLock:
 
     def __exit__(self, *_error: object) -> None:
         """Give the lock back."""
+        self.hand_over()()
+
+    def hand_over(self) -> Callable[[], None]:
+        """Return what gives the lock back, once, at any time: leaving the block no longer does."""
         lock, self._lock = self._lock, None
         if lock is None:
-            return
-        self._stack.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self._holder_path)
-        lock.release()
+            return lambda: None
+        kept = self._stack.pop_all()
+
+        def release() -> None:
+            kept.close()
+            with suppress(FileNotFoundError):
+                os.unlink(self._holder_path)
+            lock.release()
+
+        return release
 
     async def __aenter__(self) -> Self:
         """Take the lock and record its holder. Raises LockHeld, OSError, PathRefused."""
         import anyio  # noqa: PLC0415 - only needed with an event loop
         from anyio.to_thread import run_sync  # noqa: PLC0415
 
+        if self._lock is not None:  # its holder has handed it on, to a run
+            return self
         until = time.monotonic() + self._wait
         while True:
             with anyio.CancelScope(shield=True):

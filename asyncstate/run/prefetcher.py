@@ -26,6 +26,7 @@ from asyncstate.model.event import PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.run.dispatch import GRACE, Fetched
+from asyncstate.run.loop_end import unwind
 from asyncstate.run.machine import DECIDING
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ class Prefetcher:
         self._log_fields = log_fields
         self._context = Context()
         self._running: dict[asyncio.Task[None], list[int]] = {}
+        self._contexts: dict[asyncio.Task[None], Context] = {}
         self._filling = False
         self._closed = False
 
@@ -258,6 +260,12 @@ class Prefetcher:
             await asyncio.wait(set(self._running), timeout=GRACE)
         await self._dispatch.forget_fetched()
 
+    def abandon(self, reason: str) -> None:
+        """Do what `stop` does without the loop, which is closed."""
+        self._closed = True
+        for task, context in list(self._contexts.items()):
+            context.run(unwind, task, reason)
+
     def _fill_soon(self) -> None:
         """Fill the places once the workers had their turn: a chunk that starts now needs no fetch ahead."""
         if not self._filling and not self._closed:
@@ -270,12 +278,14 @@ class Prefetcher:
             numbers = self._queue.take()
             if not numbers:
                 return
-            task = asyncio.get_running_loop().create_task(self._run(numbers), context=self._context.copy())
+            context = self._context.copy()
+            task = asyncio.get_running_loop().create_task(self._run(numbers), context=context)
             self._running[task] = numbers
+            self._contexts[task] = context
             task.add_done_callback(self._task_ended)
 
     def _task_ended(self, task: asyncio.Task[None]) -> None:
-        del self._running[task]
+        del self._running[task], self._contexts[task]
         if not task.cancelled():
             task.result()
         self._fill_soon()

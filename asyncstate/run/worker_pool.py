@@ -18,6 +18,7 @@ import asyncio
 import time
 from collections import deque
 from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING
 
 import anyio
@@ -28,6 +29,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.process.descriptors import places, why_few
 from asyncstate.run.dispatch import GRACE
+from asyncstate.run.loop_end import unwind
 from asyncstate.run.rows import cancelled_row, exception_row
 from asyncstate.run.story import MachineStalled
 from asyncstate.run.timer import Timer
@@ -83,7 +85,7 @@ class WorkerPool:
         self._log_fields = log_fields
         self._sleep = sleep
         self._clock = clock
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Context] = {}
         self._busy = 0
         self._workers = 0
         self._idle: list[anyio.Event] = []
@@ -181,13 +183,14 @@ class WorkerPool:
         self._wake(woken)
         for _ in range(min(wanted - woken, self._concurrency - self._workers)):
             self._workers += 1
-            task = asyncio.get_running_loop().create_task(self._worker())
-            self._tasks.add(task)
+            context = copy_context()
+            task = asyncio.get_running_loop().create_task(self._worker(), context=context)
+            self._tasks[task] = context
             task.add_done_callback(self._worker_ended)
 
     def _worker_ended(self, task: asyncio.Task[None]) -> None:
         """Record that a worker ended. The last one ends the run, and so does one that ended with an internal error."""
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         self._workers -= 1
         error = None if task.cancelled() else task.exception()
         if error is not None and not self.cut:
@@ -403,15 +406,22 @@ class WorkerPool:
         row["__id__"], row["__sls__"] = chunk.id, chunk.sls or None
         return row
 
+    def abandon(self, reason: str) -> None:
+        """Cancel running chunks without their loop, which is closed. What they started ends in the background."""
+        self._reason = reason
+        self._machine.stop(reason)
+        for task, context in list(self._tasks.items()):
+            context.run(unwind, task, reason)
+        self._record_left_behind()
+        if self._prefetcher is not None:
+            self._prefetcher.abandon(reason)
+
     async def _wind_up(self) -> None:
         """Wait up to `GRACE` for cancelled chunks. One that does not end is left behind, with a row and a notice."""
         limit = asyncio.get_running_loop().time() + GRACE
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=GRACE)
-        for work, chunk, began in list(self._running.values()):
-            self._abandoned.append(f"{chunk.place} did not end when it was cancelled and was left behind")
-            if work.node not in self._recorded:
-                self._recorded[work.node] = self._record(work, chunk, self._cancelled_row(chunk, began))
+        self._record_left_behind()
         for task in list(self._tasks):
             _close_task(task)
         calls = {call for _, call in self._dispatch.overdue if not call.done()}
@@ -419,6 +429,12 @@ class WorkerPool:
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
         late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
+
+    def _record_left_behind(self) -> None:
+        for work, chunk, began in list(self._running.values()):
+            self._abandoned.append(f"{chunk.place} did not end when it was cancelled and was left behind")
+            if work.node not in self._recorded:
+                self._recorded[work.node] = self._record(work, chunk, self._cancelled_row(chunk, began))
 
 
 def _close_task(task: asyncio.Task[None]) -> None:

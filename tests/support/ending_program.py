@@ -19,7 +19,7 @@ import anyio
 from asyncstate import Settings, StateRuntime
 
 way, salt, cache, concurrency, place = sys.argv[1:]
-OUTLIVED = ("program ends",)
+OUTLIVED = ("program ends", "loop never closed")
 """Ways in which the run ends after the program has told of it."""
 folder = Path(place)
 told = {"ended": "", "code": None, "cancelled": "", "notices": [], "applied": 0}
@@ -183,15 +183,14 @@ async def main():
         await WAYS.get(way, plain)(runtime)
 
 
-def close_loop_early():
-    """Close the loop under the running run."""
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(main())
-    stop = loop.create_task(moment())
-    stop.add_done_callback(lambda _: loop.stop())
-    loop.run_forever()
-    loop.close()
-    del task
+def leave_run(loop):
+    """Stop the loop under the running run."""
+    runtime = StateRuntime(Settings(file_roots={"base": [salt]}, cachedir=cache, concurrency=int(concurrency)))
+    loop.run_until_complete(runtime.__aenter__())
+    run = runtime.run(loop.run_until_complete(runtime.compile(["all"])))
+    loop.run_until_complete(run.__aenter__())
+    loop.run_until_complete(moment())
+    return run
 
 
 def leave_loop():
@@ -219,8 +218,12 @@ def _children(task):
 
 before = descriptors()
 try:
-    if way == "loop closed":
-        close_loop_early()
+    if way.startswith("loop "):
+        loop = asyncio.new_event_loop()
+        run = leave_run(loop)
+        if way == "loop closed":
+            loop.close()
+            note(run.report)
     elif way == "program ends":
         leave_loop()
     else:

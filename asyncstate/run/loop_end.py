@@ -1,0 +1,108 @@
+"""LoopEnd: notices that an event loop was closed, or that the program ends, under a run.
+
+A closed loop runs no code any more: no task is cancelled, no ``finally`` is reached. It only drops its timers. So a
+timer that never rings holds an object that nothing else holds, and a finaliser is called when that is freed.
+
+This uses asyncio, because anyio has no timers and does not know of loops that are closed under a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOOP_CLOSED = "its event loop was closed"
+"""The reason that a report gives when the loop was closed under the run."""
+PROGRAM_ENDED = "the program that ran it ended"
+"""The reason that a report gives when the program ended, but its loop ran in a thread that nobody waits for."""
+_NEVER = 1e8
+"""Seconds, three years, after which the timer would ring."""
+_PATIENCE = 20.0
+"""Seconds that the end of the program waits for the end of a run: more than the last process of a call can take."""
+
+
+class _Held:
+    """What only the loop holds."""
+
+    __slots__ = ("__weakref__",)
+
+    def ring(self) -> None:
+        """Do nothing: this is never called."""
+
+
+class LoopEnd:
+    """Calls ``closed`` if the loop is closed before `stop`, and ``leave`` if the program ends while the loop runs.
+
+    ``closed`` is called in the thread that closes the loop. If the program ends and the loop does not run, it is called
+    in the main thread. ``leave`` is called on the loop, if that runs in a daemon thread; the program waits for `stop`.
+    """
+
+    def __init__(self, closed: Callable[[], None], leave: Callable[[], None]) -> None:
+        self._closed = closed
+        self._leave = leave
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        """Begin to look out, on the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.current_thread()
+        held = _Held()
+        self._finalizer = weakref.finalize(held, self._closed)
+        self._finalizer.atexit = False
+        self._timer = weakref.ref(self._loop.call_later(_NEVER, held.ring))
+        _started(self)
+
+    def stop(self) -> None:
+        """Look out no more. May be called again."""
+        _live.discard(self)
+        self._finalizer.detach()
+        timer = self._timer()
+        if timer is not None:
+            timer.cancel()
+        self._over.set()
+
+    def program_ends(self) -> None:
+        """End the run, because the main thread has ended and the interpreter waits for non-daemon threads only."""
+        if not self._loop.is_running():
+            self._finalizer()
+        elif self._thread.daemon:
+            with suppress(RuntimeError):  # closed at this moment
+                self._loop.call_soon_threadsafe(self._leave)
+                self._over.wait(_PATIENCE)
+
+
+_live: set[LoopEnd] = set()
+_is_watched = False
+
+
+def _started(end: LoopEnd) -> None:
+    global _is_watched  # noqa: PLW0603 - the program ends once
+    _live.add(end)
+    if not _is_watched:
+        _is_watched = True
+        # Only these are called before the interpreter refuses new threads and waits for old ones.
+        threading._register_atexit(_program_ends)  # type: ignore[attr-defined] # noqa: SLF001
+
+
+def _program_ends() -> None:
+    for end in list(_live):
+        end.program_ends()
+
+
+def unwind(task: asyncio.Task[Any], reason: str) -> None:
+    """Cancel a task of a loop that is closed: what it does in ``except`` and ``finally`` is done, up to an ``await``.
+
+    To be called in the context of the task.
+    """
+    task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001 - we know, and have seen to it
+    coroutine = task.get_coro()
+    with suppress(BaseException):
+        coroutine.throw(asyncio.CancelledError(reason))
+    with suppress(BaseException):
+        coroutine.close()
