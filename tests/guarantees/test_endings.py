@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from cut_site import Site
 
+from asyncstate.model.result import GAVE_UP
+from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -42,13 +45,14 @@ def site(tmp_path, concurrency):
 
 
 class End(NamedTuple):
-    """What ends a run, its exit code, and whether running calls are cut off. ``streams``: which are a terminal or a pipe."""
+    """What ends a run, its exit code, why the journal says that it ended, and whether running calls are cut off."""
 
     code: int
     act: Callable[[Session], None]
     cuts: bool = True
     words: tuple[str, ...] = ()
     streams: str = ""
+    why: str = ""
 
 
 class Session:
@@ -94,7 +98,8 @@ class Session:
 
 
 def signalled(*numbers: int, code: int = 0, **more) -> End:
-    return End(code or 128 + numbers[-1], lambda run: run.signals(*numbers), **more)
+    why = signal.Signals(numbers[0]).name
+    return End(code or 128 + numbers[-1], lambda run: run.signals(*numbers), why=why, **more)
 
 
 ENDS = {
@@ -106,8 +111,8 @@ ENDS = {
     "SIGHUP": signalled(signal.SIGHUP),
     "SIGQUIT": signalled(signal.SIGQUIT),
     "SIGUSR1": signalled(signal.SIGUSR1),
-    "time-out": End(124, lambda _: None, words=("--timeout", "6")),
-    "closed terminal": End(129, Session.hang_up, streams="terminal"),
+    "time-out": End(124, lambda _: None, words=("--timeout", "6"), why="out of time after 6 seconds"),
+    "closed terminal": End(129, Session.hang_up, streams="terminal", why="SIGHUP"),
     "stdout closed": End(0, lambda run: run.close("stdout"), cuts=False),
     "stderr closed": End(0, lambda run: run.close("stderr"), cuts=False),
     "both closed": End(0, lambda run: run.close("stdout", "stderr"), cuts=False),
@@ -129,6 +134,7 @@ def test_an_end_of_the_command_line_leaves_nothing(site, name):
     assert site.left() == []
     assert site.survivor()
     assert site.is_free()
+    assert site.journaled() == [f"cancelled: {end.why}" if end.why else "finished"]
 
 
 class Way(NamedTuple):
@@ -136,31 +142,32 @@ class Way(NamedTuple):
 
     ended: str
     code: int | None
+    why: str = ""
     cuts: bool = True
     number: int = 0
 
 
 WAYS = {
     "finished": Way("returned", 0, cuts=False),
-    "stop": Way("returned", 125, cuts=False),
-    "cancel": Way("returned", 125),
-    "time-out": Way("returned", 124),
-    "exception in the block": Way("ValueError", 125),
-    "asyncio.timeout": Way("TimeoutError", None),
-    "task cancelled": Way("CancelledError", None),
-    "task cancelled twice": Way("CancelledError", None),
-    "sibling fails": Way("ExceptionGroup", None),
-    "sibling exits": Way("SystemExit", None),
-    "Ctrl-C": Way("KeyboardInterrupt", None, number=signal.SIGINT),
-    "generator closed": Way("returned", None),
-    "runtime closed": Way("returned", 125),
+    "stop": Way("returned", 125, "enough", cuts=False),
+    "cancel": Way("returned", 125, "enough"),
+    "time-out": Way("returned", 124, "out of time after 6 seconds"),
+    "exception in the block": Way("ValueError", 125, GAVE_UP),
+    "asyncio.timeout": Way("TimeoutError", None, GAVE_UP),
+    "task cancelled": Way("CancelledError", None, GAVE_UP),
+    "task cancelled twice": Way("CancelledError", None, GAVE_UP),
+    "sibling fails": Way("ExceptionGroup", None, GAVE_UP),
+    "sibling exits": Way("SystemExit", None, GAVE_UP),
+    "Ctrl-C": Way("KeyboardInterrupt", None, GAVE_UP, number=signal.SIGINT),
+    "generator closed": Way("returned", None, GAVE_UP),
+    "runtime closed": Way("returned", 125, "its runtime was closed"),
     "observer fails": Way("returned", 0, cuts=False),
     "observer exits": Way("returned", 0, cuts=False),
     "observer interrupts": Way("returned", 0, cuts=False),
     "observer out of memory": Way("returned", 0, cuts=False),
-    "loop closed": Way("returned", 125),
-    "loop never closed": Way("returned", None),
-    "program ends": Way("returned", None),
+    "loop closed": Way("returned", 125, LOOP_CLOSED),
+    "loop never closed": Way("returned", None, LOOP_CLOSED),
+    "program ends": Way("returned", None, PROGRAM_ENDED),
 }
 DRIVER = Path(__file__).parents[1] / "support" / "ending_program.py"
 
@@ -187,3 +194,4 @@ def test_an_end_of_the_library_leaves_nothing(site, name):
     assert site.left() == []
     assert site.survivor()
     assert site.is_free()
+    assert site.journaled() == [f"cancelled: {way.why}" if way.why else "finished"]

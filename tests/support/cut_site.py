@@ -314,6 +314,7 @@ class Site:
             for path in self.cache.rglob("*"):
                 if not path.is_dir() and path.name != "run.lock" and not self._is_cached(path):
                     files.append(path)
+        files += self.base.glob("state/journal/*")
         files += [path for path in self.work.glob("managed") if not self._is_whole(path)]
         return processes + [str(path) for path in files]
 
@@ -325,6 +326,12 @@ class Site:
     def _is_whole(self, path: Path) -> bool:
         whole = self.base / "www" / path.name
         return whole.exists() and path.stat().st_size == whole.stat().st_size
+
+    def journaled(self) -> list[str]:
+        """Return how each run ended, as the journal has it."""
+        from asyncstate.journal.store import Journal
+
+        return [entry.ending for entry in Journal.open(str(self.base / "state"), write=False).runs()]
 
     def survivor(self) -> bool:
         """Whether the daemon lives that a state left before it ended."""

@@ -172,20 +172,25 @@ WAYS = {
 }
 
 
-async def main():
-    settings = Settings(
+def settings():
+    """Return the settings of the run."""
+    return Settings(
         file_roots={"base": [salt]},
         cachedir=cache,
+        state_dir=os.environ["ASYNCSTATE_STATE_DIR"],
         concurrency=int(concurrency),
         timeout=6 if way == "time-out" else None,
     )
-    async with StateRuntime(settings) as runtime:
+
+
+async def main():
+    async with StateRuntime(settings()) as runtime:
         await WAYS.get(way, plain)(runtime)
 
 
 def leave_run(loop):
     """Stop the loop under the running run."""
-    runtime = StateRuntime(Settings(file_roots={"base": [salt]}, cachedir=cache, concurrency=int(concurrency)))
+    runtime = StateRuntime(settings())
     loop.run_until_complete(runtime.__aenter__())
     run = runtime.run(loop.run_until_complete(runtime.compile(["all"])))
     loop.run_until_complete(run.__aenter__())
