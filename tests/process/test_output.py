@@ -7,7 +7,7 @@ import re
 import resource
 import stat
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,6 +17,9 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.process import output
 from asyncstate.process.child import run_child
 from asyncstate.process.output import Keeping, Output, kept
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOTE = re.compile(rb"\n\[\.\.\. (\d+) bytes left out; (.*?) \.\.\.\]\n", re.DOTALL)
 
