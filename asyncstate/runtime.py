@@ -117,11 +117,15 @@ class StateRuntime:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """Cancel all active runs, wait for their end, and release the event loop."""
+        """Cancel all active runs, wait for their end and that of what was cut off, and release the event loop."""
+        from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
+
         try:
             for run in tuple(self._runs):
                 run.cancel("its runtime was closed")
                 await run.wait()
+            if is_anything_cut_off():
+                await self.host.workers.run(clear_cut_off)
         finally:
             self._detach()
 
@@ -484,7 +488,7 @@ class StateRuntime:
         async with self._run_lock(lock, wait, test=looks_only) as held:
             run = self.run(await planned(), events=False, lock=False, **options)
             if held is not None:
-                run.hold(held)
+                run._lock = held  # noqa: SLF001 - it gives the lock back when its last process has ended
             async with run:
                 pass
         return run.report

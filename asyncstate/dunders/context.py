@@ -153,6 +153,10 @@ current: ContextVar[CallContext] = ContextVar("asyncstate_call")
 """The context of the call under way. LookupError outside any call."""
 
 
+thread_token: ContextVar[CancelToken] = ContextVar("asyncstate_thread")
+"""The token of work in a thread that belongs to no call, such as compiling. LookupError outside such work."""
+
+
 def runtime_services(call: CallContext | None = None) -> Services:
     """Return the services of the runtime that makes the call under way, or ``call``.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import runtime_services
-from asyncstate.dunders.context import CallContext, SharedContext, current
+from asyncstate.dunders.context import CallContext, SharedContext, current, thread_token
 from asyncstate.dunders.proxies import resolved
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
 from asyncstate.load.functions import FunctionMap, SuffixMap
@@ -158,7 +158,7 @@ class PluginHost:
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:
         """Make ``context(**overrides)`` the current one, for synchronous work such as compiling."""
-        context = self.context(**overrides)
+        context = self.context(**{"cancel": thread_token.get(None), **overrides})
         token = current.set(context)
         try:
             yield context

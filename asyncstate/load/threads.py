@@ -18,11 +18,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from asyncstate.dunders.cancel import CancelToken
-from asyncstate.dunders.context import current
+from asyncstate.dunders.context import current, thread_token
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
-from asyncstate.process.ending import reaper
+from asyncstate.process.ending import has_started, reaper, release
 from asyncstate.process.lineage import ThreadChildren, ticks
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class WorkerThreads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = copy_context()
-        if call is None:
-            self._submit(_Job(self._outlet(loop), future, context, partial(func, *args, **kwargs)))
-            return await future
         # The call has its own token: cancelling this call must not cancel the rest of the chunk.
-        parent = call.cancel
+        parent = None if call is None else call.cancel
         token = CancelToken(parent)
-        context.run(current.set, call.cancelled_by(token))
-        release = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
+        if call is None:
+            context.run(thread_token.set, token)
+        else:
+            context.run(current.set, call.cancelled_by(token))
+        undo = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
         began = ticks()
         job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs))
         try:
@@ -93,8 +93,10 @@ class WorkerThreads:
                 reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
             raise
         finally:
-            if release is not None:
-                release()
+            if undo is not None:
+                undo()
+            if call is None and not token.reason and has_started(token):
+                release(token)
 
     def open(self) -> None:
         """Keep idle threads for ``idle_seconds`` from now on."""

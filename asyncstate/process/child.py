@@ -99,6 +99,7 @@ def run_child(
             child.drain()
         except BaseException:
             child.kill()
+            reaper.end([lineage])
             raise
         finally:
             child.close()

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from asyncstate.model.result import GAVE_UP
-from asyncstate.process.ending import reaper
-from asyncstate.remains import is_anything_cut_off
 from asyncstate.run.durability import sync_written
-from asyncstate.run.leftovers import clear_cut_off
+from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off
 from asyncstate.run.lock import RunLock
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd
 
@@ -173,10 +171,6 @@ class Run:
         if self._end is not None and not self._end.is_set():
             self._affinity.require_loop_thread(call)
 
-    def hold(self, lock: RunLock) -> None:
-        """Give back a lock that the caller has taken already when the last process of the run has ended."""
-        self._lock = lock
-
     def _abandon(self) -> None:
         """End the run without its loop, which is closed. Its processes and its lock go in the background."""
         self._is_abandoned = True
@@ -188,10 +182,9 @@ class Run:
         threading.Thread(target=self._clean_up, args=(release,), name="asyncstate-clean-up").start()
 
     def _clean_up(self, release: Callable[[], None] | None) -> None:
-        reaper.wait()
         try:
-            asyncio.run(self._engine.clean_up())
             clear_cut_off()
+            asyncio.run(self._engine.clean_up())
         finally:
             if release is not None:
                 release()
@@ -233,10 +226,8 @@ class Run:
 
     async def _wind_up(self) -> None:
         self._report = self._engine.report
-        with anyio.CancelScope(shield=True):
-            if reaper.busy:
-                await self._host.workers.run(reaper.wait)
-            if is_anything_cut_off():
+        if is_anything_cut_off():
+            with anyio.CancelScope(shield=True):
                 await self._host.workers.run(clear_cut_off)
         await self._lock.__aexit__(None, None, None)
         self._has_ended()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from asyncstate import filesystem, remains
 from asyncstate.errors import PathRefused
 from asyncstate.logs.loggers import get_logger
+from asyncstate.process.ending import reaper
 from asyncstate.process.lineage import Lineage, Process, living
 
 if TYPE_CHECKING:
@@ -36,8 +37,17 @@ def clear_leftovers(directory: str) -> None:
                 _clear(dead)
 
 
+def is_anything_cut_off() -> bool:
+    """Whether processes of calls that were cut off are being ended, or temporary files of theirs may be left."""
+    return reaper.busy or remains.is_anything_cut_off()
+
+
 def clear_cut_off() -> None:
-    """Remove the temporary files of calls that were cut off, also of those that still run in a thread."""
+    """Wait for the last process of calls that were cut off, and remove their temporary files.
+
+    Also of those that still run in a thread: such a call can make no new ones.
+    """
+    reaper.wait()
     for path in remains.cut_off():
         _removed(path)
 

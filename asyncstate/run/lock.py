@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import LockHeld, PathRefused
-from asyncstate.run.leftovers import clear_leftovers
+from asyncstate.run.leftovers import clear_cut_off, clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,7 @@ class RunLock:
         kept = self._stack.pop_all()
 
         def release() -> None:
+            clear_cut_off()
             kept.close()
             with suppress(FileNotFoundError):
                 os.unlink(self._holder_path)

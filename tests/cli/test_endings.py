@@ -129,12 +129,17 @@ class Site:
         child.write_text(CHILD)
         self.tree.joinpath("all.sls").write_text(TREE.format(python=sys.executable, child=child, pids=self.pids))
         self.environ = {key: value for key, value in os.environ.items() if not key.startswith("ASYNCSTATE_")}
-        self.environ |= {"HOME": str(tmp_path), "ASYNCSTATE_CACHEDIR": str(self.cache), "TMPDIR": str(self.pids)}
+        self.environ |= {
+            "HOME": str(tmp_path),
+            "ASYNCSTATE_CACHEDIR": str(self.cache),
+            "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
+            "TMPDIR": str(self.pids),
+        }
 
-    def begin(self, *words, grace="0.2", sls="all", **streams):
+    def begin(self, *words, grace="0.2", sls="all", command=(), **streams):
         """Start a run."""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **streams}
-        command = [PROGRAM, "apply", sls, "--file-root", self.tree, *words]
+        command = [PROGRAM, *(command or ("apply", sls)), "--file-root", self.tree, *words]
         process = subprocess.Popen(
             command, env={**self.environ, "ASYNCSTATE_GRACE_SECONDS": grace}, text=True, **streams
         )
@@ -257,16 +262,20 @@ def test_a_signal_while_waiting_for_another_run(site, number):
     assert errors == f"asyncstate: ended by {number.name}\n"
 
 
-def test_a_signal_while_the_tree_is_compiled(site):
+@pytest.mark.parametrize("words", [("apply", "slow"), ("show", "lowstate", "slow")])
+def test_a_signal_while_the_tree_is_compiled(site, words):
+    pid = site.pids / "pid"
     site.tree.joinpath("slow.sls").write_text(
-        f"{{{{ salt['cmd.run']('touch {site.pids}/begun; sleep 600', python_shell=True) }}}}\n"
+        f"{{{{ salt['cmd.run']('echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600', python_shell=True) }}}}\n"
     )
-    with site.begin(sls="slow") as process:
-        until((site.pids / "begun").exists)
+    with site.begin(command=words) as process:
+        until(pid.exists)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 143
     assert errors == "asyncstate: ended by SIGTERM\n"
+    assert look_at(int(pid.read_text())) is None
+    assert site.temporary() == []
 
 
 def test_what_was_ignored_stays_ignored(many):

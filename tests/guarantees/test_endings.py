@@ -6,6 +6,7 @@ machine, by a mark in the environment, not only where it should be.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
@@ -19,7 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from cut_site import Site
 
+from asyncstate import Settings, StateRuntime
 from asyncstate.model.result import GAVE_UP
+from asyncstate.process.lineage import look_at
+from asyncstate.run.lock import RunLock
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED
 
 if TYPE_CHECKING:
@@ -195,3 +199,20 @@ def test_an_end_of_the_library_leaves_nothing(site, name):
     assert site.survivor()
     assert site.is_free()
     assert site.journaled() == [f"cancelled: {way.why}" if way.why else "finished"]
+
+
+async def test_compiling_that_is_cut_off_leaves_no_process(tmp_path):
+    pid = tmp_path / "pid"
+    command = f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600"
+    (tmp_path / "slow.sls").write_text(f"{{{{ salt['cmd.run']({command!r}, python_shell=True) }}}}\n")
+    settings = Settings(file_roots={"base": [str(tmp_path)]}, cachedir=str(tmp_path / "cache"))
+    async with StateRuntime(settings) as runtime:
+        task = asyncio.create_task(runtime.apply(["slow"]))
+        while not pid.exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert look_at(int(pid.read_text())) is None
+        async with RunLock(settings.cachedir):
+            pass
