@@ -125,7 +125,7 @@ class Place:
     def __init__(self, room: Room, cancel: CancelToken | None) -> None:
         self._room = room
         self._cancel = cancel
-        self.started = False
+        self.started: bool = False
 
     def start(self, start: Callable[[], T]) -> T:
         """Return what ``start`` returns. Where the system refuses for want of something, call it again later.

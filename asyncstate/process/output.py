@@ -61,7 +61,7 @@ class Output:
         self._keeping = _keeping.get() if limit is None else None
         self.limit: int = limit or (FILE_LIMIT if self._keeping else OUTPUT_LIMIT)
         self._left = self.limit
-        self.exceeded = False
+        self.exceeded: bool = False
         self._streams: dict[str, _Whole | _Ends] = {"out": _Whole(), "err": _Whole()}
 
     def add(self, name: str, data: bytes) -> None:

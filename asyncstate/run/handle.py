@@ -1,4 +1,7 @@
-"""Run: the handle of a run, for the program that started it."""
+"""Run: the handle of a run, for the program that started it.
+
+It uses asyncio where anyio has no such thing: a run whose loop was closed is cleaned up on a loop of its own.
+"""
 
 from __future__ import annotations
 

@@ -233,6 +233,7 @@ def test_what_is_temporary_is_noted(checkout):
 PAST_THE_DOOR = {
     "asyncstate/process/": "/proc",
     "asyncstate/remains.py": "private folders of ours, by names of ours",
+    "asyncstate/render/jinja_time.py": "/proc",
     "asyncstate/prefetch.py": "private folders of ours, by names of ours",
     "asyncstate/journal/": "the state directory, by its trust, and private files of ours",
     "asyncstate/run/lock.py": "the cache directory",

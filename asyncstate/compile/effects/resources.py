@@ -67,27 +67,27 @@ class Place:
     )
 
     def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
-        self.name = name
-        self.proof = -1
-        self.proved_at = -1
-        self.written_at = -1
+        self.name: str = name
+        self.proof: int = -1
+        self.proved_at: int = -1
+        self.written_at: int = -1
         self.proof_marks: str | None = None
-        self.proof_needs = False
-        self.is_entry = is_entry
+        self.proof_needs: bool = False
+        self.is_entry: bool = is_entry
         self.children: dict[str, Place] = {}
-        self.writer = -1
+        self.writer: int = -1
         self.beside: list[int] = []
         self.users: list[int] = []
         self.readers: list[int] = []
         self.writers_below: list[int] = []
         self.entry_writers: list[int] = []
-        self.tree_writer = -1
+        self.tree_writer: int = -1
         self.tree_readers: list[int] = []
         self.makers: list[int] = []
-        self.marks = ""
+        self.marks: str = ""
         self.other_makers: list[int] = []
         self.needers: list[int] = []
-        self.lasting = lasting
+        self.lasting: bool = lasting
 
 
 Access = tuple[list[Place], bool, bool]
@@ -99,7 +99,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._names: dict[str, Place] = {}
-        self._root = Place(f"{PATH}/")
+        self._root: Place = Place(f"{PATH}/")
         for path in ALWAYS_THERE:
             self.places(path)[-1].lasting = True
 
