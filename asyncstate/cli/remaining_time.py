@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from asyncstate.analyse.remaining import Past, Remaining, past, source_text
@@ -32,7 +32,7 @@ class RemainingTime:
         self._settings = settings
         self._remaining = Remaining()
         self._started: RunStarted | None = None
-        self._reader: threading.Thread | None = None
+        self._reader: Thread | None = None
 
     def on_event(self, event: Event) -> None:
         """Follow the run."""
@@ -43,7 +43,7 @@ class RemainingTime:
     def text(self) -> str:
         """Return how long the run still takes and how that is known, "" if it is not, or not yet."""
         if self._reader is None and self._started is not None:
-            self._reader = threading.Thread(target=self.learn, name="past runs", daemon=True)
+            self._reader = Thread(target=self.learn, name="past runs", daemon=True)
             self._reader.start()
         return self._remaining.text()
 

@@ -71,6 +71,6 @@ def test_the_display_asks_for_it(machine, monkeypatch):
             self.start = target
 
     monkeypatch.setattr(RemainingTime, "text", text)
-    monkeypatch.setattr("asyncstate.cli.remaining_time.threading.Thread", AtOnce)
+    monkeypatch.setattr("asyncstate.cli.remaining_time.Thread", AtOnce)
     machine.apply("-j", "1", "--progress", "live", text="", code=0)
     assert any("from the run of" in each for each in texts)

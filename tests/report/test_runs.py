@@ -17,7 +17,7 @@ def test_a_table_is_as_wide_as_its_longest_cells():
     heading, *lines = run_table([entry(), entry(id="ab12cd34", counts=counts, ending="killed", exit_code=None)])
     assert [line.index("2001") for line in lines] == [heading.index("Begun")] * 2
     assert lines[0].endswith("finished")
-    assert lines[1].split()[3:] == ["1m01s", "12345", "3", "0", "killed"]
+    assert lines[1].split()[3:] == ["61.0", "s", "12345", "3", "0", "killed"]
 
 
 def test_how_a_run_ended_in_words():
