@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from kept_runs import keep_runs
 
 from tests.cli.test_runs import Machine
 
@@ -34,8 +33,7 @@ apart:
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch, capsys):
-    keep_runs(monkeypatch)
+def machine(tmp_path, capsys):
     return Machine(tmp_path, capsys)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from kept_runs import keep_runs
 
 from asyncstate.cli.remaining_time import RemainingTime
 from asyncstate.config import load_settings
@@ -14,8 +13,7 @@ TREE = "".join(f"s{number}:\n  cmd.run: [{{name: sleep 0.1}}]\n" for number in r
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch, capsys):
-    keep_runs(monkeypatch)
+def machine(tmp_path, capsys):
     return Machine(tmp_path, capsys)
 
 

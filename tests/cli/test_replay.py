@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from kept_runs import keep_runs
 
 from tests.cli.test_runs import TREE, Machine
 
@@ -46,8 +45,7 @@ asks:
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch, capsys):
-    keep_runs(monkeypatch)
+def machine(tmp_path, capsys):
     return Machine(tmp_path, capsys)
 
 

@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from kept_runs import keep_runs
 
 from asyncstate.cli import main
 
@@ -25,8 +24,7 @@ fourth:
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch, capsys):
-    keep_runs(monkeypatch)
+def machine(tmp_path, capsys):
     return Machine(tmp_path, capsys)
 
 

@@ -7,7 +7,6 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from kept_runs import keep_runs
 
 from tests.cli.test_runs import Machine
 
@@ -27,8 +26,7 @@ four:
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch, capsys):
-    keep_runs(monkeypatch)
+def machine(tmp_path, capsys):
     machine = Machine(tmp_path, capsys)
     machine.apply("-j", "2", text=TREE, code=0)
     return machine
