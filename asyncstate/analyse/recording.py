@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
 
 UNKNOWN = Outcome(result=True, changed=False)
 """What a node is taken to have ended with if the run did not show it."""
@@ -25,7 +27,7 @@ class Recording(msgspec.Struct, frozen=True):
 
     ``spans[node]`` are seconds, in turns: in a slot, in a pause between two attempts, in a slot again … It is empty for
     a node that takes no time, and for one that never ended. ``unknown`` are the chunks that never ended. ``wall`` is
-    how long the run took until its last state ended.
+    how long the run took, from the start of its first state to the end of its last.
     """
 
     spans: tuple[tuple[float, ...], ...]
@@ -44,9 +46,12 @@ class Recording(msgspec.Struct, frozen=True):
         return sum(self.spans[node])
 
 
-def recording(plan: Plan, events: Iterable[Event]) -> Recording:
-    """Return the times that the events of a run of ``plan`` show. Tags in both are as they are shown."""
-    reader = _Reader(plan)
+def recording(plan: Plan, events: Iterable[Event], *, resumed: bool = False) -> Recording:
+    """Return the times that the events of a run of ``plan`` show. Tags in both are as they are shown.
+
+    What a ``resumed`` run took over from another one took no time in it: then the time in the row counts, if longer.
+    """
+    reader = _Reader(plan, resumed=resumed)
     for event in events:
         reader.on_event(event)
     ended = reader.outcomes
@@ -57,7 +62,7 @@ def recording(plan: Plan, events: Iterable[Event]) -> Recording:
         outcomes=tuple(ended.get(node, UNKNOWN) for node in range(len(plan.nodes))),
         unknown=tuple(chunk for chunk in range(len(plan.chunks)) if chunk not in ended),
         concurrency=reader.concurrency,
-        wall=reader.wall,
+        wall=max(reader.last - reader.first, 0.0),
     )
 
 
@@ -75,11 +80,13 @@ def _uncalled(plan: Plan, ended: dict[int, Outcome]) -> set[int]:
 
 
 class _Reader:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, resumed: bool) -> None:
         self.spans: dict[int, list[float]] = {}
         self.outcomes: dict[int, Outcome] = {}
         self.concurrency = 1
-        self.wall = 0.0
+        self.first = math.inf
+        self.last = 0.0
+        self._resumed = resumed
         self._nodes = _nodes_by_tag(plan)
         self._group_of = {
             member: number
@@ -99,6 +106,7 @@ class _Reader:
             case ChunkReady() if "group" in event.because:
                 self._group(event)
             case ChunkStarted():
+                self.first = min(self.first, event.time)
                 for node in self._nodes.get((event.tag, event.check), ()):
                     self._since[node] = event.time
             case ChunkRetried():
@@ -114,12 +122,14 @@ class _Reader:
             self._since[node] = event.time + event.interval
 
     def _finish(self, event: ChunkFinished) -> None:
-        self.wall = self._ended[event.tag] = event.time
+        self.last = self._ended[event.tag] = event.time
         if len(self._since) >= self.concurrency:
             self._full_until = event.time
         for node in self._nodes.get((event.tag, event.check), ()):
-            since = self._since.pop(node, event.time)
-            self.spans.setdefault(node, []).append(max(event.time - since, 0.0))
+            spent = max(event.time - self._since.pop(node, event.time), 0.0)
+            if self._resumed:
+                spent = max(spent, _duration(event.row))
+            self.spans.setdefault(node, []).append(spent)
             self.outcomes[node] = Outcome.of(event.row)
 
     def _group(self, event: ChunkReady) -> None:
@@ -129,6 +139,11 @@ class _Reader:
             if group is not None and group not in self.spans:
                 began = max(self._ended.get(event.after, self._began), self._full_until)
                 self.spans[group] = [max(event.time - began, 0.0)]
+
+
+def _duration(row: Row) -> float:
+    duration = row.get("duration")
+    return duration / 1000 if isinstance(duration, (int, float)) else 0.0
 
 
 def _nodes_by_tag(plan: Plan) -> dict[tuple[str, bool], list[int]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.store import Journal
     from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
     from asyncstate.report.recorded import RecordedReport
 
@@ -67,6 +68,13 @@ def journal_in(settings: Settings, *, write: bool = False) -> Iterator[Journal]:
 def find_run(journal: Journal, run: str | None) -> RunEntry:
     """Return the run that RUN names. Raises JournalError, which names the nearest."""
     return journal.find(None if run in (None, LATEST) else run)
+
+
+def report_of(journal: Journal, entry: RunEntry) -> RunReport:
+    """Return the report of a run; of one that has no end, as far as it came."""
+    recorded = recorded_report(journal, entry)
+    plan = None if recorded.finished is not None else plan_of(journal, entry)
+    return recorded.report(entry.ending, () if plan is None else [chunk.tag for chunk in plan.chunks])
 
 
 def recorded_report(journal: Journal, entry: RunEntry) -> RecordedReport:

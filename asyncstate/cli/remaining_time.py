@@ -82,7 +82,7 @@ def _seconds(journal: Journal, entry: RunEntry, own: RunEntry, record: PlanRecor
     from asyncstate.analyse.recording import recording
 
     before = record if entry.digest == own.digest else record_of(journal, entry)
-    times = recording(before.plan(), journal.events(entry.id))
+    times = recording(before.plan(), journal.events(entry.id), resumed=bool(entry.resumes))
     unknown = set(times.unknown)
     took = {chunk.digest: times.length(index) for index, chunk in enumerate(before.chunks) if index not in unknown}
     return {chunk.tag: took[chunk.digest] for chunk in record.chunks if chunk.digest in took}

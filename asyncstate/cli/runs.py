@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, settings_from
-from asyncstate.cli.past_runs import complete_run, find_run, journal_in, past_run_options, recorded_report, run_argument
+from asyncstate.cli.past_runs import complete_run, find_run, journal_in, past_run_options, report_of, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -83,7 +83,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
 
     with journal_in(settings_from(console, options)) as journal:
         entry = find_run(journal, run)
-        report = recorded_report(journal, entry).report(entry.ending)
+        report = report_of(journal, entry)
     if console.out == "human":
         console.lines(run_lines(entry, report, console.palette()))
     else:
@@ -112,7 +112,7 @@ def diff(console: Console, /, before: str | None, after: str | None, **options: 
     """
     with journal_in(settings_from(console, options)) as journal:
         first, second = _two_runs(console, journal.runs(), find_run(journal, before), find_run(journal, after), before)
-        reports = [recorded_report(journal, entry).report(entry.ending) for entry in (first, second)]
+        reports = [report_of(journal, entry) for entry in (first, second)]
     _show_diff(console, first, second, reports)
     return 0
 

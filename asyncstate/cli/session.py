@@ -210,7 +210,7 @@ class Session:
         for event in events:
             for observer in (recorded.on_event, *self._observers):
                 observer(event)
-        report = recorded.report(cut_short)
+        report = recorded.report(cut_short, () if plan is None else [chunk.tag for chunk in plan.chunks])
         if plan is not None:
             plan = recorded.completed(plan)
             self._warn_of_plan(plan)

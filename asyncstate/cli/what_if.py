@@ -86,7 +86,7 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: s
         entry = find_run(journal, run)
         record = record_of(journal, entry)
         plan = record.plan()
-        times = recording(plan, journal.events(entry.id))
+        times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
     found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
     if svg:
         from asyncstate.analyse.curve import curve_svg

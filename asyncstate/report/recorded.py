@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.errors import Issue
-from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 from asyncstate.model.result import RUN_NUM, RunReport
+from asyncstate.report.summary import describe_tag
 from asyncstate.run.gate import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
+
+
+def _unknown(tag: str) -> str:
+    return f"{describe_tag(tag)} had started and not ended: what it did is unknown"
 
 
 class RecordedReport:
@@ -23,12 +30,17 @@ class RecordedReport:
     def __init__(self) -> None:
         self.started: RunStarted | None = None
         self.finished: RunFinished | None = None
+        self._begun: dict[str, None] = {}
+        self._last = 0.0
         self._told: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
 
     def on_event(self, event: Event) -> None:
         """Keep what the report needs of an event."""
+        self._last = event.time
         match event:
+            case ChunkStarted(check=False):
+                self._begun[event.tag] = None
             case RunStarted():
                 self.started = event
             case ChunkFinished() if not (event.check and Verdict(event.why).runs):
@@ -38,27 +50,28 @@ class RecordedReport:
             case RunFinished():
                 self.finished = event
 
-    def report(self, cut_short: str = "") -> RunReport:
+    def report(self, cut_short: str = "", planned: Iterable[str] = ()) -> RunReport:
         """Return the report.
 
         Without a `RunFinished`, it has the rows so far, in the order in which they were told, and ``cut_short`` is the
-        reason why the run was cancelled.
+        reason why the run was cancelled. ``planned`` are the tags of its states: which had not started is known then.
         """
         rows = self._rows()
         began, ended = self.started, self.finished
         texts = (*(began.warnings if began else ()), *(ended.warnings if ended else ()))
         return RunReport(
             rows=rows,
-            not_started=ended.not_started if ended else (),
+            not_started=ended.not_started if ended else tuple(tag for tag in planned if tag not in self._begun),
             handled=ended.handled if ended else (),
             warnings=tuple(map(Issue, texts)),
+            notices=() if ended else tuple(map(_unknown, (tag for tag in self._begun if tag not in self._told))),
             races=ended.races if ended else (),
             test=began.test if began else False,
             concurrency=began.concurrency if began else 1,
             shuffle=began.shuffle if began else None,
             digest=began.digest if began else "",
             run_id=began.run_id if began else "",
-            wall_ms=ended.wall_ms if ended else 0.0,
+            wall_ms=ended.wall_ms if ended else round(self._last * 1000, 3),
             busy_ms=round(sum(row["duration"] for row in rows.values() if isinstance(row.get("duration"), float)), 3),
             cancelled=ended.cancelled if ended else cut_short,
         )

@@ -15,6 +15,7 @@ from plans import PlanBuilder
 
 from asyncstate.analyse.recording import Recording, recording
 from asyncstate.analyse.simulate import Rules, longest_path, simulate
+from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.plan import ContingentEdge, NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.engine import Engine, RunOptions
@@ -137,6 +138,22 @@ def test_a_run_that_was_cut_short_says_what_never_ended():
     run_engine(lambda clock: Engine(plan, dispatch, RunOptions(run_id="r"), [events.append], clock=clock))
     known = recording(plan, events[:3])
     assert (known.unknown, known.spans[1]) == ((1,), ())
+
+
+def test_what_a_resumed_run_took_over_takes_what_its_row_says():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    tags = [chunk.tag for chunk in plan.chunks]
+    common = {"run_id": "r", "function": "f", "id": "i", "name": "n", "sls": "s"}
+    row_ = {"result": True, "changes": {}, "duration": 4000.0}
+    events = [
+        ChunkStarted(seq=0, time=1.0, tag=tags[0], **common),
+        ChunkFinished(run_id="r", seq=1, time=1.0, tag=tags[0], row=row_, why="met"),
+        ChunkStarted(seq=2, time=1.0, tag=tags[1], **common),
+        ChunkFinished(run_id="r", seq=3, time=7.0, tag=tags[1], row=row_, why="met"),
+    ]
+    assert recording(plan, events, resumed=True).spans == ((4.0,), (6.0,))
+    assert recording(plan, events).spans == ((0.0,), (6.0,))
+    assert recording(plan, events).wall == 6.0, "what comes before the first state is not the states' time"
 
 
 def test_more_slots_never_help_where_everything_is_one_chain():

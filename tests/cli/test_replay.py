@@ -94,4 +94,5 @@ def test_a_run_that_was_killed_is_shown_as_far_as_it_came(machine, monkeypatch):
     text = machine.call("replay", code=125)
     assert "Cut short" in text
     assert "killed" in text
-    assert "third" not in text
+    assert "Not started: 1 state\n    test.nop: fourth" in text
+    assert "test.nop: third had started and not ended: what it did is unknown" in machine.said.err

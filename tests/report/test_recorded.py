@@ -110,3 +110,14 @@ def test_a_run_without_an_end_has_the_rows_so_far_and_the_reason():
     report = rebuilt(events[:3], cut_short="killed")
     assert [one["name"] for one in report.rows.values()] == ["a"]
     assert (report.cancelled, report.exit_code, report.ok) == ("killed", 125, False)
+
+
+def test_what_had_started_and_what_had_not_is_named_if_the_run_has_no_end():
+    plan = PlanBuilder().chunk("a", "test.change").chunk("b", "test.change").chunk("c", "test.change").build()
+    tags = [chunk.tag for chunk in plan.chunks]
+    events = []
+    run(plan, host_with_subs(), [events.append], concurrency=1)
+    report = rebuilt(events[:4], cut_short="killed", planned=tags)
+    assert (list(report.rows), report.not_started) == (tags[:1], tuple(tags[2:]))
+    assert report.notices == ("test.change: b had started and not ended: what it did is unknown",)
+    assert rebuilt(events, planned=tags).not_started == ()
