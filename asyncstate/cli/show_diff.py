@@ -44,7 +44,7 @@ def diff(console: Console, /, file: str, other: tuple[str, ...], **options: Any)
     from asyncstate.plans.comparison import compare
 
     before = read_plan(file)
-    is_file = len(other) == 1 and (os.path.isfile(other[0]) or os.sep in other[0])
+    is_file = len(other) == 1 and (os.path.isfile(other[0]) or os.sep in other[0] or other[0].endswith(".plan"))
     after = read_plan(other[0]) if is_file else _of_tree(console, before, other, options)
     differences = compare(before, after)
     if console.out == "human":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ DECIDING: Final = (
 ).split()
 """The options that decide what a run does."""
 
+_IMPORTED: Final = re.compile(rb"""\{%[-+]?\s*(?:import|include|from|extends)\s+["']([^"'\n]+)["']""")
 _LARGE: Final = 1 << 20
 """Of larger files, size and time of the last change count in place of their content."""
 
@@ -55,7 +57,7 @@ def inputs_of(
     return Inputs(
         files={
             name_in_tree(path, roots): key.of_value("content", known or _content(path))
-            for path, known in sorted(files.items())
+            for path, known in sorted(_with_imports(files, roots).items())
         },
         pillar={str(name): key.of_value("pillar", name, value) for name, value in pillar.items()},
         grains={
@@ -71,6 +73,50 @@ def inputs_of(
         },
         options={name: key.of_value("option", name, opts.get(name)) for name in DECIDING},
     )
+
+
+def _with_imports(files: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the files, and those that the templates among them import when a state renders them.
+
+    What SLS files import is among the files: the compiler has read it.
+    """
+    found = dict(files)
+    waiting = [path for path in files if not path.endswith(".sls")]
+    for path in waiting:
+        for name in _IMPORTED.findall(_start(path)):
+            imported = _imported(name.decode(errors="surrogateescape"), path, roots)
+            if imported and imported not in found:
+                found[imported] = ""
+                waiting.append(imported)
+    return found
+
+
+def _imported(name: str, path: str, roots: Mapping[str, Sequence[str]]) -> str:
+    """Return the file that a template imports, "" if there is none."""
+    if name.startswith(("./", "../")):
+        folders = [os.path.dirname(path)]
+    else:
+        near = [
+            folders for folders in roots.values() if any(path.startswith(f"{each.rstrip('/')}/") for each in folders)
+        ]
+        folders = [folder for each in near or roots.values() for folder in each]
+    for folder in folders:
+        candidate = os.path.normpath(os.path.join(folder, name))
+        try:
+            if filesystem.is_file(candidate):
+                return candidate
+        except (OSError, AsyncStateError, ValueError):
+            continue
+    return ""
+
+
+def _start(path: str) -> bytes:
+    """Return the content of a file that may be a template, else nothing."""
+    try:
+        content = filesystem.read_bytes(path, _LARGE)
+    except (OSError, AsyncStateError):
+        return b""
+    return content if b"{%" in content else b""
 
 
 def name_in_tree(path: str, roots: Mapping[str, Sequence[str]]) -> str:

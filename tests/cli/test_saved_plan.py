@@ -228,6 +228,12 @@ def test_show_diff_of_two_plans_and_of_other_sls(run, saved):
         assert answer["removed"] == answer["changed"] == []
 
 
+def test_a_second_file_that_is_missing_is_no_sls(run, saved):
+    done = run("show", "diff", saved("web"), "missing.plan")
+    assert done.returncode == 1
+    assert "missing.plan: No such file" in done.stderr
+
+
 def test_show_diff_as_a_picture(run, saved, tree):
     plan = saved("web")
     edit(tree / "web.sls", "'0644'", "'0600'")

@@ -97,3 +97,27 @@ def test_files_are_named_by_their_place_in_the_tree():
     assert name_in_tree("/srv/more/b.sls", roots) == "salt://b.sls"
     assert name_in_tree("/srv/dev/b.sls", roots) == "salt://b.sls?saltenv=dev"
     assert name_in_tree("/srv/saltier/b.sls", roots) == "/srv/saltier/b.sls"
+
+
+def test_what_a_template_imports_when_it_is_rendered_counts(tree):
+    salt = tree / "salt"
+    (salt / "lib").mkdir()
+    (salt / "x.txt").write_text("{% from 'lib/a.jinja' import x with context %}\n{%- include './missing' %}\n")
+    (salt / "lib" / "a.jinja").write_text("{%- import './b.jinja' as b -%}")
+    (salt / "lib" / "b.jinja").write_text("{% import 'lib/a.jinja' as a %}")
+    before = inputs(tree)
+    assert {"salt://lib/a.jinja", "salt://lib/b.jinja"} <= before.files.keys()
+    (salt / "lib" / "b.jinja").write_text("{% set y = 1 %}")
+    assert changed(before, inputs(tree)) == {("files", "salt://lib/b.jinja")}
+
+
+def test_the_files_of_a_folder_that_a_state_copies_count(tree):
+    salt = tree / "salt"
+    (salt / "web.sls").write_text("x:\n  file.recurse:\n    - name: /x\n    - source: salt://site\n")
+    (salt / "site" / "sub").mkdir(parents=True)
+    (salt / "site" / "sub" / "a").write_text("a")
+    (salt / "site-other").write_text("")
+    before = inputs(tree)
+    assert before.files.keys() == {"salt://web.sls", "salt://site/sub/a"}
+    (salt / "site" / "sub" / "b").write_text("b")
+    assert changed(before, inputs(tree)) == {("files", "salt://site/sub/b")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
@@ -113,7 +114,7 @@ class SaltSources:
         folder = f"{draft.state}.{draft.fun}" in _FOLDERS
         key = (path, env, folder)
         if key not in self._found:
-            self._found[key] = self._is_folder(path, env) if folder else self._file_client.find(path, env) is not None
+            self._found[key] = self._has_folder(path, env) if folder else self._file_client.find(path, env) is not None
         return not self._found[key]
 
     def _is_folder(self, path: str, env: str) -> bool:
@@ -121,6 +122,18 @@ class SaltSources:
             self._folders[env] = frozenset(self._file_client.list_dirs(env))
         path = os.path.normpath(path)
         return path == "." or path in self._folders[env]
+
+    def _has_folder(self, path: str, env: str) -> bool:
+        """Whether there is a folder; its files are looked up, so that they count as found."""
+        if not self._is_folder(path, env):
+            return False
+        files = self._file_client.list_files(env)
+        below = "" if os.path.normpath(path) == "." else f"{os.path.normpath(path)}/"
+        for place in range(bisect_left(files, below), len(files)):
+            if not files[place].startswith(below):
+                break
+            self._file_client.find(files[place], env)
+        return True
 
     def _is_made(self, urls: list[str], draft: Draft, drafts: Sequence[Draft]) -> bool:
         places = [os.path.join(root, path) for path, root in self._places(urls, draft)]
