@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.comparison import Differences
@@ -36,6 +37,24 @@ def read_plan(path: str) -> PlanRecord:
         return decode(read_input(path), path)
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}") from None
+
+
+def plan_of_run(settings: Settings, run: str) -> PlanRecord:
+    """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
+    from asyncstate.cli.past_runs import find_run, journal_in, record_of
+
+    with journal_in(settings) as journal:
+        entry = find_run(journal, run)
+        record = record_of(journal, entry)
+    about = entry.about
+    selection = Recorded(
+        sls=tuple(about["sls"]) if about.get("sls") else None,
+        saltenv=about.get("saltenv"),
+        exclude=tuple(about.get("exclude") or ()),
+        ids=tuple(about.get("ids") or ()),
+        file=os.path.abspath(about["file"]) if about.get("file") else "",
+    )
+    return structs.replace(record, selection=selection)
 
 
 class SavedPlan:

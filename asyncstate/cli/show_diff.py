@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.plans.record import PlanRecord
+
+_RUN: Final = "run:"
 
 
 @click.command(
@@ -23,29 +25,32 @@ if TYPE_CHECKING:
         ("asyncstate show diff web.plan", "What has changed in the tree since a plan was saved."),
         ("asyncstate show diff old.plan new.plan", "Two saved plans."),
         ("asyncstate show diff main.plan web --out mermaid", "A picture for a pull request."),
+        ("asyncstate show diff run:latest", "What has changed in the tree since the last run."),
     ),
 )
-@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
-@click.argument("other", metavar="[FILE | SLS...]", nargs=-1, shell_complete=complete_sls)
+@click.argument("first", metavar="FILE|run:ID")
+@click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options
 @what_if_options
 @data_option("human", "json", "yaml", "mermaid")
 @click.pass_obj
-def diff(console: Console, /, file: str, other: tuple[str, ...], **options: Any) -> int:
+def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any) -> int:
     """Show how a saved plan differs from a later one, or from the tree.
 
-    FILE is what apply --test --plan-out wrote. The second one is a FILE, too, or SLS names; without either, the tree is
-    compiled with the selection of the plan. Lines with + are only in the second, with - only in the first; ~ says what
-    changed, > what has another place in the serial order.
+    FILE is what apply --test --plan-out wrote, run:ID the plan of a past run (run:latest: of the last one). The second
+    one is such a plan, too, or SLS names; without either, the tree is compiled with the selection of the plan. Lines
+    with + are only in the second, with - only in the first; ~ says what changed, > what has another place in the serial
+    order.
     """
     from asyncstate.analyse.plan_diff import diff_data, diff_lines, to_mermaid
-    from asyncstate.cli.saved_plan import read_plan
     from asyncstate.plans.comparison import compare
 
-    before = read_plan(file)
-    is_file = len(other) == 1 and (os.path.isfile(other[0]) or os.sep in other[0] or other[0].endswith(".plan"))
-    after = read_plan(other[0]) if is_file else _of_tree(console, before, other, options)
+    before = _saved(console, first, options)
+    is_saved = len(other) == 1 and (
+        other[0].startswith(_RUN) or os.path.isfile(other[0]) or os.sep in other[0] or other[0].endswith(".plan")
+    )
+    after = _saved(console, other[0], options) if is_saved else _of_tree(console, before, other, options)
     differences = compare(before, after)
     if console.out == "human":
         console.lines(diff_lines(differences, console.palette()))
@@ -54,6 +59,18 @@ def diff(console: Console, /, file: str, other: tuple[str, ...], **options: Any)
     else:
         console.data(diff_data(differences))
     return 0
+
+
+def _saved(console: Console, word: str, options: dict[str, Any]) -> PlanRecord:
+    """Return the plan that a word names: of a past run, or in a file."""
+    if word.startswith(_RUN):
+        from asyncstate.cli.past_runs import LATEST
+        from asyncstate.cli.saved_plan import plan_of_run
+
+        return plan_of_run(settings_from(console, options), word.removeprefix(_RUN) or LATEST)
+    from asyncstate.cli.saved_plan import read_plan
+
+    return read_plan(word)
 
 
 def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], options: dict[str, Any]) -> PlanRecord:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from asyncstate.cli import main
+from asyncstate.journal.store import Journal
 from asyncstate.plans.document import decode
 
 WEB = """\
@@ -226,6 +227,25 @@ def test_show_diff_of_two_plans_and_of_other_sls(run, saved):
         assert not answer["same"]
         assert [state["sls"] for state in answer["added"]] == ["db"]
         assert answer["removed"] == answer["changed"] == []
+
+
+def test_show_diff_of_a_past_run(run, saved, tree, monkeypatch):
+    monkeypatch.setenv("ASYNCSTATE_JOURNAL", "true")
+    assert run("apply", "web").returncode == 0
+    done = run("show", "diff", "run:latest")
+    assert (done.stdout, done.stderr) == ("The plans are the same.\n", "")
+    id_ = Journal.open(str(tree.parent / "state"), write=False).find().id
+    edit(tree / "web.sls", "'0644'", "'0600'")
+    later = saved("web")
+    for words in ([], [later], ["run:"]):  # the dry run is a run, too
+        assert 'mode: "0644" → "0600"' in run("show", "diff", f"run:{id_[:6]}", *words).stdout
+    assert 'mode: "0600" → "0644"' in run("show", "diff", later, f"run:{id_}").stdout
+
+
+def test_a_run_that_does_not_exist_is_an_error(run):
+    done = run("show", "diff", "run:nothing")
+    assert done.returncode == 1
+    assert "run" in done.stderr
 
 
 def test_a_second_file_that_is_missing_is_no_sls(run, saved):
