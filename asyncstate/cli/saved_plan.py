@@ -10,7 +10,7 @@ from msgspec import structs
 from asyncstate.cli.selection import Selection
 from asyncstate.errors import AsyncStateError, PlanError
 from asyncstate.plans.comparison import compare
-from asyncstate.plans.document import decode, encode
+from asyncstate.plans.document import decode, encode, require_bounds
 from asyncstate.plans.record import Selection as Recorded
 from asyncstate.plans.words import difference_lines, label
 
@@ -102,11 +102,16 @@ class SavedPlan:
 
 
 def write_plan(path: str, record: PlanRecord, report: RunReport) -> None:
-    """Write a plan with what its dry run foresaw, so that only the owner can read it. Raises OSError, PathRefused."""
+    """Write a plan with what its dry run foresaw, so that only the owner can read it.
+
+    Raises OSError; PathRefused; PlanError if it is too large to be read again.
+    """
     from asyncstate.cli.output_file import write_file
 
     foreseen = tuple(tag for tag, row in report.rows.items() if row["changes"] or row["result"] is None)
-    write_file(path, encode(structs.replace(record, foreseen=foreseen), indent=1), mode=0o600)
+    data = encode(structs.replace(record, foreseen=foreseen), indent=1)
+    require_bounds(data, path)
+    write_file(path, data, mode=0o600)
 
 
 def recorded(selection: Selection, options: Mapping[str, Any]) -> Recorded:

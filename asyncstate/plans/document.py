@@ -25,12 +25,17 @@ def encode(record: PlanRecord, indent: int = 0) -> bytes:
     return msgspec.json.format(encoded, indent=indent) + b"\n" if indent else encoded
 
 
+def require_bounds(data: bytes, origin: str) -> None:
+    """Raise PlanError for a document that is too large to be read; who writes one for others asks, too."""
+    if len(data) > LARGEST:
+        raise PlanError(f"{origin}: this is no plan that can be read: it has more than {LARGEST >> 20} MiB")
+    if sum(map(data.count, (b",", b":", b"["))) > _MOST_VALUES:
+        raise PlanError(f"{origin}: this is no plan that can be read: it has more than {_MOST_VALUES:,} values")
+
+
 def decode(data: bytes, origin: str = "the plan") -> PlanRecord:
     """Return the record that `encode` wrote. Raises PlanError, which names ``origin`` and says what is wrong."""
-    if len(data) > LARGEST:
-        raise PlanError(f"{origin}: this is no plan: it has more than {LARGEST >> 20} MiB")
-    if sum(map(data.count, (b",", b":", b"["))) > _MOST_VALUES:
-        raise PlanError(f"{origin}: this is no plan: it has more than {_MOST_VALUES:,} values")
+    require_bounds(data, origin)
     try:
         version = msgspec.json.decode(data, type=_Version).version
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
