@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _SEARCH_BUDGET = 5_000_000
 """The most edges visited in a search for a short cycle: it stays quick in a dense graph of 100,000 nodes."""
@@ -145,18 +145,6 @@ class Dag:
                 if not waiting[successor]:
                     heappush(heap, (key(successor), successor))
         return order
-
-    def reach(self, start: Iterable[int], *, forward: bool = True) -> set[int]:
-        """Every node that can be reached from ``start``, including ``start``; against the edges if not ``forward``."""
-        step = self._after if forward else self._before
-        seen = set(start)
-        stack = list(seen)
-        while stack:
-            for node in step[stack.pop()]:
-                if node not in seen:
-                    seen.add(node)
-                    stack.append(node)
-        return seen
 
     def critical_path(self, weights: Sequence[float]) -> tuple[float, list[int]]:
         """Return the heaviest path through the graph and its weight. Needs an acyclic graph."""

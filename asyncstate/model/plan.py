@@ -143,14 +143,6 @@ class Plan(msgspec.Struct, frozen=True):
             lowstate.append(low)
         return lowstate
 
-    def node_of_check(self, chunk: int) -> int | None:
-        """Return the CHECK node of a chunk, or None if no other chunk names it in ``prereq``."""
-        for number in range(len(self.chunks), len(self.nodes)):
-            node = self.nodes[number]
-            if node.kind is NodeKind.CHECK and node.chunk == chunk:
-                return number
-        return None
-
 
 def plan_digest(
     chunks: tuple[LowChunk, ...], nodes: tuple[Node, ...], dag: Dag, contingent: Sequence[ContingentEdge] = ()

@@ -8,6 +8,7 @@ import pytest
 from fake_host import local_engine, run_virtual
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from reached import reach
 from simulated_system import StateModules, System, host_of
 from simulated_trees import Tree, trees
 from trees import compiler
@@ -44,7 +45,7 @@ def needs(plan):
     """By tag, the tags of all chunks that must have ended before it."""
     found = {}
     for chunk in plan.chunks:
-        reached = plan.dag.reach(plan.dag.predecessors(chunk.index), forward=False)
+        reached = reach(plan.dag, plan.dag.predecessors(chunk.index), forward=False)
         found.setdefault(chunk.tag, set()).update(plan.chunks[node].tag for node in reached if node < len(plan.chunks))
     return found
 

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from reached import reach
 
 from asyncstate.cli import main
 from asyncstate.dunders import hide
@@ -228,7 +229,7 @@ def test_files_and_commands_of_a_formula(sls, tmp_path, width):
     written, read = (
         next(chunk.index for chunk in plan.chunks if chunk.id == id_) for id_ in (f"{tmp_path}/d/f", "run")
     )
-    assert read in plan.dag.reach([written]), "what is read through a link is there"
+    assert read in reach(plan.dag, [written]), "what is read through a link is there"
     assert tree.report(concurrency=width, implicit_order="footprint").ok
     assert (tmp_path / "copy").read_text() == "one\n"
     second = tree.report(concurrency=width, implicit_order="footprint")
@@ -307,8 +308,8 @@ def test_what_is_touched_through_a_link_that_is_there_keeps_its_order(sls, tmp_p
     )
     plan = tree.plan(implicit_order="footprint")
     one, two, three, other = range(4)
-    assert {two, three} <= set(plan.dag.reach([one]))
-    assert three in plan.dag.reach([two])
-    assert other not in plan.dag.reach([one])
+    assert {two, three} <= set(reach(plan.dag, [one]))
+    assert three in reach(plan.dag, [two])
+    assert other not in reach(plan.dag, [one])
     assert tree.report(concurrency=width, implicit_order="footprint").ok
     assert (tmp_path / "real/a").read_text() == "zero\none\ntwo\nthree\n"

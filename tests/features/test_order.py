@@ -1,6 +1,7 @@
 """Serial order, explicit order, footprints: what runs when, at any width."""
 
 import pytest
+from reached import reach
 
 from asyncstate.model.plan import NodeKind
 
@@ -122,7 +123,7 @@ free: {{cmd.run: [{{name: 'true'}}]}}
 def before(plan, name):
     """The names of all states a state waits for."""
     names = [chunk.id for chunk in plan.chunks]
-    return {names[node] for node in plan.dag.reach([names.index(name)], forward=False) if node < len(names)} - {name}
+    return {names[node] for node in reach(plan.dag, [names.index(name)], forward=False) if node < len(names)} - {name}
 
 
 @pytest.mark.feature("F058", "F059")

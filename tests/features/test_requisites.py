@@ -1,6 +1,7 @@
 """Requisites: what they refer to, what they decide, and the rows that follow."""
 
 import pytest
+from reached import reach
 
 from asyncstate.errors import CycleError
 
@@ -189,7 +190,7 @@ def test_a_name_of_names_is_one_state_and_the_id_is_all(sls):
     plan = tree.plan()
     names = [chunk.name for chunk in plan.chunks]
     assert [names[r.node] for r in plan.requisites[names.index("a")]] == ["one"]
-    assert len(plan.dag.reach([names.index("b")], forward=False)) >= 3
+    assert len(reach(plan.dag, [names.index("b")], forward=False)) >= 3
 
 
 @pytest.mark.feature("F061", "B7")
@@ -268,7 +269,8 @@ def test_in_forms_for_an_sls_a_text_and_a_name(tree):
     plan = tree.plan()
     names = [(chunk.state, chunk.name) for chunk in plan.chunks]
     needs = {
-        names[i]: {names[n][1] for n in plan.dag.reach([i], forward=False) if n < len(names)} for i in range(len(names))
+        names[i]: {names[n][1] for n in reach(plan.dag, [i], forward=False) if n < len(names)}
+        for i in range(len(names))
     }
     assert needs["x", "one"] == {"one", "s"}
     assert needs["x", "two"] == {"two", "s", "p"}

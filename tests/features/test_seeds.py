@@ -1,6 +1,7 @@
 """The documents this project was made from: their examples run as written, their promises hold."""
 
 import pytest
+from reached import reach
 
 PKG = """
 def _call(names):
@@ -201,7 +202,8 @@ def test_order_first_and_last(host):
     plan = host.plan()
     names = [chunk.name for chunk in plan.chunks]
     waits = {
-        name: {names[n] for n in plan.dag.reach([names.index(name)], forward=False) if n < 4} - {name} for name in names
+        name: {names[n] for n in reach(plan.dag, [names.index(name)], forward=False) if n < 4} - {name}
+        for name in names
     }
     assert waits == {"emacs": set(), "vim": set(), "plain": {"emacs", "vim"}, "end": {"emacs", "vim", "plain"}}
 

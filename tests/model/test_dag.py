@@ -61,13 +61,6 @@ def test_topological_order_takes_the_smallest_key_that_is_free():
     assert dag(2, [(0, 1), (1, 0)]).topological_order(lambda node: node) == []
 
 
-def test_reach():
-    graph = dag(5, [(0, 1), (1, 2), (3, 2), (2, 2)])
-    assert graph.reach([0]) == {0, 1, 2}
-    assert graph.reach([2], forward=False) == {0, 1, 2, 3}
-    assert graph.reach([4]) == {4}
-
-
 def test_critical_path():
     assert dag(4, [(0, 1), (0, 2), (1, 3), (2, 3)]).critical_path([1, 1, 5, 1]) == (7, [0, 2, 3])
     assert Dag().critical_path([]) == (0.0, [])

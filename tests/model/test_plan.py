@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 from plans import PlanBuilder
+from reached import node_of_check
 
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
@@ -73,5 +74,5 @@ def test_lowstate_is_json_in_serial_order():
     lowstate = json.loads(json.dumps(plan.lowstate()))
     assert [low["__id__"] for low in lowstate] == ["a", "b", "c", "c"]
     assert [low["__id__"] for low in lowstate if low.get("__prerequiring__")] == ["b"]
-    assert plan.node_of_check(2) == 3
-    assert plan.node_of_check(0) is None
+    assert node_of_check(plan, 2) == 3
+    assert node_of_check(plan, 0) is None

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from reached import reach
 
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
@@ -206,7 +207,7 @@ def test_no_edge_is_ever_violated(plan, width, seed):
     machine, rng, ended, active = Machine(plan), random.Random(seed), set(), []
     while not machine.finished:
         while len(active) < width and (work := machine.take()) is not None:
-            needed = plan.dag.reach(plan.dag.predecessors(work.node), forward=False)
+            needed = reach(plan.dag, plan.dag.predecessors(work.node), forward=False)
             assert {node for node in needed if plan.nodes[node].kind is NodeKind.CHUNK} <= ended
             active.append(work)
         work = active.pop(rng.randrange(len(active)))

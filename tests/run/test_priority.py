@@ -5,6 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from reached import reach
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.priority import delayed, following, shuffled
@@ -23,7 +24,7 @@ def handed_out(plan, priority=None):
 
 def is_legal(plan, order):
     place = {node: number for number, node in enumerate(order)}
-    before = {node: plan.dag.reach(plan.dag.predecessors(node), forward=False) & place.keys() for node in order}
+    before = {node: reach(plan.dag, plan.dag.predecessors(node), forward=False) & place.keys() for node in order}
     return all(place[other] < place[node] for node in order for other in before[node])
 
 
@@ -35,7 +36,7 @@ def test_one_slot_runs_a_delayed_node_after_all_that_does_not_depend_on_it(plan,
     order = handed_out(plan, delayed(plan, node))
     assert is_legal(plan, order)
     assert sorted(order) == sorted(serial)
-    after = plan.dag.reach(plan.dag.successors(node))
+    after = reach(plan.dag, plan.dag.successors(node))
     assert set(order[order.index(node) + 1 :]) <= after
     assert [other for other in order if other not in after | {node}] == [
         other for other in serial if other not in after | {node}

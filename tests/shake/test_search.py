@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
+from reached import node_of_check, reach
 
 from asyncstate.shake.orders import Orders, Pair
 from asyncstate.shake.outcome import Entry, Outcome
@@ -43,7 +44,7 @@ def searched(plan, run, most=10**9, **options):
 def test_every_pair_that_a_delay_can_exchange_is_found(plan, data):
     serial = Orders(plan).serial
     free = [
-        Pair(a, b) for place, a in enumerate(serial) for b in serial[place + 1 :] if b not in plan.dag.reach([a])
+        Pair(a, b) for place, a in enumerate(serial) for b in serial[place + 1 :] if b not in reach(plan.dag, [a])
     ]  # fmt: skip
     secrets = data.draw(st.lists(st.sampled_from(free), max_size=4, unique=True)) if free else []
     result, tried = searched(plan, system(plan, secrets))
@@ -65,7 +66,7 @@ def test_every_pair_that_a_delay_can_exchange_is_found(plan, data):
 @given(plan=plans(), most=st.integers(0, 30), at_once=st.integers(1, 5), data=st.data())
 def test_a_search_that_is_cut_off_returns_what_it_knows(plan, most, at_once, data):
     serial = Orders(plan).serial
-    free = [Pair(a, b) for place, a in enumerate(serial) for b in serial[place + 1 :] if b not in plan.dag.reach([a])]
+    free = [Pair(a, b) for place, a in enumerate(serial) for b in serial[place + 1 :] if b not in reach(plan.dag, [a])]
     secrets = data.draw(st.lists(st.sampled_from(free), max_size=4, unique=True)) if free else []
     run = system(plan, secrets)
     result, tried = searched(plan, run, most, at_once=at_once)
@@ -128,7 +129,7 @@ def test_a_finding_names_both_states_and_what_would_settle_it():
     builder = PlanBuilder().chunk("conf", "file.managed", name="/etc/x").chunk("make", "cmd.run", name="make")
     builder.chunk("target", "cmd.run").chunk("asks", prereq=["target"])
     plan = builder.build()
-    result, _ = searched(plan, system(plan, [(0, 1), (1, plan.node_of_check(2))]))
+    result, _ = searched(plan, system(plan, [(0, 1), (1, node_of_check(plan, 2))]))
     text = "\n".join(result_lines(plan, result))
     assert "cmd.run: make must run after file.managed: conf (/etc/x), and nothing says so" in text
     assert "/0-1: content: sha256 right (serial), sha256 wrong (delayed)" in text

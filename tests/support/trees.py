@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from reached import reach
+
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
@@ -164,4 +166,4 @@ def wired(high, *, mod_watch=True):
 
 def reachable(compiled, before, after):
     """Whether a path leads from one chunk to another, by index."""
-    return after in compiled.dag.reach([before])
+    return after in reach(compiled.dag, [before])

@@ -1,6 +1,7 @@
 """Races in words."""
 
 import pytest
+from reached import node_of_check
 from trees import FakeStates, plan
 
 from asyncstate.trace.report import find_races, race_issues
@@ -80,7 +81,7 @@ def test_a_listener_races_with_nothing():
 def test_a_check_for_a_prereq_is_its_state():
     tree = TREE + "    - prereq: [{cmd: make}]\n"
     compiled = plan(tree)
-    check = compiled.node_of_check(next(c.index for c in compiled.chunks if c.id == "make"))
+    check = node_of_check(compiled, next(c.index for c in compiled.chunks if c.id == "make"))
     make = next(c.index for c in compiled.chunks if c.id == "make")
     assert find_races(compiled, {make: {"/w": WRITTEN}, check: {"/w": LOOKED}}) == []
 

@@ -2,6 +2,7 @@ import copy
 
 import pytest
 from hypothesis import given
+from reached import reach
 from strategies import high_data
 from trees import FakeStates, compiler, edges, ids, plan, reachable
 
@@ -211,8 +212,8 @@ def test_aggregation_makes_no_cycle_and_loses_no_state_nor_any_order(high):
     place = {chunk.tag: chunk.index for chunk in alone.chunks}
     number = {chunk.tag: chunk.index for chunk in together.chunks}
     for chunk in alone.chunks:
-        after = {alone.chunks[node].tag for node in alone.dag.reach([chunk.index]) if node < len(alone.chunks)}
-        reached = together.dag.reach([number[chunk.tag]])
+        after = {alone.chunks[node].tag for node in reach(alone.dag, [chunk.index]) if node < len(alone.chunks)}
+        reached = reach(together.dag, [number[chunk.tag]])
         assert {number[tag] for tag in after} <= reached, "what waited for a state still does"
     for members in (node.members for node in together.nodes if node.kind is NodeKind.GROUP):
         for one in members:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reached import reach
 from trees import FakeStates, chunk_of, ids, plan
 
 from asyncstate.model.plan import NodeKind
@@ -197,7 +198,7 @@ def test_the_serial_order_stays_and_nothing_stands_between_members(one, two):
     assert ids(joined) == ids(apart)
     for node in (node for node in joined.nodes if node.transaction):
         inside = set(node.members)
-        between = joined.dag.reach(inside) & joined.dag.reach(inside, forward=False) - inside
+        between = reach(joined.dag, inside) & reach(joined.dag, inside, forward=False) - inside
         assert not [other for other in between if joined.nodes[other].kind in {NodeKind.CHUNK, NodeKind.CHECK}]
         first, *others = node.members
         for member in others:
@@ -205,7 +206,7 @@ def test_the_serial_order_stays_and_nothing_stands_between_members(one, two):
             assert not any(joined.dag.sources(other, member) for other in others)
             # What came after a member for its own sake still does.
             for other in set(apart.dag.successors(member)) - inside:
-                assert joined.nodes[other].kind is not NodeKind.CHUNK or other in joined.dag.reach([member])
+                assert joined.nodes[other].kind is not NodeKind.CHUNK or other in reach(joined.dag, [member])
     order, _ = run_through(joined)
     assert order == sorted(order)
 
@@ -247,7 +248,7 @@ def test_what_comes_after_a_member_waits_for_those_it_has_to_do_with():
     before = {
         name: {
             joined.chunks[node].id
-            for node in joined.dag.reach([chunk_of(joined, name).index], forward=False)
+            for node in reach(joined.dag, [chunk_of(joined, name).index], forward=False)
             if node < len(joined.chunks)
         }
         - {name}

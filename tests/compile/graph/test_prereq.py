@@ -1,3 +1,4 @@
+from reached import node_of_check
 from trees import chunk_of, edges, messages, plan, requisites
 
 from asyncstate.model.plan import NodeKind
@@ -23,8 +24,8 @@ def test_the_target_is_checked_before_and_runs_after():
     assert edges(compiled) == {("c", "b"), ("c", "?b"), ("?b", "a"), ("a", "b")}
     assert requisites(compiled, "a") == [("prereq", "?b")]
     assert requisites(compiled, "b") == [("prerequired", "a"), ("require", "c")]
-    assert compiled.node_of_check(chunk_of(compiled, "b").index) == len(compiled.chunks)
-    assert compiled.node_of_check(chunk_of(compiled, "a").index) is None
+    assert node_of_check(compiled, chunk_of(compiled, "b").index) == len(compiled.chunks)
+    assert node_of_check(compiled, chunk_of(compiled, "a").index) is None
 
 
 def test_requisites_resolved_before_the_check_was_made_hold_for_it_too():

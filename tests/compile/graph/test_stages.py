@@ -1,6 +1,7 @@
 import copy
 
 from hypothesis import given
+from reached import reach
 from strategies import high_data
 from trees import compiler, edges, ids, plan, reachable, wired
 
@@ -74,7 +75,7 @@ def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
         return
     chunks = [node for node in serial if graph.kind[node] is NodeKind.CHUNK]
     for later, node in enumerate(chunks):
-        reached = compiled.dag.reach([later], forward=False)
+        reached = reach(compiled.dag, [later], forward=False)
         for earlier in range(later):
             if stages.of[chunks[earlier]] < stages.of[node]:
                 assert earlier in reached
