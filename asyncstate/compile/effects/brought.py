@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from asyncstate.data.packages.places import UNITS, last_name, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from asyncstate.data.packages import Brings
 
@@ -72,6 +72,7 @@ class BroughtByPackages:
         self._knowledge = knowledge
         self._known: dict[str, Brings | None] = {}
         self._named_by: dict[str, list[int]] = {}
+        self._not_plain: set[str] = set()
         self._asked: dict[str, Question] = {}
         self._needed: set[str] = set()
 
@@ -79,10 +80,12 @@ class BroughtByPackages:
         """Whether there are any packages."""
         return bool(self._named_by)
 
-    def add(self, state: int, packages: Iterable[str]) -> None:
-        """Note that a state, a number, names packages."""
+    def add(self, state: int, packages: Iterable[str], *, plain: bool) -> None:
+        """Note that a state, a number, names packages; later numbers run later. ``plain``: it just installs them."""
         for package in packages:
             self._named_by.setdefault(package, []).append(state)
+            if not plain:
+                self._not_plain.add(package)
 
     def brings(self, package: str) -> Brings | None:
         """Return what a package brings, or None if that is not known."""
@@ -118,13 +121,23 @@ class BroughtByPackages:
         found: dict[int, list[str]] = {}
         known = [(package, brings) for package in self._named_by if (brings := self.brings(package)) is not None]
         for resource, question in self._asked.items():
-            packages = [package for package, brings in known if _answers(brings, question)]
+            packages = self._first([package for package, brings in known if _answers(brings, question)])
             name = _bare(question)
             packages += [each for each in (name, f"{name}-server") if each in self._named_by and not self.brings(each)]
             if not packages and resource in self._needed:
                 packages = [package for package, brings in known if _may_answer(brings, question)]
             for state in dict.fromkeys(state for package in packages for state in self._named_by[package]):
                 found.setdefault(state, []).append(resource)
+        return found
+
+    def _first(self, packages: Sequence[str]) -> list[str]:
+        """Return packages without those that depend on one before them: what they bring of it is there by then."""
+        found: list[str] = []
+        for package in packages:
+            brings = self.brings(package)
+            there = brings.packages.intersection(found) - {package} if brings is not None else ()
+            if package in self._not_plain or self._not_plain.issuperset(there):
+                found.append(package)
         return found
 
 

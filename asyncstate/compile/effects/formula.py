@@ -29,6 +29,7 @@ from asyncstate.compile.effects.brought import About, BroughtByPackages, Questio
 from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
 from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
+from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,6 +65,9 @@ _OF_BOOT = frozenset({"enabled", "disabled", "masked", "unmasked"})
 """Service states that start and stop nothing: they link units."""
 
 _ACCOUNT_STATES = frozenset({"user", "group"})
+
+_SKIPS = frozenset({*CONDITIONS_BEFORE, "onchanges", "onchanges_any", "onfail", "onfail_any", "onfail_all", "prereq"})
+"""Arguments with which a state may not do what it is for."""
 
 _SOURCES = frozenset({"pkgrepo"})
 """States of the package manager that bring no package: its database orders them."""
@@ -184,10 +188,10 @@ class FormulaRule:
         """Note the packages that the tree may change: not those that are there and that a state only wants there."""
         any_may_go = any(state.chunk.fun in _REMOVE for _, state in bringing)
         for number, state in bringing:
+            names = _packages(state)
             changes = any_may_go or _may_upgrade(state.chunk)
-            self._brought.add(
-                number, (name for name in _packages(state) if changes or not self._brought.is_there(name))
-            )
+            brought = names if changes else [each for each in names if not self._brought.is_there(each)]
+            self._brought.add(number, brought, plain=not changes and _SKIPS.isdisjoint(state.chunk.args))
 
     def _reads(self, state: Touching) -> tuple[str, ...]:
         chunk = state.chunk

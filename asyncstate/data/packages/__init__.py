@@ -115,6 +115,10 @@ class Brings(Protocol):
         """Whether it makes accounts."""
 
     @property
+    def packages(self) -> frozenset[str]:
+        """The names of packages, as far as they are known, that it comes with."""
+
+    @property
     def places(self) -> frozenset[str]:
         """The places in which it is known to have something."""
 

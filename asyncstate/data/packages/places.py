@@ -72,7 +72,12 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(word.removeprefix("lib")[:_SHORT] or word for word in _WORD.findall(name.lower()))
 
 
-_OF_ANY = frozenset("client common conf config daemon data debian default local main server service system".split())
+_OF_ANY = frozenset(
+    """
+    agent api app base bin client common conf config core daemon data debian default dev extra full lib local main node
+    plugin plugins server service system tool tools user util utils web worker
+    """.split()
+)
 
 
 @lru_cache(maxsize=_CACHED)

@@ -47,6 +47,7 @@ class Installed(NamedTuple):
     says: str
     lasting: bool = False
     installed: bool = True
+    packages: frozenset[str] = frozenset()
 
     def has(self, place: str) -> bool:
         """Whether it has something at a place, or its scripts may have made something of that name."""

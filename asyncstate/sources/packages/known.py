@@ -43,6 +43,11 @@ class _Both(NamedTuple):
         return True
 
     @property
+    def packages(self) -> frozenset[str]:
+        """The names of packages that it comes with."""
+        return self.listed.packages
+
+    @property
     def places(self) -> frozenset[str]:
         """The places in which either has something."""
         return self.listed.places | self.brought.places

@@ -20,6 +20,7 @@ class Bringing(NamedTuple):
     accounts: bool = True
     lasting: bool = False
     installed: bool = True
+    packages: frozenset = frozenset()
     says: str = "a test"
 
     def has(self, place):
@@ -194,3 +195,22 @@ def test_a_unit_is_of_the_service_of_its_name(path, unit):
 
 def test_the_folders_of_many_packages_are_places():
     assert {place for place in OF_MANY if DEBIAN.place(place) != place} == set()
+
+
+def test_a_package_that_depends_on_an_earlier_one_brings_nothing_of_it():
+    earlier, later = packages("nginx-common"), packages("nginx", sls="other")
+    conf = a_file("/etc/nginx/x")
+    for states in ((conf, earlier, later), (earlier, conf, later)):
+        rule = FormulaRule(strict=False, packages=Known())
+        held = dict(zip(map(id, states), rule.of_all(states), strict=True))
+        assert "packages:/etc/nginx" in held[id(earlier)].writes
+        assert "packages:/etc/nginx" not in held[id(later)].writes
+    assert between(later, conf)
+    assert between(conf, later)
+
+
+@pytest.mark.parametrize("doubtful", [{"onlyif": "x"}, {"version": "1"}, {"onchanges": []}])
+def test_a_package_that_may_not_come_does_not_free_later_ones(doubtful):
+    conf, later = a_file("/etc/nginx/x"), packages("nginx", sls="other")
+    assert between(conf, packages("nginx-common", **doubtful), later)
+    assert between(conf, packages("nginx-common"), packages("nginx", sls="other", version="1"))

@@ -151,6 +151,8 @@ class Brings(NamedTuple):
 
     installed = False
 
+    packages = frozenset()
+
     def named(self, name):
         return any(place.endswith(f"/{name}") for place in self.places)
 
