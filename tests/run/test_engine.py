@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 import pytest
-from fake_dispatch import FakeDispatch
+from fake_dispatch import usual_fakes
 from fake_host import comments, results, row, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,31 +25,7 @@ from asyncstate.run.engine import Engine, RunOptions
 @pytest.fixture
 def host():
     """States that wait, fail, change and watch; ``host.log`` has the names of what was called, in order."""
-    return fakes()
-
-
-def fakes():
-    fake = FakeDispatch()
-
-    @fake.state("test.change")
-    async def change(name, test):
-        return row(name, result=None if test else True, changes={"x": 1})
-
-    @fake.state("test.fail")
-    async def fail(name):
-        return row(name, result=False)
-
-    @fake.state("test.wait")
-    async def wait(name, seconds):
-        await asyncio.sleep(seconds)
-        fake.log.append(f"{name} ends")
-        return row(name)
-
-    @fake.state("test.mod_watch")
-    async def mod_watch(name):
-        return row(name, changes={"restarted": True})
-
-    return fake
+    return usual_fakes()
 
 
 def run(plan, dispatch, observers=(), act=None, **options):
@@ -96,7 +72,7 @@ def test_rows_are_the_same_at_any_width(data, width):
     plan = builder.build()
 
     def rows(concurrency):
-        report, _ = run(plan, fakes(), concurrency=concurrency)
+        report, _ = run(plan, usual_fakes(), concurrency=concurrency)
         return {
             tag: {key: value for key, value in r.items() if key not in ("start_time", "duration")}
             for tag, r in report.rows.items()

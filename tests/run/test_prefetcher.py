@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from fake_dispatch import FakeDispatch
+from fake_dispatch import usual_fakes
 from fake_host import row, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,26 +23,9 @@ DONE, CHANGED, FAILED = Outcome(True, False), Outcome(True, True), Outcome(False
 
 
 def fakes(fetcher=None, fetches=()):
-    fake = FakeDispatch()
+    fake = usual_fakes()
     fake.to_fetch = list(fetches)
     fake.fetched, fake.active, fake.most = [], 0, 0
-
-    @fake.state("test.change")
-    async def change(name, test):
-        return row(name, result=None if test else True, changes={"x": 1})
-
-    @fake.state("test.fail")
-    async def fail(name):
-        return row(name, result=False)
-
-    @fake.state("test.wait")
-    async def wait(name, seconds):
-        await asyncio.sleep(seconds)
-        return row(name)
-
-    @fake.state("test.mod_watch")
-    async def mod_watch(name):
-        return row(name, changes={"restarted": True})
 
     async def fetch(fetches):
         fake.fetched += [each.chunk for each in fetches]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 
 from fake_host import row
@@ -91,3 +92,28 @@ class FakeDispatch:
 
     async def aggregate(self, members):
         self.groups.append(members)
+
+
+def usual_fakes():
+    """States that wait, fail, change and watch; ``log`` also has when those that wait end."""
+    fake = FakeDispatch()
+
+    @fake.state("test.change")
+    async def change(name, test):
+        return row(name, result=None if test else True, changes={"x": 1})
+
+    @fake.state("test.fail")
+    async def fail(name):
+        return row(name, result=False)
+
+    @fake.state("test.wait")
+    async def wait(name, seconds):
+        await asyncio.sleep(seconds)
+        fake.log.append(f"{name} ends")
+        return row(name)
+
+    @fake.state("test.mod_watch")
+    async def mod_watch(name):
+        return row(name, changes={"restarted": True})
+
+    return fake
