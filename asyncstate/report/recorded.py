@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 
+_RUNNING = frozenset(verdict.value for verdict in Verdict if verdict.runs)
+
+
 def _unknown(tag: str) -> str:
     return f"{describe_tag(tag)} had started and not ended: what it did is unknown"
 
@@ -43,7 +46,7 @@ class RecordedReport:
                 self._begun[event.tag] = None
             case RunStarted():
                 self.started = event
-            case ChunkFinished() if not (event.check and Verdict(event.why).runs):
+            case ChunkFinished() if not (event.check and event.why in _RUNNING):
                 self._told[event.tag] = event.row
                 if event.sub_rows:
                     self._subs[event.tag] = event.sub_rows
@@ -90,6 +93,6 @@ class RecordedReport:
         if self.finished is not None:
             told.update(self.finished.rows)
             tags = list(told)
-            if self.finished.order:
+            if sorted(self.finished.order) == list(range(len(tags))):
                 told = {tags[place]: told[tags[place]] for place in self.finished.order}
         return {tag: {**row, RUN_NUM: number} for number, (tag, row) in enumerate(told.items())}

@@ -112,6 +112,17 @@ def test_a_run_without_an_end_has_the_rows_so_far_and_the_reason():
     assert (report.cancelled, report.exit_code, report.ok) == ("killed", 125, False)
 
 
+def test_an_order_that_is_none_and_a_verdict_of_a_later_version_hide_no_row():
+    plan = PlanBuilder().chunk("a", "test.change").chunk("b", "test.change").build()
+    events = []
+    run(plan, host_with_subs(), [events.append], concurrency=1)
+    for order in ((0, 0), (0, 7), (0,), (-1, 0)):
+        spoilt = [*events[:-1], msgspec.structs.replace(events[-1], order=order)]
+        assert len(rebuilt(spoilt).rows) == 2
+    later = [msgspec.structs.replace(each, why="new") if hasattr(each, "why") else each for each in events]
+    assert len(rebuilt(later).rows) == 2
+
+
 def test_what_had_started_and_what_had_not_is_named_if_the_run_has_no_end():
     plan = PlanBuilder().chunk("a", "test.change").chunk("b", "test.change").chunk("c", "test.change").build()
     tags = [chunk.tag for chunk in plan.chunks]
