@@ -30,6 +30,7 @@ from asyncstate.render.jinja_time import Rounds, Watch, stepwise
 from asyncstate.render.printable import printable
 from asyncstate.render.serializer import FILTERS as SERIALIZER_FILTERS
 from asyncstate.render.serializer import SerializerExtension
+from asyncstate.sources.patterns import require_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from asyncstate.render.jinja_options import Options
 
 
+_PATTERNS = ("regex_match", "regex_replace", "regex_search")
 _GENERATING = ("combinations", "combinations_with_replacement", "permutations", "product")
 
 
@@ -136,7 +138,8 @@ def base_environment(options: Options) -> TemplateEnvironment:
     environment.filters["tojson"] = SERIALIZER_FILTERS["tojson"]
     environment.filters.update({name: bounded(name, environment.filters[name]) for name in FILTER_SIZES})
     environment.filters.update({name: stepwise(environment.filters[name]) for name in _GENERATING})
-    environment.tests.update(TESTS)
+    environment.filters.update({name: _fast(environment.filters[name]) for name in _PATTERNS})
+    environment.tests.update({**TESTS, "match": _fast(TESTS["match"])})
     environment.globals.update(
         {"lipsum": lipsum, "odict": OrderedDict, "raise": _raise, "show_full_context": show_full_context}
     )
@@ -167,6 +170,18 @@ def _at_run_time(function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def call(_context: Context, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
+
+    return call
+
+
+def _fast(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter or test of Salt's with a regular expression that is refused if it takes too long."""
+
+    @pass_context
+    def call(context: Context, txt: Any, rgx: Any = None, *args: Any, **kwargs: Any) -> Any:
+        require_fast(rgx, txt)
+        passed = (context,) if hasattr(function, "jinja_pass_arg") else ()
+        return function(*passed, txt, rgx, *args, **kwargs)
 
     return call
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
+from asyncstate.sources.patterns import require_fast
 
 if TYPE_CHECKING:
     import logging
@@ -82,8 +83,9 @@ class Matcher:
     def pcre(self, expr: str) -> bool:
         """Whether a regular expression matches the ID, from its start."""
         try:
+            require_fast(expr, self._id)
             return re.match(expr, self._id) is not None
-        except (re.error, TypeError) as error:
+        except (re.error, TypeError, ValueError) as error:
             log.warning("Invalid regular expression %r in target: %s", expr, error)
             return False
 
@@ -258,9 +260,10 @@ def _factor(terms: Sequence[str | bool], start: int) -> _Partial | None:
 
 def _regex_match(value: Any, pattern: str) -> bool:
     try:
+        require_fast(pattern.lower(), str(value).lower())
         return re.match(pattern.lower(), str(value).lower()) is not None
-    except re.error:
-        log.warning("Invalid regular expression %r in target", pattern)
+    except (re.error, ValueError) as error:
+        log.warning("Invalid regular expression %r in target: %s", pattern, error)
         return False
 
 

@@ -203,7 +203,7 @@ def judge(code: int, memory: int, folder: Path) -> Finding | None:
     if code < 0:
         return Finding("died", signal.Signals(-code).name, output)
     if memory > MEMORY + resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024:
-        return Finding("memory", f"{memory >> 20} MiB", output)
+        return Finding("memory", "", f"{memory >> 20} MiB\n{output}")
     if "Traceback (most recent call last)" in errors:
         places = re.findall(r'File "([^"]*)", line (\d+)', errors)
         return Finding("traceback", ":".join(places[-1]) if places else "", errors)

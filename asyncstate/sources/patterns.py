@@ -1,0 +1,90 @@
+"""Regular expressions that a tree names: one that would take for ever is refused.
+
+Python tries all ways to match, and for some patterns (``(a+)+b``) their number doubles with each character of the text.
+Nothing can stop that within this process. So a pattern of that form is tried on its text in a process of its own
+first, with a limit on time. Ordinary patterns are not tried.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import sys
+from functools import lru_cache
+from typing import Final
+
+from asyncstate.process.child import run_child
+
+_SECONDS: Final = 5
+"""How long a pattern may calculate on one text."""
+_PATIENCE: Final = 120
+"""How long the trial may wait for its turn on a busy machine, in seconds."""
+_SHORT: Final = 16
+"""In a text of fewer characters there are few ways to match."""
+_MOST_WAYS: Final = 10**9
+_REPETITION: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
+_TRIAL: Final = f"""
+import marshal, re, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
+pattern, text, flags = marshal.load(sys.stdin.buffer)
+for found in re.finditer(pattern, text, flags):
+    pass
+re.match(pattern, text, flags)
+"""
+
+
+def require_fast(pattern: object, text: object, flags: int = 0) -> None:
+    """Raise ValueError if a search for ``pattern`` in ``text`` does not end. What is no pattern is left to `re`."""
+    if not isinstance(pattern, str) or not isinstance(text, str) or len(text) < _SHORT or not sys.executable:
+        return
+    nested, repetitions = _form(pattern)
+    if not nested and (repetitions < 2 or len(text) ** min(repetitions, 9) < _MOST_WAYS):
+        return
+    try:
+        re.compile(pattern, flags)
+    except (re.error, ValueError, RecursionError, OverflowError):
+        return
+    trial = [sys.executable, "-ISc", _TRIAL]
+    ended = run_child(trial, stdin=marshal.dumps((pattern, text, flags)), timeout=_PATIENCE)
+    if ended.timed_out or ended.returncode < 0:
+        raise ValueError(
+            f"the regular expression {pattern[:100]!r} takes more than {_SECONDS} seconds: it can match the same "
+            "text in too many ways. Repeat no group that itself repeats or has alternatives"
+        )
+
+
+@lru_cache(maxsize=256)
+def _form(pattern: str) -> tuple[bool, int]:
+    """Return whether a group is repeated that repeats or has alternatives, and how many repetitions there are."""
+    open_groups: list[bool] = []
+    varied = nested = False
+    repetitions = at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        at += 1
+        if character == "\\":
+            at += 1
+        elif character == "[":
+            at = _end_of_class(pattern, at)
+        elif character == "(":
+            open_groups.append(varied)
+            varied = False
+        elif character == ")" and open_groups:
+            inner, varied = varied, open_groups.pop()
+            nested = nested or (inner and _REPETITION.match(pattern, at) is not None)
+            varied = varied or inner
+        elif character == "|" or (character == "?" and at > 1 and pattern[at - 2] != "("):
+            varied = True
+        elif _REPETITION.match(pattern, at - 1):
+            varied = True
+            repetitions += 1
+    return nested, repetitions
+
+
+def _end_of_class(pattern: str, at: int) -> int:
+    """Return the position after a class of characters that begins at ``at``."""
+    at += pattern.startswith("^", at)
+    at += pattern.startswith("]", at)
+    while at < len(pattern) and pattern[at] != "]":
+        at += 2 if pattern[at] == "\\" else 1
+    return at + 1
