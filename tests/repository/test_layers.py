@@ -231,7 +231,6 @@ def test_what_is_temporary_is_noted(checkout):
 
 
 PAST_THE_DOOR = {
-    "asyncstate/render/jinja_time.py": "the memory of this process",
     "asyncstate/process/": "/proc",
     "asyncstate/remains.py": "private folders of ours, by names of ours",
     "asyncstate/render/jinja_time.py": "/proc",

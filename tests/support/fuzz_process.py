@@ -8,6 +8,7 @@ reads cases from standard input and writes findings to standard output, a line o
 
 from __future__ import annotations
 
+import base64
 import faulthandler
 import gc
 import json
@@ -116,9 +117,16 @@ def make_files(files: dict, root: Path) -> None:
             os.mkfifo(path)
         elif "folder" in content:
             os.makedirs(path, exist_ok=True)
+        elif "base64" in content:
+            with open(path, "wb", opener=_private) as file:
+                file.write(base64.b64decode(content["base64"]))
         elif "times" in content:
             with open(path, "wb") as file:
                 file.write(content["text"].encode() * content["times"])
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _is_escaped(text: str) -> bool:

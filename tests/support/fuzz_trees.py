@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz_plugins import plugin_files
+from fuzz_records import journals, plans
 from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
 from hypothesis import strategies as st
 
@@ -442,7 +443,7 @@ _ODD_WORDS += (
     "main.sls",
     "..",
 )
-_WRITING = ("--log-file", "--report", "--junit", "--races", "--output", "--keep")
+_WRITING = ("--log-file", "--plan-out", "--svg", "--report", "--junit", "--races", "--output", "--keep")
 _LEFT_OUT = ("--trace-effects", "--root", "--network", "--show-secrets", "--wait", "--timeout")
 
 
@@ -614,6 +615,8 @@ FAMILIES = {
     "command_lines": command_lines,
     "plugins": plugins,
     "observers": observers,
+    "journals": journals,
+    "plans": plans,
 }
 """Strategies for cases, by the name of what they are about."""
 ALL_ODD = ODD
