@@ -61,6 +61,8 @@ class Database:
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         elif not os.path.exists(self._path):
             raise FileNotFoundError(self._path)
+        if not os.path.isfile(self._path):
+            raise JournalError(f"{self._path}: it is not a regular file")
         found = self._connected("rw" if write else "ro")
         try:
             self._require_known(found)
@@ -128,20 +130,25 @@ class Database:
 
     def runs(self) -> list[RunEntry]:
         """Return all runs, newest first."""
-        return [msgspec.json.decode(row[0], type=RunEntry) for row in self._rows("SELECT entry FROM runs", ())]
+        try:
+            return [
+                msgspec.json.decode(entry, type=RunEntry) for (entry,) in self._rows("SELECT entry FROM runs", bytes)
+            ]
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise self._damaged(error) from None
 
     def lines(self, run: str) -> Iterator[bytes]:
         """Yield the lines of a run."""
-        for (blob,) in self._rows("SELECT lines FROM events WHERE run = ? ORDER BY first", (run,)):
+        for (blob,) in self._rows("SELECT lines FROM events WHERE run = ? ORDER BY first", bytes, given=run):
             yield from blob.split(b"\n")[:-1]
 
     def plan(self, key: str) -> bytes | None:
         """Return the record of a plan."""
-        return next((row[0] for row in self._rows("SELECT plan FROM plans WHERE key = ?", (key,))), None)
+        return next((plan for (plan,) in self._rows("SELECT plan FROM plans WHERE key = ?", bytes, given=key)), None)
 
     def prune(self, keep_runs: int, oldest: float) -> int:
         """Remove runs that are not among the last ``keep_runs``, or begun before ``oldest``; return how many."""
-        rows = self._rows("SELECT id, begun, bytes FROM runs ORDER BY begun DESC", ())
+        rows = self._rows("SELECT id, begun, bytes FROM runs ORDER BY begun DESC", str, float, int)
         gone, size = [], 0
         for place, (run, begun, own) in enumerate(rows):
             size += own
@@ -160,11 +167,20 @@ class Database:
                 raise self._error(error) from None
         return len(gone)
 
-    def _rows(self, query: str, values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, query: str, *types: type, given: str | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of an answer, whose columns have these types. SQLite itself takes any."""
         try:
-            yield from self._connection.execute(query, values)
+            for row in self._connection.execute(query, () if given is None else (given,)):
+                if not all(map(isinstance, row, types)):
+                    raise self._damaged("a value has another type than its column")
+                yield row
         except sqlite3.Error as error:
             raise self._error(error) from None
+
+    def _damaged(self, reason: object) -> JournalError:
+        return JournalError(
+            f"{self._path} is damaged: {reason}. Move it away to begin a new journal; past runs cannot be read then"
+        )
 
 
 def _blobs(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -244,6 +244,44 @@ def test_a_broken_database_is_moved_aside(journal, keep, settings, caplog):
     assert [name for name in os.listdir(settings.state_dir) if "broken" in name]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE runs SET entry = 5",
+        "UPDATE runs SET entry = CAST('{}' AS BLOB)",
+        "UPDATE runs SET entry = CAST('[1' AS BLOB)",
+        "UPDATE events SET lines = 'text'",
+        "UPDATE plans SET plan = 'text'",
+        "UPDATE runs SET begun = 'soon'",
+        "UPDATE runs SET bytes = 'many'",
+    ],
+)
+def test_a_value_of_another_type_is_damage(journal, keep, damage):
+    keep("aa11")
+    opened = journal(write=True)
+    opened._database._connection.execute("INSERT INTO plans VALUES ('k', X'00')")
+    opened._database._connection.execute(damage)
+
+    def read_all():
+        assert opened.runs()
+        assert list(opened._database.lines("aa11"))
+        assert opened._database.plan("k")
+        opened._database.prune(1, 0.0)
+
+    with pytest.raises(JournalError, match=r"journal\.db is damaged: .*\. Move it away to begin a new journal"):
+        read_all()
+    opened.close()
+
+
+def test_a_pipe_in_the_place_of_the_database_is_refused(journal, keep, settings):
+    keep("aa11")
+    path = os.path.join(settings.state_dir, DATABASE)
+    os.unlink(path)
+    os.mkfifo(path)
+    with pytest.raises(JournalError, match=r"journal\.db: it is not a regular file"):
+        journal()
+
+
 def test_a_database_of_a_later_version_is_left_alone(journal, keep, settings):
     keep("aa11")
     opened = journal(write=True)

@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -117,9 +118,9 @@ def make_files(files: dict, root: Path) -> None:
             os.mkfifo(path)
         elif "folder" in content:
             os.makedirs(path, exist_ok=True)
-        elif "base64" in content:
+        elif "deflated" in content:
             with open(path, "wb", opener=_private) as file:
-                file.write(base64.b64decode(content["base64"]))
+                file.write(zlib.decompress(base64.b64decode(content["deflated"])))
         elif "times" in content:
             with open(path, "wb") as file:
                 file.write(content["text"].encode() * content["times"])

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def records():
 
 def as_file(data):
     """Return bytes as the content of a file of a case."""
-    return {"base64": base64.b64encode(data).decode()}
+    return {"deflated": base64.b64encode(zlib.compress(data)).decode()}
 
 
 @st.composite
@@ -141,7 +142,9 @@ def journals(draw):
         files[f"{STATE}/journal/0011223344556677.log"] = as_file(draw(torn(kept["log"])))
     if draw(st.integers(0, 9)) == 0:
         name = draw(
-            st.sampled_from(("journal.db-wal", "journal.db-shm", "journal/x.log", "journal/.log", "journal/a\nb.log"))
+            st.sampled_from(
+                ("journal.db", "journal.db-wal", "journal.db-shm", "journal/x.log", "journal/.log", "journal/a\nb.log")
+            )
         )
         odd = draw(
             st.sampled_from(({"fifo": 1}, {"folder": 1}, {"link": "/dev/zero"}, {"link": "gone"}, "", "\x00" * 40))
