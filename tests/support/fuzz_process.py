@@ -61,7 +61,9 @@ def fuzz_process(folder: Path):
         def run(case):
             server.stdin.write(json.dumps(case) + "\n")
             server.stdin.flush()
-            answer = json.loads(server.stdout.readline())
+            line = server.stdout.readline()
+            assert line, "the process that runs the cases has ended: its standard error says why"
+            answer = json.loads(line)
             return Finding(*answer) if answer else None
 
         try:
@@ -208,17 +210,22 @@ def judge(code: int, memory: int, folder: Path) -> Finding | None:
     output = errors + _shown(folder, "stdout")
     if code == 70:
         found = re.search(r"internal error: (\w+).*?\(([^()]*:\d+)\)", output, re.DOTALL)
-        return Finding("internal error", " ".join(found.groups()) if found else "", output)
+        return Finding("internal error", _within(" ".join(found.groups())) if found else "", output)
     if code < 0:
         return Finding("died", signal.Signals(-code).name, output)
     if memory > MEMORY + resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024:
         return Finding("memory", "", f"{memory >> 20} MiB\n{output}")
     if "Traceback (most recent call last)" in errors:
         places = re.findall(r'File "([^"]*)", line (\d+)', errors)
-        return Finding("traceback", ":".join(places[-1]) if places else "", errors)
+        return Finding("traceback", _within(":".join(places[-1])) if places else "", errors)
     if code not in CODES:
         return Finding("exit code", str(code), output)
     return None
+
+
+def _within(place: str) -> str:
+    """Return a place in a file of the program by its path in the checkout."""
+    return place.replace(f"{Path(__file__).parents[2]}/", "")
 
 
 def _seconds(child: int) -> float:
@@ -238,7 +245,7 @@ def _shown(folder: Path, name: str) -> str:
 def _place_of_stack(folder: Path) -> str:
     """Return the innermost place of the program in the stacks of a process that was still busy."""
     places = re.findall(r'File "([^"]*/(?:asyncstate|states|modules)/[^"]*)", line (\d+)', _shown(folder, "stack"))
-    return ":".join(places[0]) if places else ""
+    return _within(":".join(places[0])) if places else ""
 
 
 if __name__ == "__main__":
