@@ -7,6 +7,7 @@ text can pretend to be a record.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import logging
 import os
@@ -240,9 +241,12 @@ def _log_unraisable(failure: sys.UnraisableHookArgs) -> None:
 
 
 def _open_log(path: str) -> TextIO:
-    """Open a log for appending; a new one is readable by its owner only."""
+    """Open a log for appending; a new one is readable by its owner only. A pipe that nobody reads is refused."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, flags, 0o600)
     except OSError as error:
-        raise ConfigError(f"--log-file {path}: {error.strerror}") from None
+        reason = "it is a pipe that no program reads" if error.errno == errno.ENXIO else error.strerror
+        raise ConfigError(f"--log-file {path}: {reason}") from None
+    os.set_blocking(handle, True)
     return open(handle, "a", encoding="utf-8", errors="backslashreplace")

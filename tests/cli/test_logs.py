@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 import structlog
 
-from asyncstate.cli.logs import LogStream
+from asyncstate.cli.logs import LogStream, _open_log
+from asyncstate.errors import ConfigError
 from asyncstate.logs.fields import RunFields
 from asyncstate.logs.loggers import plugin_logger
 from asyncstate.model.chunk import LowChunk
@@ -401,3 +402,15 @@ def test_a_level_that_is_none_is_a_clear_error(tree, tmp_path):
     done = tree("check", "--config", str(tmp_path / "config"), web="a: {test.nop: []}")
     assert done.returncode == 1
     assert "log_granular_levels: states.file: 'loud' is not a level. There are: all, garbage, trace" in done.stderr
+
+
+def test_a_pipe_that_nobody_reads_takes_no_log(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match="pipe: it is a pipe that no program reads"):
+        _open_log(str(pipe))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with _open_log(str(pipe)) as log:
+        log.write("a line")
+    assert os.read(reader, 99) == b"a line"
+    os.close(reader)
