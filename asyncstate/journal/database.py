@@ -16,7 +16,7 @@ from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from types import TracebackType
 
 log: logging.Logger = get_logger(__name__)
@@ -103,8 +103,8 @@ class Database:
     ) -> None:
         self._connection.close()
 
-    def add(self, entry: RunEntry, lines: Sequence[bytes], plan: bytes | None) -> None:
-        """Add a run with the lines of its log, and the record of its plan; on the disk when this returns."""
+    def add(self, entry: RunEntry, lines: bytes, plan: bytes | None) -> None:
+        """Add a run with the whole lines of its log, and the record of its plan; on the disk when this returns."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -116,17 +116,15 @@ class Database:
         except sqlite3.Error as error:
             raise self._error(error) from None
 
-    def _insert(self, entry: RunEntry, lines: Sequence[bytes], plan: bytes | None) -> None:
+    def _insert(self, entry: RunEntry, lines: bytes, plan: bytes | None) -> None:
         run = self._connection.execute
         if plan is not None:
             run("INSERT OR IGNORE INTO plans VALUES (?, ?)", (entry.plan, plan))
         run("DELETE FROM events WHERE run = ?", (entry.id,))
-        size = 0
         for first, blob in _blobs(lines):
-            size += len(blob)
             run("INSERT INTO events VALUES (?, ?, ?)", (entry.id, first, blob))
-        encoded = msgspec.json.encode(entry)
-        run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", (entry.id, entry.begun, entry.plan, size, encoded))
+        about = (entry.id, entry.begun, entry.plan, len(lines), msgspec.json.encode(entry))
+        run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", about)
 
     def runs(self) -> list[RunEntry]:
         """Return all runs, newest first."""
@@ -183,18 +181,13 @@ class Database:
         )
 
 
-def _blobs(lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield lines joined to pieces of about `_BLOB` bytes, each with the number of its first line."""
-    piece: list[bytes] = []
-    size = first = 0
-    for number, line in enumerate(lines):
-        piece.append(line)
-        size += len(line) + 1
-        if size >= _BLOB:
-            yield first, b"\n".join([*piece, b""])
-            piece, size, first = [], 0, number + 1
-    if piece:
-        yield first, b"\n".join([*piece, b""])
+def _blobs(lines: bytes) -> Iterator[tuple[int, memoryview]]:
+    """Yield pieces of about `_BLOB` bytes that end with a line, each with the place at which it begins."""
+    whole, begin = memoryview(lines), 0
+    while begin < len(lines):
+        end = len(lines) if len(lines) - begin <= _BLOB else lines.find(b"\n", begin + _BLOB) + 1
+        yield begin, whole[begin:end]
+        begin = end
 
 
 def writable(path: str) -> Database:

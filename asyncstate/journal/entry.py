@@ -83,6 +83,23 @@ def whole_lines(data: bytes) -> list[bytes]:
     return lines
 
 
+def whole(data: bytes) -> bytes:
+    """Return a log without its end, which may be torn."""
+    return b"".join(line + b"\n" for line in whole_lines(data))
+
+
+def telling_lines(lines: bytes) -> list[bytes]:
+    """Return the lines that say what a run did as a whole: all, or of one that ended the first event and the last."""
+    last = lines[lines.rfind(b"\n", 0, -1) + 1 :].rstrip(b"\n")
+    at = lines.find(_BEGUN)
+    if at < 0 or not last.startswith(_ENDED):
+        return lines.split(b"\n")[:-1]
+    return [lines[at : lines.find(b"\n", at)], last]
+
+
+_BEGUN, _ENDED = b'{"event":"run_started"', b'{"event":"run_finished"'
+
+
 def read_event(line: bytes) -> AnyEvent | None:
     """Return the event of a line; None if it has none that this version knows."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.errors import AsyncStateError, JournalError
-from asyncstate.journal.entry import Header, PlanLine, whole_lines
+from asyncstate.journal.entry import Header, PlanLine
 from asyncstate.journal.folder import log_path, make_folder
 from asyncstate.journal.log import RunLog
 from asyncstate.journal.store import archive
@@ -67,6 +67,18 @@ class Keeper:
         if type(event) in _AT_ONCE or len(waiting) > _MOST_WAITING:
             self._flush()
 
+    def add(self, line: bytes, *, at_once: bool) -> None:
+        """Add the line of an event. What is not written at once is, at the latest, before the next event that is."""
+        self._waiting += line
+        self._waiting += b"\n"
+        if at_once or len(self._waiting) > _MOST_WAITING:
+            self._flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._waiting:
+            self._flush()
+
     def record(self, line: Any) -> None:
         """Write a record of the journal itself, which is no event."""
         self._waiting += _encoder.encode(line) + b"\n"
@@ -106,19 +118,18 @@ class Keeper:
         try:
             if log_.finish():
                 with open(log_.path, "rb") as file:
-                    lines = whole_lines(file.read())
-                self._archive(lines)
+                    self._archive(file.read())
                 moved = True
         except (OSError, AsyncStateError) as error:
             log.warning("the journal keeps this run as %s: %s", log_.path, error)
         finally:
             log_.close(remove=moved)
 
-    def _archive(self, lines: list[bytes]) -> None:
+    def _archive(self, log_: bytes) -> None:
         settings = self._settings
         archive(
             settings.state_dir,
-            lines,
+            log_,
             keep_runs=settings.journal_keep_runs,
             keep_days=settings.journal_keep_days,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from asyncstate.errors import JournalError
-from asyncstate.journal.entry import PlanLine, entry_of, events_of, read_header, whole_lines
+from asyncstate.journal.entry import PlanLine, entry_of, events_of, read_header, telling_lines, whole, whole_lines
 from asyncstate.journal.folder import DATABASE, logs_in, require_own
 from asyncstate.journal.log import dead_log, read_log
 from asyncstate.logs.loggers import get_logger
@@ -73,20 +73,23 @@ class Journal:
 
     def _take(self, path: str, data: bytes) -> None:
         try:
-            self.add(whole_lines(data))
+            self.add(whole(data))
             os.unlink(path)
         except (OSError, JournalError) as error:
             log.warning("the log of a run stays where it is: %s", error)
 
-    def add(self, lines: list[bytes]) -> None:
-        """Add the run that these lines tell of, if it began. Raises JournalError."""
-        header = read_header(lines[0]) if lines else None
-        entry = entry_of(header, lines, alive=False) if header is not None else None
-        if entry is None or self._database is None:
+    def add(self, log_: bytes) -> None:
+        """Add the run that the whole lines of a log tell of, if it began. Raises JournalError."""
+        first, _, rest = log_.partition(b"\n")
+        header, plan = read_header(first), None
+        if header is None or self._database is None:
             return
-        plan = _plan_line(lines)
-        kept = [line for line in lines[1:] if not line.startswith(_PLAN)]
-        self._database.add(entry, kept, None if plan is None else bytes(plan.plan))
+        if rest.startswith(_PLAN):
+            second, _, rest = rest.partition(b"\n")
+            plan = _plan_line([first, second])
+        entry = entry_of(header, telling_lines(rest), alive=False)
+        if entry is not None:
+            self._database.add(entry, rest, None if plan is None else bytes(plan.plan))
         self._listed = None
 
     # reading
@@ -187,13 +190,13 @@ def _plan_line(lines: list[bytes]) -> PlanLine | None:
     return None
 
 
-def archive(state_dir: str, log_lines: list[bytes], *, keep_runs: int, keep_days: float) -> None:
+def archive(state_dir: str, log_: bytes, *, keep_runs: int, keep_days: float) -> None:
     """Add a run to the database, and logs of dead runs; forget old runs. Raises JournalError, OSError."""
     from asyncstate.journal.database import writable  # noqa: PLC0415 - sqlite3, imported off the loop
 
     journal = Journal(state_dir, writable(os.path.join(state_dir, DATABASE)))
     try:
-        journal.add(log_lines)
+        journal.add(log_)
         if len(logs_in(state_dir)) > 1:
             journal.take_over()
         journal.prune(keep_runs, keep_days)

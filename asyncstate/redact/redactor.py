@@ -94,6 +94,11 @@ class Redactor:
                 self._seen[text] = shown
         return shown
 
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether no secrets are known."""
+        return not self._telling and not self._short
+
     def harmless(self, text: str) -> bool:
         """Whether a text, and every part of it, needs no search: no secrets are known and it has no ``@``."""
         return not self._telling and not self._short and "@" not in text

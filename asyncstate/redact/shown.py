@@ -107,6 +107,10 @@ class ShownPlan:
         """Return ``text`` without secrets."""
         return self._snapshot().text(text)
 
+    def is_open(self, tag: str) -> bool:
+        """Whether nothing of the state of a (true) tag is to be hidden, but for passwords in URLs."""
+        return tag not in self._hushed and self._snapshot().knows_nothing
+
     def value(self, value: Any) -> Any:
         """Return plain data without secrets."""
         return self._snapshot().value(value)

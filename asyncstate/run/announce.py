@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.journal.lines import finished_line, started_line
+from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import FOOTPRINT
-from asyncstate.model.event import AnyEvent, ChunkReady
+from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.journal.keeper import Keeper
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.result import Row
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.machine import Machine
 
@@ -45,6 +50,12 @@ class Announcer:
         self._clock = clock
         self._sequence = 0
         self._groups: dict[int, str] = {}
+        self._flushing = False
+
+    @property
+    def shows(self) -> bool:
+        """Whether there are observers."""
+        return bool(self._observers)
 
     @property
     def heard(self) -> bool:
@@ -56,7 +67,7 @@ class Announcer:
         event = kind(
             run_id=self.run_id,
             seq=self._sequence,
-            time=round(self._clock() - self.began, 6),
+            time=self._seconds(),
             **fields,
         )
         event = self.shown.event(event)
@@ -75,6 +86,55 @@ class Announcer:
                 )
         if broken:
             self._observers = [known for known in self._observers if not any(known is each for each in broken)]
+
+    def started(self, chunk: LowChunk, *, check: bool) -> None:
+        """Send `ChunkStarted`."""
+        tag = chunk.tag
+        if self._journal is not None and not self._observers and self.shown.is_open(tag):
+            line = started_line(self.run_id, self._sequence, self._seconds(), chunk, tag, check=check)
+            if line is not None:
+                self._sequence += 1
+                self._journal.add(line, at_once=True)
+                return
+        if self.heard:
+            self.emit(
+                ChunkStarted,
+                tag=tag,
+                function=chunk.function,
+                id=chunk.id,
+                name=chunk.name,
+                sls=chunk.sls,
+                check=check,
+            )
+
+    def finished(self, tag: str, row: Row, why: str, *, check: bool, subs: Mapping[str, Row]) -> None:
+        """Send `ChunkFinished`. Observers get copies, so that they cannot change a row.
+
+        Without observers it is written before the next state starts, or before the loop does anything else: until
+        then nothing can have been released by it, or shown.
+        """
+        if self._journal is not None and not self._observers and not subs and self.shown.is_open(tag):
+            line = finished_line(self.run_id, self._sequence, self._seconds(), tag, row, why=why, check=check)
+            if line is not None:
+                self._sequence += 1
+                self._journal.add(line, at_once=False)
+                self._flush_soon()
+                return
+        if self.heard:
+            self.emit(ChunkFinished, tag=tag, row=fresh(row), why=why, check=check, sub_rows=fresh(dict(subs)))
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._journal is not None:
+            self._journal.flush()
+
+    def _seconds(self) -> float:
+        return round(self._clock() - self.began, 6)
 
     def keep(self, shared: Shared) -> None:
         """Put what a call has done for other states into the journal, without secrets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.model.chunk import fresh
-from asyncstate.model.event import ChunkFinished, StateEvent
+from asyncstate.model.event import StateEvent
 from asyncstate.run.rows import CarriedRow, sub_rows
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Recorder:
             if subs:
                 self.subs[tag] = subs
         if self._announcer.heard:
-            self._announcer.emit(ChunkFinished, tag=tag, row=fresh(row), why=why, check=check, sub_rows=fresh(subs))
+            self._announcer.finished(tag, row, why, check=check, subs=subs)
             self._fire(chunk, row)
 
     def _sub_rows(self, chunk: LowChunk, row: Row) -> dict[str, Row]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
-from asyncstate.model.event import ChunkOutput, ChunkRetried, ChunkStarted
+from asyncstate.model.event import ChunkOutput, ChunkRetried
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.process.descriptors import places, why_few
@@ -328,16 +328,7 @@ class WorkerPool:
         self._log_fields.begin(chunk, tag)
         if self._prefetcher is not None and work.kind is NodeKind.CHUNK:
             self._prefetcher.started(work.chunk)
-        if self._announcer.heard:
-            self._announcer.emit(
-                ChunkStarted,
-                tag=tag,
-                function=chunk.function,
-                id=chunk.id,
-                name=chunk.name,
-                sls=chunk.sls,
-                check=work.kind is NodeKind.CHECK,
-            )
+        self._announcer.started(chunk, check=work.kind is NodeKind.CHECK)
         began = self._clock()
         self._running[work.node] = (work, chunk, began)
         try:
@@ -375,7 +366,7 @@ class WorkerPool:
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         machine = self._machine
         released = machine.done(node, outcome)
-        if released and self._announcer.heard:
+        if released and self._announcer.shows:
             self._announcer.ready(machine, node, released, tag)
         if machine.finished:
             self._wake(len(self._idle))
