@@ -1,0 +1,179 @@
+"""Resuming in a program: what counts as the same, chains of runs, secrets, cancelled states, common calls."""
+
+import asyncio
+import json
+
+import msgspec
+import pytest
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.errors import JournalError, ResumeRefused
+from asyncstate.journal.store import Journal
+from asyncstate.model.event import ChunkFinished, ChunkStarted, encode_event
+from asyncstate.redact.secrets import Secrets
+from asyncstate.run.past import Ended, Past, Unknown
+
+CHAIN = {
+    "a": {"here.step": []},
+    "b": {"here.step": [{"require": [{"here": "a"}]}]},
+    "c": {"here.step": [{"watch": [{"here": "b"}]}]},
+}
+
+
+class Here:
+    """A machine whose states are functions of the test: what was called, and where the process dies."""
+
+    def __init__(self, tmp_path):
+        self.calls = []
+        self.settings = Settings(
+            state_dir=str(tmp_path / "state"), cachedir=str(tmp_path / "cache"), journal=True, prefetch=False
+        )
+        self.pillar = {}
+
+    def step(self, name, **_kwargs):
+        self.calls.append(name)
+        return {"name": name, "changes": {name: 1}, "result": True, "comment": f"did {name}"}
+
+    async def run(self, data=CHAIN, *, secrets=None, observers=(), **options):
+        self.calls.clear()
+        self.settings.pillar = self.pillar
+        runtime = StateRuntime(self.settings, states={"here.step": self.step}, secrets=secrets)
+        async with runtime:
+            plan = await runtime.compile_data(data)
+            async with runtime.run(plan, observers=observers, events=False, **options) as run:
+                pass
+        return run.report
+
+    def keep_only(self, events):
+        """Let the last run have died after so many of its events: cut its log in the database."""
+        journal = Journal.open(self.settings.state_dir, write=True)
+        entry = journal.runs()[0]
+        lines = [line for line in journal.lines(entry.id) if line.startswith(b'{"event":')][:events]
+        records = [line for line in journal.lines(entry.id) if not line.startswith(b'{"event":')]
+        said = {**msgspec.to_builtins(entry), "ending": "killed"}
+        run = journal._database._connection.execute
+        run("DELETE FROM events WHERE run = ?", (entry.id,))
+        run("INSERT INTO events VALUES (?, 0, ?)", (entry.id, b"".join(line + b"\n" for line in [*records, *lines])))
+        run("UPDATE runs SET entry = ? WHERE id = ?", (json.dumps(said).encode(), entry.id))
+        journal.close()
+        return entry.id
+
+
+@pytest.fixture
+def here(tmp_path):
+    return Here(tmp_path)
+
+
+def timeless(report):
+    return {
+        tag: {key: value for key, value in row.items() if key not in {"start_time", "duration"}}
+        for tag, row in report.rows.items()
+    }
+
+
+async def test_what_ended_keeps_its_row_and_its_times(here):
+    alone = await here.run(concurrency=1)
+    run = here.keep_only(4)  # a ended, b started
+    again = await here.run(concurrency=1, resume="last")
+    assert here.calls == ["b", "c"]
+    tag = next(iter(alone.rows))
+    assert again.rows[tag] == alone.rows[tag]
+    rows = timeless(again)
+    b = next(key for key in rows if key.startswith("here_|-b"))
+    assert rows[b].pop("comment") == f"did b\nIt had started when run {run} was cut off, and was run again."
+    assert rows == timeless(alone) | {b: rows[b]}
+
+
+async def test_a_resumed_run_that_is_killed_is_resumed_again(here):
+    alone = await here.run(concurrency=1)
+    here.keep_only(3)
+    await here.run(concurrency=1, resume="last")
+    here.keep_only(1)  # it had carried a over, and done nothing more
+    again = await here.run(concurrency=1, resume="last")
+    assert here.calls == ["b", "c"]
+    assert timeless(again) == timeless(alone)
+
+
+@pytest.mark.parametrize("resume", ["last", None])
+async def test_a_run_that_ended_is_not_resumed(here, resume):
+    run = (await here.run()).run_id
+    with pytest.raises(ResumeRefused, match="came to its end: there is nothing to resume"):
+        await here.run(resume=resume or run[:6])
+    with pytest.raises(JournalError, match="has no run 'zzz'"):
+        await here.run(resume="zzz")
+    assert here.calls == []
+
+
+async def test_it_names_what_differs_and_force_carries_the_rest_over(here):
+    await here.run(concurrency=1)
+    here.keep_only(5)  # a and b ended
+    changed = {**CHAIN, "a": {"here.step": [{"size": "a2"}]}}
+    here.pillar = {"port": 80}
+    with pytest.raises(ResumeRefused) as refused:
+        await here.run(changed, resume="last")
+    assert "a2" in str(refused.value)
+    assert "port" in str(refused.value)
+    assert here.calls == []
+    await here.run(changed, concurrency=1, resume="last", force=True)
+    assert here.calls == ["a", "c"]
+
+
+async def test_secrets_are_not_in_the_journal_and_do_not_matter(here):
+    secrets = Secrets()
+    secrets.add("hunter22")
+    data = {"x hunter22": {"here.step": []}, "y": {"here.step": [{"watch": [{"here": "x hunter22"}]}]}}
+    alone = await here.run(data, secrets=secrets, concurrency=1)
+    here.keep_only(3)
+    again = await here.run(data, secrets=secrets, concurrency=1, resume="last")
+    assert here.calls == ["y"]
+    assert timeless(again) == timeless(alone)
+    journal = Journal.open(here.settings.state_dir, write=False)
+    assert not [line for entry in journal.runs() for line in journal.lines(entry.id) if b"hunter22" in line]
+    journal.close()
+
+
+async def test_a_cancelled_state_is_run_again(here):
+    async def wait(name, **_kwargs):
+        here.calls.append(name)
+        began.set()
+        if len(waits) == 1:
+            await asyncio.sleep(60)
+        return {"name": name, "changes": {}, "result": True, "comment": ""}
+
+    waits, began = [1], asyncio.Event()
+    here.step = wait
+
+    async def cancelled():
+        runtime = StateRuntime(here.settings, states={"here.step": here.step})
+        async with runtime:
+            plan = await runtime.compile_data({"a": {"here.step": []}})
+            async with runtime.run(plan, events=False) as run:
+                await began.wait()
+                run.cancel("enough")
+        return run.report
+
+    report = await cancelled()
+    assert "its effect is unknown" in next(iter(report.rows.values()))["comment"]
+    waits.append(2)
+    again = await here.run({"a": {"here.step": []}}, resume="last")
+    (row,) = again.rows.values()
+    assert row["result"] is True
+    assert "cut off, and was run again" in row["comment"]
+
+
+def test_the_past_of_a_chain():
+    row = {"result": True, "changes": {}, "comment": ""}
+    started = {"function": "f", "id": "i", "name": "n", "sls": "s"}
+    past = Past.of(
+        "r",
+        [
+            msgspec.json.encode(Ended("a", False, row, "met")),
+            msgspec.json.encode(Unknown("b", False, 3.0)),
+            b"{torn",
+            encode_event(ChunkStarted(run_id="r", seq=0, time=0, tag="a", **started)),
+            encode_event(ChunkStarted(run_id="r", seq=1, time=0, tag="c", **started)),
+            encode_event(ChunkFinished(run_id="r", seq=2, time=0, tag="d", row=row, why="met")),
+        ],
+    )
+    assert set(past.ended) == {("a", False), ("d", False)}
+    assert set(past.unknown) == {("b", False), ("c", False)}
