@@ -109,7 +109,7 @@ class ShownPlan:
 
     def is_open(self, tag: str) -> bool:
         """Whether nothing of the state of a (true) tag is to be hidden, but for passwords in URLs."""
-        return tag not in self._hushed and self._snapshot().knows_nothing
+        return tag not in self._hushed and self._secrets.redactor.knows_nothing
 
     def value(self, value: Any) -> Any:
         """Return plain data without secrets."""
