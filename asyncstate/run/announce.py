@@ -1,4 +1,7 @@
-"""Announcer: sends the events of one run to its observers."""
+"""Announcer: sends the events of one run to its journal and its observers.
+
+What waits for the journal is written, at the latest, when asyncio's loop goes on to something else.
+"""
 
 from __future__ import annotations
 
