@@ -101,8 +101,13 @@ class PrefetchQueue:
         return taken
 
     def started(self, chunk: int) -> None:
-        """Record that a chunk starts: what was not yet being fetched for it, is not fetched ahead any more."""
+        """Record that a chunk starts: what was not yet being fetched for it, is not fetched ahead any more.
+
+        The first member of a transaction does the work of all, so what goes together is not fetched for any of them.
+        """
         self._over.update(self._of_chunk.get(chunk, ()))
+        for member in self._members(chunk):
+            self._over.update(number for number in self._of_chunk.get(member, ()) if self._fetches[number].together)
 
     def ended(self, node: int) -> None:
         """Record that a node of the plan has ended."""
@@ -123,7 +128,7 @@ class PrefetchQueue:
         if not topic:
             return
         for number in numbers:
-            if not self._machine.has_started(self._fetches[number].chunk):
+            if not self._has_begun(self._fetches[number]):
                 self._over.discard(number)
                 self._make_ready(number) if topic in self._announced else self._later[topic].append(number)
         self._announced.discard(topic)
@@ -131,6 +136,16 @@ class PrefetchQueue:
     def is_useless(self, number: int) -> bool:
         """Whether it is known by now that the chunk of a fetch will not run."""
         return bool(self._machine.stopped) or self._machine.is_excluded(self._fetches[number].chunk)
+
+    def _has_begun(self, fetch: Fetch) -> bool:
+        """Whether the work that would use what is fetched has begun."""
+        members = self._members(fetch.chunk) if fetch.together else ()
+        return any(self._machine.has_started(chunk) for chunk in (fetch.chunk, *members))
+
+    def _members(self, chunk: int) -> Sequence[int]:
+        """Return the chunks of the transaction that a chunk is in, none if it is in none."""
+        group = self._group.get(chunk)
+        return () if group is None else self._machine.plan.nodes[group].members
 
     def _make_ready(self, number: int) -> None:
         heappush(self._ready, (self._rank[self._fetches[number].chunk], number))

@@ -158,16 +158,49 @@ def test_a_fetch_that_is_too_early_starts_again_when_its_topic_is_announced():
     assert [event.result for event in events if isinstance(event, PrefetchEnded)] == ["later", "fetched"]
 
 
-def test_fetches_of_one_transaction_go_together_and_those_of_one_function_after_each_other():
-    builder = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 60})
-    for name in ("a", "b", "c", "d"):
-        builder.chunk(name, require=["slow"])
-    plan = builder.group("a", "b").build()
+def with_transactions(plan):
+    """Return the plan with its groups as transactions."""
     nodes = tuple(
         type(node)(node.kind, node.chunk, node.members, node.label, transaction=node.kind is NodeKind.GROUP)
         for node in plan.nodes
     )
-    plan = type(plan)(plan.chunks, nodes, plan.requisites, plan.rank, plan.dag)
+    return type(plan)(plan.chunks, nodes, plan.requisites, plan.rank, plan.dag)
+
+
+@pytest.mark.parametrize(("together", "fetched"), [(True, []), (False, [1])])
+def test_what_goes_together_is_not_fetched_once_the_first_member_does_the_work_of_all(together, fetched):
+    builder = PlanBuilder().chunk("first", "test.wait", args={"seconds": 5}).chunk("second")
+    fake = fakes(fetches=[Fetch(number, "x.fetch", together=together) for number in (0, 1)])
+    run(with_transactions(builder.group("first", "second").build()), fake, concurrency=1)
+    assert fake.fetched == fetched
+
+
+def test_fetches_that_were_too_early_do_not_start_again_once_their_transaction_has_begun():
+    builder = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 5})
+    builder.chunk("first", "test.wait", args={"seconds": 5}, require=["slow"]).chunk("second")
+
+    async def too_early(_):
+        return Fetched("later", "waits for lists", "lists")
+
+    fake = fakes(too_early, [Fetch(number, "x.fetch", together=True) for number in (1, 2)])
+
+    @fake.state("test.wait")
+    async def wait(name, seconds):
+        await asyncio.sleep(seconds)
+        if name == "first":
+            fake.supervisor.announced("lists")
+            await asyncio.sleep(seconds)
+        return row(name)
+
+    run(with_transactions(builder.group("first", "second").build()), fake, concurrency=1)
+    assert fake.fetched == [1, 2]
+
+
+def test_fetches_of_one_transaction_go_together_and_those_of_one_function_after_each_other():
+    builder = PlanBuilder().chunk("slow", "test.wait", args={"seconds": 60})
+    for name in ("a", "b", "c", "d"):
+        builder.chunk(name, require=["slow"])
+    plan = with_transactions(builder.group("a", "b").build())
     calls = []
 
     async def fetch(fetches):
