@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.context import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
-from asyncstate.interfaces import interface_of
+from asyncstate.interfaces import functions_of, interface_of
 from asyncstate.interfaces.adapt import adapt
 from asyncstate.load.claims import claims_of
 from asyncstate.load.entry_points import entry_point_folders
@@ -77,9 +77,11 @@ class LazyLoader:
     context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
 
     Several files may have one virtual name. A file that follows an interface provides every function of the interface,
-    with stubs for those it lacks; other files only add functions beyond it. Among files without an interface the first
-    that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file that provides it;
-    its ``__virtual__`` is not called. If that file follows no interface, it is held to the interface of the others.
+    with stubs for those it lacks; later files only add functions beyond it. If an earlier file without one has any of
+    its functions, that file answers for all of them: none is filled in from the other. Among files without an interface
+    the first that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file that
+    provides it; its ``__virtual__`` is not called. If that file follows no interface, it is held to the interface of
+    the others.
 
     All methods may be called from any thread.
     """
@@ -224,12 +226,14 @@ class LazyLoader:
         if chosen is not None:
             return self._keep(contents, name, chosen.functions.get(function_name))
         complete = True
-        answered = False
+        answered: set[str] = set()
         for plugin in self._candidates(contents, module_name):
             for module in self._modules_of(contents, plugin):
-                if module.name != module_name or (module.adapted and answered):
+                if module.name != module_name or (
+                    module.adapted and not answered.isdisjoint(_interface_functions(module))
+                ):
                     continue
-                answered = answered or module.adapted
+                answered.update(module.functions)
                 function = module.functions.get(function_name)
                 if function is not None:
                     return self._keep(contents, name, function)
@@ -391,6 +395,11 @@ class LazyLoader:
 
     def _likely_modules(self) -> list[str]:
         return sorted({*self._files(self._contents), *(name.partition(".")[0] for name in self._registered)})
+
+
+def _interface_functions(module: LoadedModule) -> Iterable[str]:
+    interface = interface_of(module.namespace)
+    return () if interface is None else functions_of(interface)
 
 
 def _nearest_function(module: LoadedModule, name: str) -> str:

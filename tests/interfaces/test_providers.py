@@ -307,6 +307,21 @@ def test_beyond_the_interface_a_file_may_add_but_another_provider_may_not(load, 
     assert {"virt.dance", "virt.sing"} & set(host.loaders["modules"].names()) == {"virt.dance"}
 
 
+def test_an_earlier_file_without_an_interface_answers_for_all_of_it(load, tree):
+    tree.add("_modules/virt.py", "def info(name): return 'plain'\n")
+    host = load()
+    assert call(host, "virt.info", "a") == "plain"
+    assert "virt.list" not in host.salt
+    assert host.loaders["modules"].names().count("virt.list") == 0
+
+
+def test_an_earlier_file_that_has_nothing_of_the_interface_only_adds(load, tree):
+    tree.add("_modules/virt.py", "def dance(name): return 1\ndef left(): return 8\n")
+    host = load()
+    assert (call(host, "virt.dance", "a"), call(host, "virt.left")) == (1, 8)
+    assert call(host, "virt.list", "a") == {"a": 1}
+
+
 def test_what_is_not_implemented_on_purpose_says_why(load, tree):
     tree.add("_modules/virt_here.py", INTERFACE + PROVIDER + "    __smi_not_implemented__ = {'lock': 'no key'}\n")
     host = tree.host()
