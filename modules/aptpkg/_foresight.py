@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -245,7 +246,7 @@ class Word:
 
     def __init__(self, folder: str) -> None:
         self._agreed = os.path.join(folder, "agreed")
-        command = _COMPARE.format(folder=folder)
+        command = _COMPARE.format(folder=shlex.quote(folder))
         self.options = [
             "-o",
             f"DPkg::Tools::Options::{command.split()[0]}::Version=3",

@@ -117,6 +117,16 @@ def test_apt_does_nothing_else(apt, more):
 
 
 @needs_apt
+def test_the_folder_for_temporary_files_may_have_any_name(apt, tmp_path, monkeypatch):
+    folder = tmp_path / "a b'$(c)"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    expected = {"lamp": {"old": "", "new": "1.0"}}
+    assert apt.harness.call("pkg.install_foreseen", expected, [{"lamp": None}]) == expected
+    assert not [*folder.iterdir()]
+
+
+@needs_apt
 def test_what_fails_after_apt_agreed_is_an_error(apt):
     with pytest.raises(CommandExecutionError) as error:
         apt.harness.call("pkg.install_foreseen", {"sick": {"old": "", "new": "1.0"}}, [{"sick": None}])
