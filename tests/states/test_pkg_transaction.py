@@ -119,9 +119,9 @@ def run(tmp_path, shop, lows, *, joined):
     for name in ("list_pkgs", "install", "install_foreseen", "foresee"):
         harness.salt[f"pkg.{name}"] = getattr(shop, name)
     harness.salt["pkg.version_cmp"] = lambda one, two, **_: (one > two) - (one < two)
-    rows = []
+    rows, kept = [], {}
     for place, each in enumerate(lows, 1):
-        told = {"__transaction__": {"id": "x", "later": lows[place:]}} if joined else {}
+        told = {"__transaction__": {"id": "x", "later": lows[place:], "kept": kept}} if joined else {}
         arguments = {key: value for key, value in each.items() if not key.startswith("__")}
         del arguments["state"], arguments["fun"]
         rows.append(harness.state(states.installed, low={**each, **told}, **copy.deepcopy(arguments)))
@@ -251,11 +251,11 @@ def test_apt_installs_them_in_one_call(tmp_path, more, calls, changes):
         apt.package("mars", Conflicts="tree")
         apt.package("moody", postinst="exit 3")
         lows = [low("sun"), low("earth"), low("star"), low("tree"), *more, low("moody"), low("water")]
-        rows = []
+        rows, kept = [], {}
         with apt.harness.calling():
             states.mod_init(lows[0])
         for place, each in enumerate(lows, 1):
-            told = {"__transaction__": {"id": "x", "later": lows[place:]}} if joined else {}
+            told = {"__transaction__": {"id": "x", "later": lows[place:], "kept": kept}} if joined else {}
             rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"]))
         auto = apt.run_all(["apt-mark", "showauto"])["stdout"]
         seen.append((rows, apt.installed(), auto))
