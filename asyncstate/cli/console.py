@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from asyncstate.report.terminal import COLOURED, PLAIN, Palette
+from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -146,13 +146,12 @@ class Console:
             stream.flush()
             stream.buffer.write(data)
             stream.buffer.flush()
-        except BrokenPipeError:
-            self._no_output = True
-            drop_output(stream.fileno())
         except OSError as error:
             self._no_output = True
+            is_wanted = not has_gone(error, stream)
             drop_output(stream.fileno())
-            self.unwritten("standard output", error.strerror or str(error))
+            if is_wanted:
+                self.unwritten("standard output", error.strerror or str(error))
 
     def unwritten(self, what: str, why: str) -> None:
         """Report that a part of the answer could not be written. The exit code becomes 74 if it would be 0."""

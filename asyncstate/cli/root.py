@@ -77,6 +77,9 @@ def _failure(console: Console, error: BaseException) -> int:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
         notes += getattr(error, "__notes__", ())
+    if isinstance(error, MemoryError):
+        console.complain("\n".join(["memory ran out", *notes]), "Run fewer states at once (-j), or allow more memory.")
+        return INTERNAL_ERROR
     if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
         return _bug(console, error, notes)
     if isinstance(error, CompileError):

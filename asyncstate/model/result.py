@@ -82,7 +82,7 @@ class RunReport(msgspec.Struct, frozen=True):
         """0: success; 2: a state failed; 70: a bug; 124: time-out; 125: cancelled by a program; 128 + n: signal n."""
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
-        if self.cancelled == STALLED:
+        if self.cancelled in (STALLED, INTERNAL_ERROR, OUT_OF_MEMORY):
             return 70
         if self.cancelled:
             return 124 if self.cancelled.startswith(_OUT_OF_TIME) else 125
@@ -93,6 +93,10 @@ GAVE_UP = "the program that ran it gave up"
 """The reason that a report gives when the task of the run was cancelled, or an exception left its block."""
 STALLED = "the scheduler stalled"
 """The reason that a report gives when a bug ended the run: nothing ran, and something was left that could not start."""
+INTERNAL_ERROR = "internal error"
+"""The reason that a report gives when any other bug ended the run."""
+OUT_OF_MEMORY = "memory ran out"
+"""The reason that a report gives when the scheduler had no memory left. A state that has none fails by itself."""
 _OUT_OF_TIME = "out of time after "
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from asyncstate.model.event import encode_event
+from asyncstate.report.terminal import has_gone
 
 if TYPE_CHECKING:
     from asyncstate.model.event import Event
@@ -29,7 +30,7 @@ class JsonLines:
         try:
             self._stream.write(encode_event(event) + b"\n")
             self._stream.flush()
-        except BrokenPipeError:
-            self._closed = True
         except OSError as error:
-            self._closed, self.error = True, error.strerror or str(error)
+            self._closed = True
+            if not has_gone(error, self._stream):
+                self.error = error.strerror or str(error)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import re
-from typing import NamedTuple
+import stat
+from contextlib import suppress
+from typing import IO, Any, NamedTuple
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -68,3 +73,12 @@ def short_time(seconds: float) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 state``, ``2 states``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def has_gone(error: OSError, stream: IO[Any]) -> bool:
+    """Whether writing failed because nobody is there to read: a pipe was closed at its other end, or a terminal."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    with suppress(OSError, io.UnsupportedOperation):
+        return error.errno == errno.EIO and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    return False

@@ -3,7 +3,8 @@
     hide secrets ──▶ RunStarted ──▶ import modules, build the machine ──▶ workers ──▶ report ──▶ RunFinished
     ╰─ in a thread                  ╰─ in a thread                                    ╰─ in a thread
 
-If the task is cancelled or the machine stalls, the run sends RunFinished and has its report before it raises.
+If the task is cancelled, the machine stalls or memory runs out, the run sends RunFinished and has its report before it
+raises.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.result import GAVE_UP, STALLED, RunReport, out_of_time
+from asyncstate.model.result import GAVE_UP, RunReport, out_of_time
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -26,7 +27,7 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
-from asyncstate.run.story import MachineStalled
+from asyncstate.run.story import fault
 from asyncstate.run.summary import summarise, untold
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
@@ -131,7 +132,8 @@ class Engine:
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does.
 
-        Cancelling the task cancels the run; its last events are sent nevertheless. Raises MachineStalled, a bug.
+        Cancelling the task cancels the run; its last events are sent nevertheless. Raises MachineStalled, a bug, and
+        MemoryError, after the last event, too.
         """
         try:
             return await self._run()
@@ -179,8 +181,8 @@ class Engine:
                 with anyio.CancelScope(shield=True):
                     self.report = await self._report(machine, pool, recorder, announcer)
                 raise
-            except MachineStalled:
-                self._cancelled = self._cancelled or STALLED
+            except Exception as error:
+                self._cancelled = self._cancelled or fault(error)
                 self.report = await self._report(machine, pool, recorder, announcer)
                 raise
         self.report = await self._report(machine, pool, recorder, announcer)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.result import STALLED
+from asyncstate.model.result import INTERNAL_ERROR, OUT_OF_MEMORY, STALLED
 from asyncstate.run.machine import Step
 
 if TYPE_CHECKING:
@@ -150,3 +150,10 @@ def _waits_for(plan: Plan, node: int, before: Iterable[int]) -> str:
 def _names(plan: Plan, others: list[int], node: int) -> str:
     named = [f"{name_of(plan, other)} ({', '.join(plan.dag.sources(other, node))})" for other in others[:_MOST_SHOWN]]
     return ", ".join(named) + (f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else "")
+
+
+def fault(error: BaseException) -> str:
+    """Return the reason that a report gives when an exception of the scheduler ended the run."""
+    if isinstance(error, MachineStalled):
+        return STALLED
+    return OUT_OF_MEMORY if isinstance(error, MemoryError) else INTERNAL_ERROR

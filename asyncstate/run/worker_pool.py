@@ -31,7 +31,7 @@ from asyncstate.process.descriptors import places, why_few
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.loop_end import unwind
 from asyncstate.run.rows import cancelled_row, exception_row
-from asyncstate.run.story import MachineStalled
+from asyncstate.run.story import MachineStalled, fault
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -205,8 +205,8 @@ class WorkerPool:
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error
-        self.cut_off("internal error")
-        self._machine.stop("internal error")
+        self.cut_off(fault(error))
+        self._machine.stop(fault(error))
 
     def _stalled(self) -> MachineStalled:
         return MachineStalled(self._machine, self._announcer.shown.text)

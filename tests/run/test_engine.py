@@ -19,6 +19,7 @@ from asyncstate.model.event import (
     StateEvent,
 )
 from asyncstate.model.plan import BrokenListener
+from asyncstate.model.result import INTERNAL_ERROR, OUT_OF_MEMORY
 from asyncstate.run.engine import Engine, RunOptions
 
 
@@ -242,3 +243,24 @@ def test_a_listener_that_does_not_exist_is_a_row_if_it_would_have_run(host):
     report, _ = run(plan, host)
     assert list(report.rows)[2:] == ["Listen_Error_|-0", "Listen_Error_|-known"]
     assert plan.rows["Listen_Error_|-known"] == row("y", result=False), "a plan stays as it is"
+
+
+@pytest.mark.parametrize(("error", "reason"), [(MemoryError(), OUT_OF_MEMORY), (KeyError("x"), INTERNAL_ERROR)])
+def test_a_fault_of_the_scheduler_ends_the_run_with_its_rows_and_its_last_event(host, monkeypatch, error, reason):
+    plan = PlanBuilder()
+    for name in "abc":
+        plan.chunk(name)
+    events, ended, done = [], [], Engine.machine.done
+
+    def fail(machine, node, outcome):
+        if len(ended) == 2:
+            raise error
+        ended.append(node)
+        return done(machine, node, outcome)
+
+    monkeypatch.setattr(Engine.machine, "done", fail)
+    engine = Engine(plan.build(), host, RunOptions(run_id="r", concurrency=1), [events.append])
+    with pytest.raises(type(error)):
+        asyncio.run(engine.run())
+    assert (engine.report.cancelled, engine.report.exit_code, len(engine.report.rows)) == (reason, 70, 3)
+    assert (type(events[-1]), events[-1].cancelled) == (RunFinished, reason)
