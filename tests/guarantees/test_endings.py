@@ -11,7 +11,9 @@ import fcntl
 import json
 import os
 import pty
+import resource
 import signal
+import subprocess
 import sys
 import termios
 from pathlib import Path
@@ -21,6 +23,7 @@ import pytest
 from cut_site import Site
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.journal.store import Journal
 from asyncstate.model.result import GAVE_UP
 from asyncstate.process.lineage import look_at
 from asyncstate.run.lock import RunLock
@@ -216,3 +219,38 @@ async def test_compiling_that_is_cut_off_leaves_no_process(tmp_path):
         assert look_at(int(pid.read_text())) is None
         async with RunLock(settings.cachedir):
             pass
+
+
+GREEDY = """
+def eats(name):
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 24))
+
+async def eats_on_the_loop(name):
+    eats(name)
+"""
+
+
+def test_states_that_take_all_memory_fail_alone(tmp_path):
+    (tmp_path / "_states").mkdir()
+    (tmp_path / "_states" / "own.py").write_text(GREEDY)
+    (tmp_path / "all.sls").write_text(
+        "one: own.eats\ntwo: own.eats_on_the_loop\nthree:\n  cmd.run:\n    - name: echo on\n    - onfail: [own: one, own: two]\n"
+    )
+    environ = os.environ | {f"ASYNCSTATE_{name}": str(tmp_path / name) for name in ("CACHEDIR", "STATE_DIR")}
+    limit = 500 << 20
+    done = subprocess.run(
+        [PROGRAM, "apply", "all", "--file-root", tmp_path, "--out", "json", "-j", "8"],
+        env={**environ, "HOME": str(tmp_path)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    rows = {row["__id__"]: row for row in json.loads(done.stdout).values()}
+    assert [rows[name]["result"] for name in ("one", "two", "three")] == [False, False, True]
+    assert all("MemoryError" in rows[name]["comment"] for name in ("one", "two"))
+    assert [entry.ending for entry in Journal.open(str(tmp_path / "STATE_DIR"), write=False).runs()] == ["finished"]
+    assert os.listdir(tmp_path / "CACHEDIR" / "remains") == []
