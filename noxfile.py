@@ -125,7 +125,7 @@ def platforms(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; ``SALT_CALL`` names a salt-call to compare with."""
-    for script in ("compile", "ordering", "dispatch", "apply", "tracing"):
+    for script in ("compile", "ordering", "dispatch", "apply", "memory", "tracing"):
         session.run(sys.executable, f"benchmarks/{script}.py", *session.posargs, external=True)
 
 

@@ -35,6 +35,20 @@ def layered(count: int, width: int = 20) -> Iterator[str]:
         yield f"s{i}:\n  test.nop:\n    - require:\n" + "".join(f"      - test: s{j}\n" for j in sorted(wanted))
 
 
+def fan_in(count: int) -> Iterator[str]:
+    """One state that requires all others."""
+    for i in range(1, count):
+        yield f"s{i}:\n  test.nop: []\n"
+    yield "s0:\n  test.nop:\n    - require:\n" + "".join(f"      - test: s{i}\n" for i in range(1, count))
+
+
+def fan_out(count: int) -> Iterator[str]:
+    """States that all require one."""
+    yield "s0:\n  test.nop: []\n"
+    for i in range(1, count):
+        yield f"s{i}:\n  test.nop:\n    - require:\n      - test: s0\n"
+
+
 def watch(count: int) -> Iterator[str]:
     """Pairs: one that changes, one that watches it."""
     for i in range(0, count, 2):
@@ -60,7 +74,7 @@ def sleep(count: int) -> Iterator[str]:
 
 
 SHAPES: dict[str, Callable[[int], Iterator[str]]] = {
-    shape.__name__: shape for shape in (wide, chain, layered, watch, jinja, files, sleep)
+    shape.__name__: shape for shape in (wide, chain, layered, fan_in, fan_out, watch, jinja, files, sleep)
 }
 
 

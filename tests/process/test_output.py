@@ -7,7 +7,6 @@ import re
 import resource
 import stat
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,9 +16,6 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.process import output
 from asyncstate.process.child import run_child
 from asyncstate.process.output import Keeping, Output, kept
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOTE = re.compile(rb"\n\[\.\.\. (\d+) bytes left out; (.*?) \.\.\.\]\n", re.DOTALL)
 
@@ -169,7 +165,7 @@ def run_limited():
     import json
     import subprocess
 
-    def run(command: str, folder: Path) -> dict:
+    def run(command, folder):
         done = subprocess.run(
             [sys.executable, __file__, command, str(folder / "output")], capture_output=True, check=True
         )

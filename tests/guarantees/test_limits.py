@@ -1,0 +1,191 @@
+"""Bounds: memory a state, descriptors, and what applies leave behind in a program that makes thousands of them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+from contextlib import asynccontextmanager
+
+import pytest
+
+from asyncstate import Settings, StateRuntime
+
+KIB_A_STATE = {"wide": 3.0, "chain": 5.0, "layered": 5.0, "fan_in": 5.0, "fan_out": 5.0}
+"""The bounds that docs/guarantees.md promises, and those of shapes between the two."""
+
+
+@pytest.fixture
+def memory(checkout, monkeypatch):
+    """The benchmark of memory."""
+    monkeypatch.syspath_prepend(str(checkout / "benchmarks"))
+    import memory
+
+    yield memory
+    for name in ("memory", "trees"):
+        sys.modules.pop(name, None)
+
+
+def grows(memory, shape, count):
+    return memory.above(memory.apply(shape, count), memory.apply("wide", 1), count).kib
+
+
+@pytest.mark.timeout(600)
+def test_memory_of_a_few_thousand_states_is_bounded(memory):
+    assert grows(memory, "layered", 3000) <= 5.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("shape", KIB_A_STATE)
+def test_memory_a_state_is_bounded(memory, shape):
+    assert grows(memory, shape, 20_000) <= KIB_A_STATE[shape]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shape", KIB_A_STATE)
+def test_a_hundred_thousand_states(memory, shape):
+    assert grows(memory, shape, 100_000) <= KIB_A_STATE[shape]
+
+
+def commands(tmp_path, count, descriptors):
+    root = tmp_path / "srv"
+    root.mkdir()
+    sls = "".join(f"c{i}:\n  cmd.run:\n    - name: 'sleep 0.2; echo {i}'\n" for i in range(count))
+    (root / "many.sls").write_text(sls)
+    settings = ["--file-root", str(root), "-j", "200", "--out", "json"]
+    program = [sys.executable, "-m", "asyncstate", "apply", "many", *settings]
+    return subprocess.run(
+        ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *program],
+        capture_output=True,
+        check=False,
+        env={
+            **os.environ,
+            "HOME": str(tmp_path),
+            "ASYNCSTATE_CACHEDIR": str(tmp_path / "cache"),
+            "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
+        },
+    )
+
+
+def all_ran(done, count):
+    rows = json.loads(done.stdout)
+    assert [row["comment"] for row in rows.values() if row["result"] is not True] == []
+    assert sorted(int(row["changes"]["stdout"]) for row in rows.values()) == list(range(count))
+
+
+def test_commands_queue_for_descriptors(tmp_path):
+    done = commands(tmp_path, 60, 64)
+    all_ran(done, 60)
+    assert b"states ran at once, not 200: this process may have 64 open files" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("descriptors", [48, 64, 1024])
+def test_a_thousand_commands_queue_for_descriptors(tmp_path, descriptors):
+    all_ran(commands(tmp_path, 1000, descriptors), 1000)
+
+
+TREE = """
+changes:
+  test.succeed_with_changes: []
+watches:
+  test.nop:
+    - watch:
+      - test: changes
+file:
+  file.managed:
+    - name: {{ pillar['to'] }}
+    - contents: {{ salt['test.echo']('same') }}
+command:
+  cmd.run:
+    - name: 'true'
+    - unless: test -e {{ pillar['to'] }}
+"""
+
+
+@asynccontextmanager
+async def new(settings):
+    """Yield a function that applies with a runtime of its own each time."""
+
+    async def apply():
+        async with StateRuntime(settings) as runtime:
+            return await runtime.apply(["tree"])
+
+    yield apply
+
+
+@asynccontextmanager
+async def reused(settings):
+    """Yield a function that applies with one runtime."""
+    async with StateRuntime(settings) as runtime:
+        yield lambda: runtime.apply(["tree"])
+
+
+def look():
+    gc.collect()
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    kib = pages * resource.getpagesize() // 1024
+    return len(gc.get_objects()), len(os.listdir("/proc/self/fd")), threading.active_count(), kib
+
+
+async def curve(tmp_path, made, points):
+    """Return what this process holds after so many applies: objects, descriptors, threads, KiB of memory."""
+    (tmp_path / "srv").mkdir()
+    (tmp_path / "srv" / "tree.sls").write_text(TREE)
+    settings = Settings(
+        file_roots={"base": [str(tmp_path / "srv")]},
+        cachedir=str(tmp_path / "cache"),
+        state_dir=str(tmp_path / "state"),
+        pillar={"to": str(tmp_path / "file")},
+        journal_keep_runs=10,
+    )
+    held = []
+    async with made(settings) as apply:
+        for number in range(1, points[-1] + 1):
+            report = await apply()
+            assert report.ok
+            if number in points:
+                del report
+                held.append(look())
+    return held
+
+
+def draw(path, points, held):
+    """Write the curve: a line for each point, and a bar for its memory."""
+    most = max(kib for *_, kib in held)
+    lines = ["applies  objects  descriptors  threads      KiB"]
+    for number, (objects, descriptors, threads, kib) in zip(points, held, strict=True):
+        bar = "█" * round(50 * kib / most)
+        lines.append(f"{number:>7}{objects:>9}{descriptors:>13}{threads:>9}{kib:>9}  {bar}")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("made", [new, reused])
+async def test_a_few_applies_leave_nothing_behind(tmp_path, made):
+    early, late = await curve(tmp_path, made, (15, 30))
+    assert late[0] <= early[0] + 100
+    assert late[1] <= early[1]
+    assert late[2] <= early[2] + 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("made", [new, reused])
+async def test_applies_leave_nothing_behind(tmp_path, made, checkout):
+    points = (100, 1000, 2000, *range(3000, 10_001, 1000))
+    held = await curve(tmp_path, made, points)
+    draw(checkout / "build" / f"applies-{made.__name__}.txt", points, held)
+    settled = held[1]
+    assert all(objects <= settled[0] + 100 for objects, *_ in held[2:])
+    assert all(descriptors <= settled[1] for _, descriptors, *_ in held[2:])
+    assert all(threads <= settled[2] + 2 for *_, threads, _ in held[2:])
+    assert held[-1][3] - settled[3] <= 2048  # KiB of 9,000 applies
