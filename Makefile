@@ -1,8 +1,9 @@
 # Everything runs in a private environment, .venv, filled from the lock files in requirements/.
 ENV := .venv
 SCRATCH := $(CURDIR)/build/quickstart
-# A cache of its own has a lock of its own: no other run on this machine is in the way.
+# A cache of its own has a lock of its own: no other run on this machine is in the way. Nor is it in this machine's journal.
 CACHE := $(CURDIR)/build/quickstart-cache
+STATE := $(CURDIR)/build/quickstart-state
 TREE := examples/quickstart
 
 .PHONY: help quickstart dev test check lock clean
@@ -12,7 +13,7 @@ help:  ## what there is
 
 quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into build/quickstart
 	@mkdir -p $(SCRATCH)
-	ASYNCSTATE_CACHEDIR=$(CACHE) $(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
+	ASYNCSTATE_CACHEDIR=$(CACHE) ASYNCSTATE_STATE_DIR=$(STATE) $(ENV)/bin/asyncstate apply --file-root $(TREE)/states --pillar-root $(TREE)/pillar \
 	    --pillar '{"root": "$(SCRATCH)"}'
 
 dev: $(ENV)/.dev  ## install what tests and checks need, too
