@@ -106,7 +106,7 @@ SURVIVE = ("ended-daemon", "ended-background")
 GONE = ("foreground", "deaf", "setsid", "forked", "plugin")
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
@@ -249,7 +249,7 @@ def test_a_terminal_that_went_away_ends_the_display(many, streams, form):
         (many.pids / "go").touch()
         out, _ = process.communicate(timeout=60)
     assert (process.returncode, touched(many)) == (0, 30)
-    assert "stdout" in streams or ("Succeeded: 31" in out if form == "human" else len(out.splitlines()) > 90)
+    assert "stdout" in streams or ("Succeeded: 31" in out if form == "human" else len(out.splitlines()) >= 64)
     assert report.exists()
 
 
