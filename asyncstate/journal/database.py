@@ -17,6 +17,7 @@ from asyncstate.logs.loggers import get_logger
 if TYPE_CHECKING:
     import logging
     from collections.abc import Iterator
+    from mmap import mmap
     from types import TracebackType
 
 log: logging.Logger = get_logger(__name__)
@@ -103,12 +104,15 @@ class Database:
     ) -> None:
         self._connection.close()
 
-    def add(self, entry: RunEntry, lines: bytes, plan: bytes | None) -> None:
-        """Add a run with the whole lines of its log, and the record of its plan; on the disk when this returns."""
+    def add(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: memoryview | None) -> None:
+        """Add a run with the whole lines of its log from ``begin`` on, and the record of its plan.
+
+        It is on the disk when this returns.
+        """
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._insert(entry, lines, plan)
+                self._insert(entry, log_, begin, plan)
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
@@ -116,14 +120,14 @@ class Database:
         except sqlite3.Error as error:
             raise self._error(error) from None
 
-    def _insert(self, entry: RunEntry, lines: bytes, plan: bytes | None) -> None:
+    def _insert(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: memoryview | None) -> None:
         run = self._connection.execute
         if plan is not None:
             run("INSERT OR IGNORE INTO plans VALUES (?, ?)", (entry.plan, plan))
         run("DELETE FROM events WHERE run = ?", (entry.id,))
-        for first, blob in _blobs(lines):
+        for first, blob in _blobs(log_, begin):
             run("INSERT INTO events VALUES (?, ?, ?)", (entry.id, first, blob))
-        about = (entry.id, entry.begun, entry.plan, len(lines), msgspec.json.encode(entry))
+        about = (entry.id, entry.begun, entry.plan, len(log_) - begin, msgspec.json.encode(entry))
         run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", about)
 
     def runs(self) -> list[RunEntry]:
@@ -181,13 +185,15 @@ class Database:
         )
 
 
-def _blobs(lines: bytes) -> Iterator[tuple[int, memoryview]]:
+def _blobs(log_: bytes | mmap, begin: int) -> Iterator[tuple[int, memoryview]]:
     """Yield pieces of about `_BLOB` bytes that end with a line, each with the place at which it begins."""
-    whole, begin = memoryview(lines), 0
-    while begin < len(lines):
-        end = len(lines) if len(lines) - begin <= _BLOB else lines.find(b"\n", begin + _BLOB) + 1
-        yield begin, whole[begin:end]
-        begin = end
+    size = len(log_)
+    with memoryview(log_) as whole:
+        first = begin
+        while first < size:
+            end = log_.find(b"\n", min(first + _BLOB, size) - 1) + 1 or size
+            yield first - begin, whole[first:end]
+            first = end
 
 
 def writable(path: str) -> Database:

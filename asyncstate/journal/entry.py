@@ -10,6 +10,7 @@ from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkStarted, RunFin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from mmap import mmap
 
 FINISHED = "finished"
 FAILHARD = "failhard"
@@ -88,13 +89,17 @@ def whole(data: bytes) -> bytes:
     return b"".join(line + b"\n" for line in whole_lines(data))
 
 
-def telling_lines(lines: bytes) -> list[bytes]:
-    """Return the lines that say what a run did as a whole: all, or of one that ended the first event and the last."""
-    last = lines[lines.rfind(b"\n", 0, -1) + 1 :].rstrip(b"\n")
-    at = lines.find(_BEGUN)
+def telling_lines(log_: bytes | mmap, begin: int = 0) -> list[bytes]:
+    """Return the lines from ``begin`` on that tell of a run as a whole.
+
+    That is all, or of a run that ended the first event and the last.
+    """
+    end = len(log_) - 1
+    last = log_[log_.rfind(b"\n", begin, end) + 1 : end]
+    at = log_.find(_BEGUN, begin)
     if at < 0 or not last.startswith(_ENDED):
-        return lines.split(b"\n")[:-1]
-    return [lines[at : lines.find(b"\n", at)], last]
+        return log_[begin:].split(b"\n")[:-1]
+    return [log_[at : log_.find(b"\n", at)], last]
 
 
 _BEGUN, _ENDED = b'{"event":"run_started"', b'{"event":"run_finished"'

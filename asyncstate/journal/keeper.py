@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,11 +49,19 @@ class Keeper:
         )
         self._log.write(_encoder.encode(header) + b"\n")
         if plan is not None:
-            self._log.write(_encoder.encode(PlanLine(plan[0], msgspec.Raw(plan[1]))) + b"\n")
+            self._write_plan(*plan)
         if self._log.error is not None:
             error = self._log.error
             self._log.close(remove=True)
             raise error
+
+    def _write_plan(self, key: str, plan: bytes) -> None:
+        """Write the line of the plan's record piece by piece: that of a large plan is large."""
+        before, _, after = _encoder.encode(PlanLine(key, msgspec.Raw(b"0"))).rpartition(b"0")
+        log_ = self._log
+        for piece in (before, plan, after + b"\n"):
+            if log_ is not None:
+                log_.write(piece)
 
     def on_event(self, event: Event) -> None:
         """Write an event."""
@@ -117,15 +126,15 @@ class Keeper:
         moved = False
         try:
             if log_.finish():
-                with open(log_.path, "rb") as file:
-                    self._archive(file.read())
+                with open(log_.path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
+                    self._archive(whole)
                 moved = True
         except (OSError, AsyncStateError) as error:
             log.warning("the journal keeps this run as %s: %s", log_.path, error)
         finally:
             log_.close(remove=moved)
 
-    def _archive(self, log_: bytes) -> None:
+    def _archive(self, log_: mmap) -> None:
         settings = self._settings
         archive(
             settings.state_dir,

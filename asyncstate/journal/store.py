@@ -19,6 +19,7 @@ from asyncstate.nearest import nearest
 if TYPE_CHECKING:
     import logging
     from collections.abc import Iterator
+    from mmap import mmap
 
     from asyncstate.journal.database import Database
     from asyncstate.journal.entry import RunEntry
@@ -78,18 +79,18 @@ class Journal:
         except (OSError, JournalError) as error:
             log.warning("the log of a run stays where it is: %s", error)
 
-    def add(self, log_: bytes) -> None:
+    def add(self, log_: bytes | mmap) -> None:
         """Add the run that the whole lines of a log tell of, if it began. Raises JournalError."""
-        first, _, rest = log_.partition(b"\n")
-        header, plan = read_header(first), None
+        begin = log_.find(b"\n") + 1
+        header, plan = read_header(log_[:begin]), None
         if header is None or self._database is None:
             return
-        if rest.startswith(_PLAN):
-            second, _, rest = rest.partition(b"\n")
-            plan = _plan_line([first, second])
-        entry = entry_of(header, telling_lines(rest), alive=False)
+        if log_[begin : begin + len(_PLAN)] == _PLAN:
+            first, begin = begin, log_.find(b"\n", begin) + 1
+            plan = _plan_line([b"", log_[first:begin]])
+        entry = entry_of(header, telling_lines(log_, begin), alive=False)
         if entry is not None:
-            self._database.add(entry, rest, None if plan is None else bytes(plan.plan))
+            self._database.add(entry, log_, begin, None if plan is None else memoryview(plan.plan))
         self._listed = None
 
     # reading
@@ -190,7 +191,7 @@ def _plan_line(lines: list[bytes]) -> PlanLine | None:
     return None
 
 
-def archive(state_dir: str, log_: bytes, *, keep_runs: int, keep_days: float) -> None:
+def archive(state_dir: str, log_: bytes | mmap, *, keep_runs: int, keep_days: float) -> None:
     """Add a run to the database, and logs of dead runs; forget old runs. Raises JournalError, OSError."""
     from asyncstate.journal.database import writable  # noqa: PLC0415 - sqlite3, imported off the loop
 

@@ -126,7 +126,7 @@ def full_disk(monkeypatch):
 
 
 async def test_a_full_disk_ends_the_journal_not_the_run(settings, full_disk):
-    full_disk.room = 4
+    full_disk.room = 6
     report, _ = await run(settings)
     assert [row["result"] for row in report.rows.values()] == [True, False]
     assert "No space left on device" in report.notices[0]
@@ -134,7 +134,7 @@ async def test_a_full_disk_ends_the_journal_not_the_run(settings, full_disk):
 
 
 async def test_when_there_is_room_again_nothing_is_missing(settings, full_disk):
-    full_disk.room = 4
+    full_disk.room = 6
 
     def free(event):
         if isinstance(event, RunFinished):
@@ -152,7 +152,7 @@ async def test_when_there_is_room_again_nothing_is_missing(settings, full_disk):
 
 async def test_a_required_journal_that_fails_midway_stops_the_run(settings, full_disk):
     settings.journal = "required"
-    full_disk.room = 5  # its header, its plan, the start of the run and of a state, and half a row
+    full_disk.room = 7  # its header, its plan in three, the start of the run and of a state, and half a row
     report, _ = await run(settings)
     assert report.cancelled == "the journal cannot be written: No space left on device"
     assert report.exit_code == 125

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fake_dispatch import FakeDispatch
+from fake_dispatch import usual_fakes as fakes
 from fake_host import FakeHost, InlineWorkers, row, run_engine
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Work
-from tests.run.test_engine import fakes, run
+from tests.run.test_engine import run
 
 if TYPE_CHECKING:
     from asyncstate.run.dispatch import Dispatch, Supervisor
