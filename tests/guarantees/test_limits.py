@@ -26,6 +26,7 @@ UNKEPT = ("--journal", "off")
 def memory(checkout, monkeypatch):
     """The benchmark of memory."""
     monkeypatch.syspath_prepend(str(checkout / "benchmarks"))
+    monkeypatch.delitem(sys.modules, "trees", raising=False)  # tests have a module of that name, too
     import memory
 
     yield memory
