@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -32,7 +33,10 @@ def killed(run_cli, program, tmp_path):
         time.sleep(0.02)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    subprocess.run(["pkill", "-KILL", "-s", str(child.pid)], check=False)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            if os.getsid(int(pid)) == child.pid:
+                os.kill(int(pid), signal.SIGKILL)
     return lambda *words: run_cli("apply", "--file-root", tmp_path, "-j1", *words)
 
 
