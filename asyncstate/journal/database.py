@@ -148,6 +148,12 @@ class Database:
         """Return the record of a plan."""
         return next((plan for (plan,) in self._rows("SELECT plan FROM plans WHERE key = ?", bytes, given=key)), None)
 
+    def knows_plan(self, key: str) -> bool:
+        """Whether there is a record of a plan."""
+        return any(
+            True for _ in self._rows("SELECT 1 FROM plans WHERE key = ? AND typeof(plan) = 'blob'", int, given=key)
+        )
+
     def prune(self, keep_runs: int, oldest: float) -> int:
         """Remove runs that are not among the last ``keep_runs``, or begun before ``oldest``; return how many."""
         rows = self._rows("SELECT id, begun, bytes FROM runs ORDER BY begun DESC", str, float, int)

@@ -211,6 +211,6 @@ def knows_plan(state_dir: str, key: str) -> bool:
 
     try:
         with Database(os.path.join(state_dir, DATABASE), write=False) as database:
-            return database.plan(key) is not None
+            return database.knows_plan(key)
     except (FileNotFoundError, JournalError):
         return False
