@@ -160,14 +160,11 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
 
     Raises JournalError, ResumeRefused.
     """
-    from asyncstate.journal.store import Journal
+    from asyncstate.cli.past_runs import journal_in, own_selection
     from asyncstate.run.keeping import resumable
 
-    journal = Journal.open(settings.state_dir, write=True)
-    try:
+    with journal_in(settings, write=True) as journal:
         entry = resumable(journal, options["resume"])
-    finally:
-        journal.close()
     options["resume"] = entry.id
     if options["file"] or selection.sls or selection.ids or selection.exclude:
         return selection
@@ -175,9 +172,4 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
     if about.get("command") != "apply":
         raise click.UsageError(f"run {entry.id} was not made by apply: name the SLS to resume it with")
     options["file"] = about.get("file")
-    return selection._replace(
-        sls=about.get("sls"),
-        saltenv=selection.saltenv or about.get("saltenv"),
-        exclude=tuple(about.get("exclude", ())),
-        ids=tuple(about.get("ids", ())),
-    )
+    return own_selection(entry, selection)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from asyncstate.cli.past_runs import LATEST, find_run, journal_in, plan_of, recorded_report
+from asyncstate.cli.past_runs import LATEST, find_run, journal_in, own_selection, plan_of, recorded_report
 from asyncstate.errors import CompileError, Issue
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
             raise click.UsageError(f"run {entry.id} has no end, and its plan was not kept: what it left is not known")
         tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))
     if selection.sls is None:
-        selection = _own_selection(entry, selection, given_pillar)
+        selection = _selection_of_tree(entry, selection, given_pillar)
     return Unfinished(entry.id, tags, selection)
 
 
@@ -62,7 +62,7 @@ def _chosen(journal: Journal, run: str) -> RunEntry:
         raise click.UsageError(f"{error} SLS names stand before --only-failed: it takes a run after it.") from None
 
 
-def _own_selection(entry: RunEntry, selection: Selection, given_pillar: Collection[str]) -> Selection:
+def _selection_of_tree(entry: RunEntry, selection: Selection, given_pillar: Collection[str]) -> Selection:
     """Return the selection of a run. Raises UsageError if it was of something else than a tree."""
     about = entry.about
     if about.get("file") or about.get("command") == "single":
@@ -74,12 +74,7 @@ def _own_selection(entry: RunEntry, selection: Selection, given_pillar: Collecti
         raise click.UsageError(
             f"run {entry.id} was given pillar data on the command line: {keys}. Give it again with --pillar."
         )
-    return selection._replace(
-        sls=about.get("sls"),
-        saltenv=selection.saltenv or about.get("saltenv"),
-        exclude=selection.exclude or tuple(about.get("exclude", ())),
-        ids=tuple(about.get("ids", ())),
-    )
+    return own_selection(entry, selection)
 
 
 async def compile_unfinished(runtime: StateRuntime, wanted: Unfinished, say: Callable[[str], None]) -> Plan:

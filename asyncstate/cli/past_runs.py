@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.store import Journal
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
-    from asyncstate.plans.record import PlanRecord
     from asyncstate.report.recorded import RecordedReport
 
 LATEST = "latest"
@@ -87,11 +87,15 @@ def recorded_report(journal: Journal, entry: RunEntry) -> RecordedReport:
     return recorded
 
 
-def record_of(journal: Journal, entry: RunEntry) -> PlanRecord:
-    """Return the record of the plan of a run. Raises JournalError if none was kept, PlanError if it is spoiled."""
-    from asyncstate.plans.document import decode
-
-    return decode(journal.plan_bytes(entry.id), f"the plan of run {entry.id}")
+def own_selection(entry: RunEntry, selection: Selection) -> Selection:
+    """Return what a run compiled; what ``selection`` says counts for the environment and for what is left out."""
+    about = entry.about
+    return selection._replace(
+        sls=about.get("sls"),
+        saltenv=selection.saltenv or about.get("saltenv"),
+        exclude=selection.exclude or tuple(about.get("exclude", ())),
+        ids=tuple(about.get("ids", ())),
+    )
 
 
 def plan_of(journal: Journal, entry: RunEntry) -> Plan | None:
@@ -99,6 +103,6 @@ def plan_of(journal: Journal, entry: RunEntry) -> Plan | None:
     from asyncstate.errors import AsyncStateError
 
     try:
-        return record_of(journal, entry).plan()
+        return journal.plan(entry.id).plan()
     except AsyncStateError:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.analyse.remaining import Past, Remaining, past, source_text
 from asyncstate.analyse.simulate import Rules
-from asyncstate.cli.past_runs import journal_in, record_of
+from asyncstate.cli.past_runs import journal_in
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.event import RunStarted
 
@@ -64,7 +64,7 @@ class RemainingTime:
 def _known(journal: Journal, started: RunStarted) -> Past | None:
     """Return what the newest run that had enough of the same states tells of them."""
     own = journal.find(started.run_id)
-    record = record_of(journal, own)
+    record = journal.plan(own.id)
     others = [entry for entry in journal.runs() if entry.id != own.id and entry.ended and entry.test == own.test]
     for entry in others[:_LOOKED_AT]:
         seconds = _seconds(journal, entry, own, record)
@@ -81,7 +81,7 @@ def _seconds(journal: Journal, entry: RunEntry, own: RunEntry, record: PlanRecor
     """Return how long the states took in a past run, by the tag that each has in this one."""
     from asyncstate.analyse.recording import recording
 
-    before = record if entry.digest == own.digest else record_of(journal, entry)
+    before = record if entry.digest == own.digest else journal.plan(entry.id)
     times = recording(before.plan(), journal.events(entry.id), resumed=bool(entry.resumes))
     unknown = set(times.unknown)
     took = {chunk.digest: times.length(index) for index, chunk in enumerate(before.chunks) if index not in unknown}

@@ -41,11 +41,11 @@ def read_plan(path: str) -> PlanRecord:
 
 def plan_of_run(settings: Settings, run: str) -> PlanRecord:
     """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
-    from asyncstate.cli.past_runs import find_run, journal_in, record_of
+    from asyncstate.cli.past_runs import find_run, journal_in
 
     with journal_in(settings) as journal:
         entry = find_run(journal, run)
-        record = record_of(journal, entry)
+        record = journal.plan(entry.id)
     about = entry.about
     selection = Recorded(
         sls=tuple(about["sls"]) if about.get("sls") else None,

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, in_a_directory, settings_from
-from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, record_of, run_argument
+from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -84,7 +84,7 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: s
 
     with journal_in(settings_from(console, options)) as journal:
         entry = find_run(journal, run)
-        record = record_of(journal, entry)
+        record = journal.plan(entry.id)
         plan = record.plan()
         times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
     found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
