@@ -19,6 +19,9 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
     ├─ LockHeld(pid, since)         another run holds the lock
     ├─ ResumeRefused                a run cannot be resumed: says what differs
+    ├─ FleetError                   a run across hosts cannot begin or go on
+    │  ├─ BoardError                the server between the hosts cannot be reached, or refuses something
+    │  └─ MessageRefused            a message is malformed, not signed by who should have sent it, or of another version
     └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
 
@@ -31,17 +34,20 @@ from typing import NamedTuple
 __all__ = [
     "ArgumentError",
     "AsyncStateError",
+    "BoardError",
     "CommandExecutionError",
     "CompileError",
     "ConfigError",
     "CycleError",
     "EventLoopError",
+    "FleetError",
     "FunctionNotFound",
     "InvocationError",
     "Issue",
     "JournalError",
     "LoaderError",
     "LockHeld",
+    "MessageRefused",
     "NotYet",
     "PathRefused",
     "PillarError",
@@ -202,6 +208,21 @@ class JournalError(AsyncStateError):
 
 class ResumeRefused(AsyncStateError):
     """A run cannot be resumed: says why, and what differs between then and now."""
+
+
+class FleetError(AsyncStateError):
+    """A run across hosts cannot begin or go on; the text says which host, and why."""
+
+
+class BoardError(FleetError):
+    """The server that stands between the hosts of a fleet cannot be reached, or refuses something to this party."""
+
+
+class MessageRefused(FleetError):
+    """A message between the parties of a fleet is not what it should be.
+
+    It is malformed, its signature is missing or wrong, or it is of another version of the protocol.
+    """
 
 
 class NotYet(AsyncStateError):

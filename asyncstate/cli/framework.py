@@ -94,14 +94,32 @@ class Root(click.Group):
 
 
 class Family(click.Group):
-    """A command with sub-commands, such as ``show``."""
+    """A command with sub-commands, such as ``show``.
+
+    ``parts`` are those that have a file of their own in the folder of the command; it is imported when one is called.
+    """
+
+    def __init__(self, *args: Any, parts: tuple[str, ...] = (), **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.parts = parts
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return those with a file of their own first."""
+        return [*self.parts, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the file of a sub-command, and return its ``command``."""
+        if cmd_name not in self.parts:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = import_module(f"asyncstate.cli.{self.name}.{cmd_name}").command
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the sub-command. Raises UsageError, which names the nearest one."""
-        if args and args[0] not in self.commands:
-            raise click.UsageError(unknown_command(args[0], list(self.commands), ctx.info_name or ""), ctx)
+        if args and args[0] not in (known := [*self.parts, *self.commands]):
+            raise click.UsageError(unknown_command(args[0], known, ctx.info_name or ""), ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -1,0 +1,6 @@
+"""Fleets: one DAG across many hosts.
+
+Every host compiles and runs its own plan with the usual engine; some nodes of that plan stand for states of others.
+Read in this order: ``board`` (what all parties write to and read from), ``subjects`` (who may write and read what),
+``protocol`` (the messages), ``join`` (how the plans of hosts become one graph).
+"""

@@ -1,0 +1,300 @@
+"""The messages of a fleet, as they are written to the board.
+
+    offer ─▶ host plan ─▶ go ─▶ node results, reports ─▶ the last report
+
+Every message names its run and its host. Offers, goes, stops and notices of loss come from an operator, who signs them;
+a server lets a host write under its own name only. Arguments of states, pillar and secrets are in none of them.
+
+No clock is compared with that of another host: patience is counted by whoever waits, and a go is fresh because it
+repeats the ``nonce`` of the plan that it answers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from asyncstate.errors import MessageRefused
+from asyncstate.model.encode import plain
+
+VERSION: Final = 1
+"""The version of this protocol. A program refuses messages of a later one."""
+
+_SQUEEZED_FROM: Final = 4096
+_LARGEST: Final = 64 << 20
+_ZLIB: Final = b"\x78"
+
+
+class Signer(Protocol):
+    """An operator's key."""
+
+    def seal(self, payload: bytes) -> bytes:
+        """Return the payload with a signature."""
+
+
+class Verifier(Protocol):
+    """The operators whom a host obeys."""
+
+    def open(self, sealed: bytes) -> bytes:
+        """Return the payload of what `Signer.seal` returned. Raises MessageRefused for any other signature."""
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``v`` is the version of the protocol."""
+
+    run: str = ""
+    host: str = ""
+    v: int = VERSION
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a host runs its part, as the options of ``apply``.
+
+    ``on_lost`` says what becomes of states that wait for a lost host: fail, wait.
+    """
+
+    test: bool = False
+    concurrency: int | None = None
+    exclude: tuple[str, ...] = ()
+    saltenv: str | None = None
+    pillar: dict[str, Any] = {}
+    on_lost: str = "fail"
+
+
+class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """An operator asks a host to take part in a run of these SLS (none: the highstate).
+
+    ``issued`` is the time of day by the operator's clock; a host compares it with those of earlier offers only. The
+    host waits ``patience`` seconds for the go, and as long for a sign of the controller while it waits for other hosts.
+    """
+
+    sls: tuple[str, ...] = ()
+    options: Options = Options()
+    issued: float = 0.0
+    patience: float = 600.0
+
+
+class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What others may know of a state of a host: what a requisite can name, and where it is declared."""
+
+    state: str
+    fun: str
+    id: str
+    name: str
+    sls: str
+    file: str = ""
+    line: int = 0
+
+    @property
+    def place(self) -> str:
+        """``sls:id (file:line)``, for messages."""
+        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        return f"{self.sls}:{self.id} ({where})" if where else f"{self.sls}:{self.id}"
+
+
+class RemoteRequisite(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A requisite of a state that names states of other hosts, as the SLS file has it.
+
+    ``chunk`` is the state that has it, ``hosts`` the target expression, ``key`` a state module, ``id`` or ``sls``, and
+    ``value`` an ID, a name, an SLS or a glob. With ``reverse`` (``require_in``) the states named have the requisite,
+    and ``chunk`` is what they refer to.
+    """
+
+    chunk: int
+    kind: str
+    hosts: str
+    key: str
+    value: str
+    reverse: bool = False
+    file: str = ""
+    line: int = 0
+
+
+class Mistake(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An issue of a tree (`asyncstate.errors.Issue`)."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    hint: str = ""
+
+
+class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host would run. ``mistakes`` say why there is no plan; then all else is empty.
+
+    ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
+    nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
+    ``sls`` are the SLS that were compiled, those without states included. ``nonce`` is new for each plan.
+    """
+
+    nonce: str
+    digest: str = ""
+    states: tuple[State, ...] = ()
+    nodes: int = 0
+    edges: tuple[int, ...] = ()
+    sources: tuple[str, ...] = ()
+    requires: tuple[RemoteRequisite, ...] = ()
+    sls: tuple[str, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+
+class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A state of another host, as a go names it: ``check`` stands for its test-mode call before a ``prereq``."""
+
+    host: str
+    chunk: int
+    state: State
+    check: bool = False
+
+    @property
+    def node(self) -> str:
+        """The name of its node on the board."""
+        return f"c{self.chunk}" if self.check else str(self.chunk)
+
+
+class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A state of the host (``chunk``) has a requisite of this kind on states of other hosts: places in `Go.remote`."""
+
+    chunk: int
+    kind: str
+    remote: tuple[int, ...]
+
+
+class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """The host may start. ``nonce`` and ``digest`` are those of its plan, ``join`` is the digest of the joined graph.
+
+    ``remote`` are the states of other hosts that it waits for, ``waits`` says which of its own wait for them, and
+    ``readers`` has for each own node (`RemoteState.node`) the hosts that wait for it.
+    """
+
+    nonce: str
+    digest: str
+    join: str = ""
+    remote: tuple[RemoteState, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    readers: dict[str, tuple[str, ...]] = {}
+
+
+class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """A state of ``host`` ended: what requisites ask of its row. Nothing of its changes or its comment.
+
+    ``why`` says, for a state that will have no row, why it did not run; then its result is False.
+    """
+
+    node: str
+    result: bool | None
+    changed: bool = False
+    ran: bool = True
+    skip_req: bool = False
+    why: str = ""
+
+
+class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """Events of a host's run, masked, in order. ``seq`` counts the reports of a host in a run from 0 without a gap.
+
+    The last one has ``ended``: "finished", or why the host has no run to report.
+    """
+
+    seq: int
+    events: tuple[msgspec.Raw, ...] = ()
+    ended: str = ""
+
+
+class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """``host`` is lost, as far as the run goes: it did not renew its lease for ``seconds``."""
+
+    seconds: float = 0.0
+
+
+class Stop(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """The host starts nothing more in this run. ``reason`` is shown; ``now`` ends what is running, too."""
+
+    reason: str
+    now: bool = False
+
+
+class Pulse(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """The controller of a run is there. ``beat`` rises."""
+
+    beat: int
+
+
+class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """A host is there. ``beat`` rises; the next comes within ``interval`` seconds. ``boot`` is new for each process."""
+
+    boot: str
+    beat: int
+    interval: float
+
+
+class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host says of itself, for targets."""
+
+    grains: dict[str, Any] = {}
+    version: str = ""
+
+
+class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock."""
+
+    target: str
+    sls: tuple[str, ...] = ()
+    options: Options = Options()
+    hosts: tuple[str, ...] = ()
+    begun: float = 0.0
+    ended: float | None = None
+    exit_code: int | None = None
+    patience: float = 600.0
+
+
+M = TypeVar("M", bound=_Message)
+
+
+def encode(message: _Message) -> bytes:
+    """Return the message as bytes: JSON, compressed if it is long."""
+    try:
+        data = msgspec.json.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
+        fields = {name: getattr(message, name) for name in message.__struct_fields__}
+        data = msgspec.json.encode(plain(msgspec.to_builtins(fields, enc_hook=plain)))
+    return zlib.compress(data, 6) if len(data) >= _SQUEEZED_FROM else data
+
+
+def decode(data: bytes, kind: type[M]) -> M:
+    """Return the message that `encode` made of one of this kind. Raises MessageRefused for anything else."""
+    data = _expanded(data)
+    try:
+        version = msgspec.json.decode(data, type=_Version).v
+        if version > VERSION:
+            raise MessageRefused(
+                f"a message of version {version} of the fleet's protocol: this program knows versions up to {VERSION}. "
+                "Update asyncstate here."
+            )
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise MessageRefused(f"this is no {kind.__name__} of a fleet: {error}") from None
+
+
+class _Version(msgspec.Struct):
+    v: int = VERSION
+
+
+def _expanded(data: bytes) -> bytes:
+    if not data.startswith(_ZLIB):
+        return data
+    expander = zlib.decompressobj()
+    try:
+        expanded = expander.decompress(data, _LARGEST)
+    except zlib.error as error:
+        raise MessageRefused(f"a message of a fleet is damaged: {error}") from None
+    if not expander.eof:
+        raise MessageRefused(f"a message of a fleet is damaged, or longer than {_LARGEST >> 20} MiB")
+    return expanded
+
+
+def require_fields(message: _Message, *, run: str, host: str) -> None:
+    """Raise MessageRefused if a message is of another run or host than the key that it came under."""
+    if (message.run, message.host) != (run, host):
+        raise MessageRefused(f"a message under the names {run}, {host} says it is of {message.run}, {message.host}")

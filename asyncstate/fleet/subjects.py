@@ -1,0 +1,149 @@
+"""The names of everything on the board, so that a server can say by patterns alone who may read and write what.
+
+The first token is the kind. What a host may read has that host as its second token; what a host writes has it as its
+second token if the operator reads it, as its third if another host does. So a few patterns a host hold for ever,
+whatever runs there are, and no message has to be looked into:
+
+    offer.<reader>.<run>                    operator → host       take part in a run
+    plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
+    go.<reader>.<run>                       operator → host       which states wait for which: start
+    row.<reader>.<writer>.<run>.<node>      host → host           a state ended that the reader waits for
+    report.<writer>.<run>                   host → operator       a stream: the events of its run
+    lost.<reader>.<run>.<host>              operator → host       a host that the reader waits for is lost
+    stop.<reader>.<run>                     operator → host       cancel, or do not begin
+    pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
+    lease.<writer>                          host → operator       the host is there
+    host.<writer>                           host → operator       its grains, for targets
+    run.<run>                               operator only         the record of a run
+
+A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_-]")
+_ESCAPE: Final = re.compile(rb"=([0-9A-F]{2})")
+_EMPTY: Final = "="
+
+
+def token(text: str) -> str:
+    """Return a token for any text, a host's name for example: letters, digits, ``-`` and ``_`` stay, the rest is hex.
+
+    ``web1.example.com`` becomes ``web1=2Eexample=2Ecom``. Different texts have different tokens.
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    return _UNSAFE.sub(lambda found: f"={found[0][0]:02X}".encode(), encoded).decode() or _EMPTY
+
+
+def text_of(encoded: str) -> str:
+    """Return the text of a token. Raises ValueError for what `token` never returns."""
+    text = ""
+    if encoded != _EMPTY:
+        text = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), encoded.encode()).decode("utf-8", "surrogatepass")
+    if token(text) != encoded:
+        raise ValueError(f"not a token: {encoded!r}")
+    return text
+
+
+def parts(key: str) -> tuple[str, ...]:
+    """Return the kind of a key and the texts of its other tokens. Raises ValueError if one is no token."""
+    kind, *rest = key.split(".")
+    return (kind, *map(text_of, rest))
+
+
+def offer(reader: str, run: str = "") -> str:
+    """Return the key of an offer; without a run, the pattern of all."""
+    return _key("offer", reader, run)
+
+
+def go(reader: str, run: str) -> str:
+    """Return the key of a go."""
+    return _key("go", reader, run)
+
+
+def row(reader: str, writer: str, run: str, node: str) -> str:
+    """Return the key of what a state of ``writer`` ended with, for ``reader``."""
+    return _key("row", reader, writer, run, node)
+
+
+def rows(reader: str, run: str) -> str:
+    """Return the pattern of all rows of a run that are for ``reader``."""
+    return f"row.{token(reader)}.*.{token(run)}.*"
+
+
+def lost(reader: str, run: str, host: str = "") -> str:
+    """Return the key that tells ``reader`` of a lost host; without a host, the pattern of all."""
+    return _key("lost", reader, run, host)
+
+
+def stop(reader: str, run: str) -> str:
+    """Return the key that stops the part of ``reader``."""
+    return _key("stop", reader, run)
+
+
+def pulse(run: str) -> str:
+    """Return the key that shows that a run has its controller."""
+    return _key("pulse", run)
+
+
+def plan(writer: str, run: str) -> str:
+    """Return the key of a host's plan."""
+    return _key("plan", writer, run)
+
+
+def plans(run: str) -> str:
+    """Return the pattern of all plans of a run."""
+    return f"plan.*.{token(run)}"
+
+
+def report(writer: str, run: str) -> str:
+    """Return the subject of a host's report."""
+    return _key("report", writer, run)
+
+
+def reports(run: str) -> str:
+    """Return the pattern of all reports of a run."""
+    return f"report.*.{token(run)}"
+
+
+def lease(writer: str = "") -> str:
+    """Return the key of a host's lease; without a host, the pattern of all."""
+    return _key("lease", writer)
+
+
+def host(writer: str = "") -> str:
+    """Return the key of what a host says of itself; without a host, the pattern of all."""
+    return _key("host", writer)
+
+
+def run(run: str = "") -> str:
+    """Return the key of the record of a run; without a run, the pattern of all."""
+    return _key("run", run)
+
+
+def read_by(host: str) -> tuple[str, ...]:
+    """Return the patterns of all that a host may read."""
+    own = token(host)
+    return (*(f"{kind}.{own}.>" for kind in ("offer", "go", "row", "lost", "stop")), "pulse.*")
+
+
+def written_by(host: str) -> tuple[str, ...]:
+    """Return the patterns of all that a host may write. Those of ``report`` are subjects, all others keys."""
+    own = token(host)
+    return (f"plan.{own}.*", f"row.*.{own}.>", f"report.{own}.*", f"lease.{own}", f"host.{own}")
+
+
+READ_BY_OPERATOR: Final = ("plan.>", "report.>", "lease.*", "host.*", "run.*", "offer.>", "go.>", "lost.>", "stop.>")
+"""The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
+
+WRITTEN_BY_OPERATOR: Final = ("offer.>", "go.>", "lost.>", "stop.>", "pulse.*", "run.*")
+"""The patterns of all that an operator may write: nothing in a host's name."""
+
+
+def _key(kind: str, *names: str) -> str:
+    """Join tokens; an empty last name stands for any."""
+    *first, last = names
+    return ".".join([kind, *map(token, first), token(last) if last else "*"])
