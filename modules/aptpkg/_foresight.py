@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.remains import temporary_folder
@@ -242,7 +243,10 @@ def _provided(text: str) -> dict[str, str]:
 
 
 class Word:
-    """What apt is told to compare: ``options`` for apt-get, and whether it found no difference."""
+    """What apt is told to compare: ``options`` for apt-get, and whether it found no difference.
+
+    A refusal is no failure to log.
+    """
 
     def __init__(self, folder: str) -> None:
         self._agreed = os.path.join(folder, "agreed")
@@ -260,9 +264,18 @@ class Word:
         return os.path.exists(self._agreed)
 
 
+_word: ContextVar[Word | None] = ContextVar("aptpkg_word", default=None)
+
+
+def options_of_agreement() -> list[str]:
+    """Return the options with which apt-get does what is expected or nothing, if that is asked for (see `only`)."""
+    word = _word.get()
+    return [] if word is None else word.options
+
+
 @contextmanager
 def only(expected: Changes) -> Iterator[Word]:
-    """Let apt-get, during the block and with the options of what is yielded, do what is expected or nothing."""
+    """Let apt-get, during the block and with `options_of_agreement`, do what is expected or nothing."""
     with temporary_folder("apt-") as folder:
         lines = sorted(
             f"{name} {change['old'] or '-'} {'<' if change['new'] else '>'} {change['new'] or '-'}\n"
@@ -270,7 +283,12 @@ def only(expected: Changes) -> Iterator[Word]:
         )
         with open(os.path.join(folder, "expected"), "w", encoding="utf-8") as file:
             file.writelines(lines)
-        yield Word(folder)
+        word = Word(folder)
+        token = _word.set(word)
+        try:
+            yield word
+        finally:
+            _word.reset(token)
 
 
 def facts(text: str) -> dict[tuple[str, str], Fields]:

@@ -11,13 +11,13 @@ from asyncstate.errors import CommandExecutionError
 from .._package_transactions import changes, without_holds  # noqa: TID252 - as `modules` for type checkers
 from ._ahead import prefetched
 from ._candidates import list_repo_pkgs, refresh_db, refresh_needed
-from ._foresight import only
+from ._foresight import only, options_of_agreement
 from ._installed import forget, get_selections, hold, list_pkgs, unhold
 from ._programs import call
 from ._versions import compare, newest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 Changes = dict[str, Any]
 
@@ -51,40 +51,6 @@ def install(
     ``force_yes`` and ``env`` are for apt. CommandExecutionError if anything failed; its ``info`` has ``errors`` and
     ``changes``.
     """
-    return _install(
-        (),
-        name=name,
-        refresh=refresh,
-        fromrepo=fromrepo,
-        skip_verify=skip_verify,
-        debconf=debconf,
-        pkgs=pkgs,
-        sources=sources,
-        reinstall=reinstall,
-        downloadonly=downloadonly,
-        ignore_epoch=ignore_epoch,
-        normalize=normalize,
-        **kwargs,
-    )
-
-
-def _install(
-    word: Sequence[str],
-    *,
-    name: str | None = None,
-    refresh: bool = False,
-    fromrepo: str | None = None,
-    skip_verify: bool = False,
-    debconf: str | None = None,
-    pkgs: Any = None,
-    sources: Any = None,
-    reinstall: bool = False,
-    downloadonly: bool = False,
-    ignore_epoch: bool | None = False,
-    normalize: bool = True,
-    **kwargs: Any,
-) -> Changes:
-    """Do what `install` does. ``word`` has the options with which apt may refuse, which is then no failure to log."""
     if debconf:
         __salt__["debconf.set_file"](debconf)
     targets, kind = __salt__["pkg_resource.parse_targets"](
@@ -110,8 +76,9 @@ def _install(
                 arguments = [order.argument for order in orders if order.kind == how]
                 if arguments:
                     more = [*more, "--download-only"] if downloadonly else more
-                    command = ["apt-get", "-q", "-y", *word, *options, *more, "install", "--", *arguments]
-                    _run(command, kwargs.get("env"), errors, ignore_retcode=bool(word))
+                    agreement = options_of_agreement()
+                    command = ["apt-get", "-q", "-y", *agreement, *options, *more, "install", "--", *arguments]
+                    _run(command, kwargs.get("env"), errors, ignore_retcode=bool(agreement))
         forget()
         new = list_pkgs()
         done = changes(old, new)
@@ -131,7 +98,7 @@ def install_foreseen(expected: Changes, pkgs: Any, **kwargs: Any) -> Changes | N
     """
     with only(expected) as word:
         try:
-            return _install(word.options, pkgs=pkgs, **kwargs)
+            return install(pkgs=pkgs, **kwargs)
         except CommandExecutionError:
             if word.agreed:
                 raise

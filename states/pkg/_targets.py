@@ -167,10 +167,14 @@ def _not_on_offer(
 
 
 def _newest(names: list[str], current: Mapping[str, list[str]], *, refresh: bool, **kwargs: Any) -> Versions:
-    """Return the version that ``latest`` means: the newest available, else the installed one, else any."""
+    """Return the version that ``latest`` means: the newest available, else the installed one, else any.
+
+    It may be installed as the share of this state in a common call, which ``current`` does not tell.
+    """
     found = __salt__["pkg.latest_version"](*names, refresh=refresh, **kwargs)
     newest = {names[0]: found} if isinstance(found, str) else found
-    return {name: newest.get(name) or (current[name][-1] if name in current else None) for name in names}
+    there = {**__salt__["pkg.list_pkgs"](versions_as_list=True), **current}
+    return {name: newest.get(name) or (there[name][-1] if name in there else None) for name in names}
 
 
 def _version_of_file(source: str, saltenv: str) -> str:

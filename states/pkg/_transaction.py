@@ -63,10 +63,7 @@ def _is_plain(low: Low) -> bool:
     texts = [low["name"], low.get("version") or "", low.get("refresh") or ""]
     for each in pkgs or ():
         texts += [*each.keys(), *(value or "" for value in each.values())] if isinstance(each, dict) else [each]
-    return all(
-        isinstance(text, (str, int, float)) and text != "latest" and not str(text).startswith("__slot__")
-        for text in texts
-    )
+    return all(isinstance(text, (str, int, float)) and not str(text).startswith("__slot__") for text in texts)
 
 
 def install(**call: Any) -> Changes:
@@ -117,7 +114,8 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
     wanted = _versions(call["pkgs"])
     asked = {own.tag: wanted}
     every = dict(wanted)
-    for low in own.later:
+    later = _of_known_versions(own.later, call, wanted)
+    for low in later:
         found = _targets(low, installed)
         if isinstance(found, Targets):
             again = every.keys() & found.install.keys()
@@ -139,6 +137,27 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
         if own_packages:
             orders.append(_Order(name, own_packages, share))
     return orders
+
+
+def _of_known_versions(later: list[Low], call: dict[str, Any], wanted: Mapping[str, str | None]) -> list[Low]:
+    """Return the later states up to the first of which fresh lists have yet to say what its ``latest`` is.
+
+    They are refreshed here, in place of ``call``, if that is sure to do it.
+    """
+    asking = next((place for place, low in enumerate(later) if _asks_for_latest(low)), None)
+    if asking is None or not call["refresh"]:
+        return later
+    if None not in wanted.values():
+        return later[:asking]
+    __salt__["pkg.refresh_db"]()
+    call["refresh"] = False
+    return later
+
+
+def _asks_for_latest(low: Low) -> bool:
+    return low.get("version") == "latest" or any(
+        "latest" in each.values() for each in low.get("pkgs") or () if isinstance(each, dict)
+    )
 
 
 def _targets(low: Low, installed: Installed) -> Any:

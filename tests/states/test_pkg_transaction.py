@@ -199,7 +199,7 @@ def test_one_that_fails_is_settled_alone(tmp_path):
         ({"runas": "www"}, "it has runas, which is for a call of its own"),
         ({"hold": True}, "it has hold, which is for a call of its own"),
         ({"fromrepo": "backports"}, "it has fromrepo, which is for a call of its own"),
-        ({"version": "latest"}, "its packages or versions are not plain names and numbers"),
+        ({"version": "latest"}, ""),
         ({"pkgs": "a,b"}, "its packages or versions are not plain names and numbers"),
         ({"pkgs": [["a"]]}, "its packages or versions are not plain names and numbers"),
         ({"version": "__slot__:salt:x.y()"}, "its packages or versions are not plain names and numbers"),
@@ -235,8 +235,9 @@ def test_a_package_manager_that_cannot_foresee(tmp_path):
     [
         ([], [2, 3], []),
         ([low("mars")], [5, 4], [["mars", "tree"]]),
+        ([low("pluto", version="latest"), low("x", pkgs=[{"sky": "latest"}, "star"])], [2, 5], [["pluto"], ["sky"]]),
     ],
-    ids=["all", "two that exclude each other"],
+    ids=["all", "two that exclude each other", "the latest of some"],
 )
 def test_apt_installs_them_in_one_call(tmp_path, more, calls, changes):
     seen, counts = [], []
@@ -249,6 +250,8 @@ def test_apt_installs_them_in_one_call(tmp_path, more, calls, changes):
         apt.package("water")
         apt.package("tree")
         apt.package("mars", Conflicts="tree")
+        apt.package("pluto")
+        apt.package("sky")
         apt.package("moody", postinst="exit 3")
         lows = [low("sun"), low("earth"), low("star"), low("tree"), *more, low("moody"), low("water")]
         rows, kept = [], {}
@@ -256,7 +259,8 @@ def test_apt_installs_them_in_one_call(tmp_path, more, calls, changes):
             states.mod_init(lows[0])
         for place, each in enumerate(lows, 1):
             told = {"__transaction__": {"id": "x", "later": lows[place:], "kept": kept}} if joined else {}
-            rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"]))
+            arguments = {key: each[key] for key in ("version", "pkgs") if key in each}
+            rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"], **arguments))
         auto = apt.run_all(["apt-mark", "showauto"])["stdout"]
         seen.append((rows, apt.installed(), auto))
         counts.append(len(apt.commands("install")))
@@ -271,6 +275,32 @@ def test_apt_installs_them_in_one_call(tmp_path, more, calls, changes):
         [],
         [],
     ]
+
+
+@needs_apt
+@pytest.mark.parametrize("first", [low("water"), low("water", version="1.0"), low("water", version="latest")])
+def test_the_latest_version_is_that_of_fresh_lists(tmp_path, first):
+    seen, refreshes = [], []
+    for joined in (True, False):
+        (tmp_path / str(joined)).mkdir()
+        apt = AptRoot(tmp_path / str(joined))
+        apt.package("water")
+        apt.package("sun")
+        apt.harness.call("pkg.refresh_db")
+        apt.package("sun", version="2.0")
+        lows = [first, low("sun", version="latest"), low("water", version="latest")]
+        rows, kept = [], {}
+        with apt.harness.calling():
+            states.mod_init(lows[0])
+        for place, each in enumerate(lows, 1):
+            told = {"__transaction__": {"id": "x", "later": lows[place:], "kept": kept}} if joined else {}
+            version = {"version": each["version"]} if "version" in each else {}
+            rows.append(apt.harness.state("pkg.installed", low={**each, **told}, name=each["name"], **version))
+        seen.append((rows, apt.installed()))
+        refreshes.append(apt.refreshes())
+    assert seen[0] == seen[1]
+    assert seen[0][0][1]["changes"] == {"sun": {"old": "", "new": "2.0"}}
+    assert refreshes[0] == refreshes[1]
 
 
 FAKE = """
