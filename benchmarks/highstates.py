@@ -6,7 +6,8 @@ github.com/saltstack-formulas. DIR is made once, in some minutes, and kept: a mi
 machine itself is not touched: each apply has namespaces and a copy of the root of its own, no network but the mirror,
 which sends 10 MB/s after 20 ms, and a systemctl that only notes what should run.
 
-Each highstate is applied by Salt, by the baseline at ``-j 1``, and by this checkout at ``-j 1`` and as it is, in turn.
+Each highstate is applied by Salt, by the baseline at ``-j 1``, and by this checkout at ``-j 1`` and as it is, in turn;
+then apt installs the packages that it brought, in one call and with nothing else: no tool can be faster.
 An apply that needed something which the mirror did not have does not count; it is made again. The table has wall and
 processor seconds, and each wall as a multiple of that of this checkout; beneath is in what rows, packages and files
 differ, and where the time of the concurrent apply went. Exit code 1: serial and concurrent differ.
@@ -120,6 +121,8 @@ def run_one(
         for _ in range(options.rounds):
             for tool, run in zip(by_tool, pool.map(measured, by_tool.values()), strict=True):
                 runs.setdefault(tool, []).append(run)
+            new = runner.new_packages(runs["now"][-1])
+            runs.setdefault("apt alone", []).append(measured(functools.partial(runner.apt, highstate, new)))
     ratios = print_walls(highstate, runs)
     ours = runs["now"][-1]
     found = compare(runs["now -j 1"][-1], ours, whole_changes=True)

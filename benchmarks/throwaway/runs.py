@@ -133,6 +133,21 @@ class Runner:
         run.profile = recorded(lines)
         return run
 
+    def apt(self, highstate: Highstate, packages: Sequence[str]) -> Run:
+        """Install packages in one call of apt and do nothing else: the least that any tool needs for them."""
+        install = ["apt-get", "-q", "-y", "-o", "DPkg::Options::=--force-confold", "install", "--", *packages]
+        script = 'apt-get -q update && exec "$@"'
+        measured, seen = self._run(highstate, ["sh", "-c", script, "sh", *install], [])
+        if measured.code:
+            raise SystemExit(f"{highstate.name}: apt alone ended with {measured.code}: {measured.err[-2000:]}")
+        return _run_of(measured, seen, {})
+
+    def new_packages(self, run: Run) -> list[str]:
+        """Return the packages that are installed after a run and not in the root."""
+        query = ["dpkg-query", "--admindir", str(self._root / "var/lib/dpkg"), "--show", "--showformat", "${Package}\n"]
+        there = set(subprocess.run(query, capture_output=True, check=True, text=True).stdout.split())
+        return [name for name, version in run.packages.items() if version.startswith("ii") and name not in there]
+
     def shake(self, highstate: Highstate, options: Sequence[str]) -> int:
         """Run ``asyncstate shake`` of this checkout, which prints what it finds. Returns its exit code."""
         with tempfile.TemporaryDirectory(dir=self._work) as folder:
