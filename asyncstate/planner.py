@@ -55,12 +55,16 @@ class Planner:
         exclude: Sequence[str],
         ids: Sequence[str],
         texts: Mapping[str, str] | None,
+        remote: bool = False,
     ) -> Plan:
-        """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path."""
+        """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path.
+
+        ``remote``: requisites may name states of other hosts.
+        """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
         with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
-            plan = self._compiler(client).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+            plan = self._compiler(client, remote=remote).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
         return structs.replace(plan, files=files)
 
     def data(
@@ -116,7 +120,13 @@ class Planner:
         with self._secrets.kept_out_of_errors():
             return self._compiler().top_matches()
 
-    def _compiler(self, client: FileClient | None = None, given: Mapping[SlsFile, Any] | None = None) -> Compiler:
+    def _compiler(
+        self,
+        client: FileClient | None = None,
+        given: Mapping[SlsFile, Any] | None = None,
+        *,
+        remote: bool = False,
+    ) -> Compiler:
         """Return a compiler for this host. ``given`` is the rendered data of some files: they are not rendered."""
         services, host = self._services, self._host
         files = client or services.file_client
@@ -143,6 +153,7 @@ class Planner:
             learned=self._learned(),
             has_account=has_account,
             packages=known_packages,
+            remote=remote,
         )
 
     def _learned(self) -> Learned | None:

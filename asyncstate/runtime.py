@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.plans.key import Key
     from asyncstate.plans.record import Inputs, PlanRecord, Selection
-    from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.dispatch import Dispatch, Elsewhere
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
     from asyncstate.run.resumed import ResumedDispatch
@@ -173,14 +173,16 @@ class StateRuntime:
         saltenv: str | None = None,
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
+        remote: bool = False,
     ) -> Plan:
         """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError, which lists all mistakes.
 
-        ``exclude`` leaves SLS files or states out, ``ids`` keeps only these IDs and their dependencies.
+        ``exclude`` leaves SLS files or states out, ``ids`` keeps only these IDs and their dependencies. With ``remote``
+        requisites may name states of other hosts; ``plan.remote`` has them, for a fleet to resolve.
         """
         self._affinity.require("StateRuntime.compile")
         return await self._off_loop(
-            lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids),
+            lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids, remote=remote),
         )
 
     async def compile_data(
@@ -222,10 +224,11 @@ class StateRuntime:
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
+        remote: bool = False,
     ) -> Plan:
         """Do what `compile` does, in the calling thread; ``texts`` replace files, by path."""
         self._affinity.refuse("StateRuntime.compile_sync", "await runtime.compile(…)")
-        return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts)
+        return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts, remote=remote)
 
     def compile_data_sync(
         self,
@@ -355,6 +358,7 @@ class StateRuntime:
         events: bool = True,
         lock: bool | None = None,
         wait: float = 0.0,
+        elsewhere: Elsewhere | None = None,
     ) -> Run:
         """Return a run of a plan, to be entered with ``async with``. Options left out come from the settings.
 
@@ -435,6 +439,7 @@ class StateRuntime:
             in_thread=self.host.workers.run,
             secrets=self.secrets,
             journal=keep_journal,
+            elsewhere=elsewhere,
         )
         return Run(
             engine,

@@ -90,6 +90,8 @@ def node_label(plan: Plan, node: Node) -> str:
             return node.label or "aggregate"
         case NodeKind.LISTENER:
             return describe_tag(node.label)
+        case NodeKind.REMOTE:
+            return node.label
 
 
 def to_dot(plan: Plan) -> str:
@@ -101,6 +103,7 @@ def to_dot(plan: Plan) -> str:
         NodeKind.STAGE: "shape=underline, fontsize=9",
         NodeKind.GROUP: "shape=component",
         NodeKind.LISTENER: 'shape=box, style="rounded,dotted"',
+        NodeKind.REMOTE: "shape=cds",
     }
     lines = ["digraph plan {", "  rankdir=LR;", '  node [fontname="sans-serif", fontsize=11];']
     for number, node in enumerate(plan.nodes):
@@ -125,6 +128,7 @@ def to_mermaid(plan: Plan) -> str:
         NodeKind.STAGE: ("{{", "}}"),
         NodeKind.GROUP: ("[[", "]]"),
         NodeKind.LISTENER: (">", "]"),
+        NodeKind.REMOTE: ("[(", ")]"),
     }
     arrows = {"requisite": "-->", "stage": "==>", "footprint": "-.->", "group": "--o", "set": "---", "listen": "-.->"}
     lines = ["flowchart LR"]

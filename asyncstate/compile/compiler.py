@@ -30,6 +30,7 @@ from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.exclude import add_excludes, apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
 from asyncstate.compile.high.highstate import HighData, HighStateBuilder
+from asyncstate.compile.high.remote import remote_requisites, take_remote
 from asyncstate.compile.high.requisite_in import expand_requisite_in
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import check_arguments
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.graph.stages import Stages
+    from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
     from asyncstate.model.chunk import LowChunk
@@ -82,7 +84,8 @@ class Compiler:
     does not check arguments. ``links`` are those of this machine, ``python`` is the folder of the Python that runs us,
     ``home_of`` finds the home of a user, ``has_account`` says which accounts (``user:www``) this machine has,
     ``packages`` what is known of the packages of its family of systems (the grain ``os_family``).
-    ``learned`` says what states were seen to touch, for the option ``implicit_order: learned``.
+    ``learned`` says what states were seen to touch, for the option ``implicit_order: learned``. ``remote``: requisites
+    may name states of other hosts.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class Compiler:
         learned: Learned | None = None,
         has_account: Callable[[str], bool] | None = None,
         packages: Callable[[str], PackageKnowledge | None] = package_lists,
+        remote: bool = False,
     ) -> None:
         self._opts = opts
         self._functions = functions
@@ -111,6 +115,7 @@ class Compiler:
         self._learned = learned
         self._has_account = has_account
         self._packages = packages
+        self._allows_remote = remote
         self._file_client = file_client
         self._render = render
         self._states = states
@@ -225,7 +230,7 @@ class Compiler:
         self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), selected: str = "the highstate"
     ) -> Plan:
         findings = high.findings
-        self._complete(high)
+        remote = self._complete(high)
         low = compile_low(high, findings, self._disabled_states())
         self._check_calls(low.drafts, findings)
         graph = self._resolve_requisites(low.drafts, high)
@@ -244,7 +249,7 @@ class Compiler:
         builder = PlanBuilder(graph, aggregation.serial, order)
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
-        transactions = self._transactions(builder, findings)
+        transactions = self._transactions(builder, findings, remote)
         unknown = self._order_by_footprints(builder, findings, transactions)
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
         if transactions is not None:
@@ -252,6 +257,7 @@ class Compiler:
             refused |= transactions.refused
         self._silence(findings)
         return builder.finish(
+            remote=remote_requisites(remote, builder.chunks, can_watch=self._can_watch),
             listening=listening,
             rows={**low.disabled, **listening.rows},
             findings=findings,
@@ -260,11 +266,21 @@ class Compiler:
             unknown=unknown,
         )
 
-    def _complete(self, high: HighData) -> None:
-        """Apply what one SLS says about states of another (``extend``, ``_in``, ``exclude``), and check the result."""
+    def _complete(self, high: HighData) -> RemoteReferences:
+        """Apply what one SLS says about states of another (``extend``, ``_in``, ``exclude``), and check the result.
+
+        Return the references to states of other hosts.
+        """
         findings = high.findings
         if not findings.errors:
             reconcile_extends(high, findings)
+        remote = take_remote(
+            high,
+            findings,
+            own=str(self._opts.get("id") or ""),
+            refused=not self._allows_remote,
+            disabled=self._disabled_requisites(),
+        )
         referring = verify_high(high, findings)
         if findings.errors:
             sound = sound_part(high)
@@ -276,6 +292,7 @@ class Compiler:
             expand_requisite_in(high, findings, self._disabled_requisites())
         apply_excludes(high)
         findings.check()
+        return remote
 
     def _check_calls(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
         """Find calls that would fail in a run. Not ``whole``: states with errors are missing from ``drafts``."""
@@ -373,16 +390,19 @@ class Compiler:
         add_footprints(builder, footprints, transactions)
         return footprints.unknown
 
-    def _transactions(self, builder: PlanBuilder, findings: Findings) -> Transactions | None:
+    def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if the tree or the options already say what to aggregate."""
         if self._opts.get("state_aggregate") is not None:
             return None
         explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
+        waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}
 
         def refuses(chunk: LowChunk, first: bool) -> str | None:
             if chunk.state in explicit or not self._can(chunk.state, MOD_TRANSACTION):
                 return None
             function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
+            if function is not None and (chunk.id, chunk.state) in waiting:
+                return "it waits for a state of another host"
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
         return Transactions(builder, refuses, self._no_transactions())

@@ -17,7 +17,9 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from asyncstate.errors import MessageRefused
+from asyncstate.model.chunk import place_text
 from asyncstate.model.encode import plain
+from asyncstate.model.requisite import RemoteRequisite
 
 VERSION: Final = 1
 """The version of this protocol. A program refuses messages of a later one."""
@@ -86,30 +88,12 @@ class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sls: str
     file: str = ""
     line: int = 0
+    included_from: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
         """``sls:id (file:line)``, for messages."""
-        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
-        return f"{self.sls}:{self.id} ({where})" if where else f"{self.sls}:{self.id}"
-
-
-class RemoteRequisite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A requisite of a state that names states of other hosts, as the SLS file has it.
-
-    ``chunk`` is the state that has it, ``hosts`` the target expression, ``key`` a state module, ``id`` or ``sls``, and
-    ``value`` an ID, a name, an SLS or a glob. With ``reverse`` (``require_in``) the states named have the requisite,
-    and ``chunk`` is what they refer to.
-    """
-
-    chunk: int
-    kind: str
-    hosts: str
-    key: str
-    value: str
-    reverse: bool = False
-    file: str = ""
-    line: int = 0
+        return place_text(self.sls, self.id, self.file, self.line)
 
 
 class Mistake(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -126,7 +110,8 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
     ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
     nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
-    ``sls`` are the SLS that were compiled, those without states included. ``nonce`` is new for each plan.
+    ``checks`` are the states that have a test-mode call before a ``prereq``, with its node. ``nonce`` is new for each
+    plan.
     """
 
     nonce: str
@@ -136,8 +121,13 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     edges: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
     requires: tuple[RemoteRequisite, ...] = ()
-    sls: tuple[str, ...] = ()
+    checks: tuple[tuple[int, int], ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+
+
+def node_name(chunk: int, *, check: bool = False) -> str:
+    """Return the name on the board of a state, or of its test-mode call."""
+    return f"c{chunk}" if check else str(chunk)
 
 
 class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -151,7 +141,7 @@ class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def node(self) -> str:
         """The name of its node on the board."""
-        return f"c{self.chunk}" if self.check else str(self.chunk)
+        return node_name(self.chunk, check=self.check)
 
 
 class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -188,6 +178,7 @@ class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
     changed: bool = False
     ran: bool = True
     skip_req: bool = False
+    unforeseen: bool = False
     why: str = ""
 
 

@@ -12,7 +12,7 @@ from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import plain
-from asyncstate.model.requisite import Requisite, RequisiteKind
+from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,13 +33,16 @@ class NodeKind(IntEnum):
     """Join its members before the first of them runs: call ``mod_aggregate``, or tell them of one another."""
     LISTENER = 5
     """After all other nodes, call ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
+    REMOTE = 6
+    """Ends when a state of another host ends. Nothing waits for it but other nodes; it takes no slot."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
     """A node of the graph. ``chunk`` is an index for CHUNK, CHECK and LISTENER, else -1; ``members`` are node numbers.
 
-    A LISTENER's ``label`` is the tag of its row. Of several listeners with the same label, only one is called. A GROUP
-    that is a ``transaction`` was formed by default: each member keeps its own low data, place and row.
+    A REMOTE's ``label`` names the host and the state. A LISTENER's ``label`` is the tag of its row. Of several
+    listeners with the same label, only one is called. A GROUP that is a ``transaction`` was formed by default: each
+    member keeps its own low data, place and row.
     """
 
     kind: NodeKind
@@ -80,9 +83,10 @@ class Plan(msgspec.Struct, frozen=True):
     refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
     chunk that may touch more than it declares why that is so: only the tree itself orders it. ``entries`` are the files
     of which a chunk touches single entries only: others without an order touch other entries. ``not_aggregated`` says
-    why a chunk that could be aggregated is in no group. ``files`` are the files of the tree that the compiler read or
-    found, with the sha256 of what it read ("" if it only found it). ``digest`` is the same in every process and for
-    every hash seed.
+    why a chunk that could be aggregated is in no group. ``remote`` are requisites on states of other hosts, which the
+    hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without index and
+    arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
+    what it read ("" if it only found it). ``digest`` is the same in every process and for every hash seed.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -95,6 +99,8 @@ class Plan(msgspec.Struct, frozen=True):
     unknown: dict[int, str] = {}
     entries: dict[int, tuple[str, ...]] = {}
     not_aggregated: dict[int, str] = {}
+    remote: tuple[RemoteRequisite, ...] = ()
+    elsewhere: dict[int, LowChunk] = {}
     rows: dict[str, dict[str, Any]] = {}
     warnings: tuple[Issue, ...] = ()
     saltenv: str = "base"
@@ -110,6 +116,10 @@ class Plan(msgspec.Struct, frozen=True):
     def turns(self) -> tuple[tuple[int, ...], ...]:
         """The members of each transaction. They run one at a time, in serial order, though none waits for another."""
         return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
+
+    def target_of(self, node: int) -> LowChunk:
+        """Return the state that a requisite on this node names: of this host, or of another."""
+        return self.elsewhere.get(node) or self.chunks[self.nodes[node].chunk]
 
     def chunk_of(self, node: int) -> LowChunk:
         """Return the chunk that a CHUNK, CHECK or LISTENER node calls."""

@@ -77,6 +77,33 @@ INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXE
 """Keys of low data that the engine consumes. A function receives one only if it has a parameter of that name."""
 
 
+HOST = "host"
+"""The key of a reference that names states of other hosts: ``{host: db1, service: postgresql}``."""
+
+
+class RemoteRequisite(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A requisite of a chunk that names states of other hosts, as the SLS file has it.
+
+    ``kind`` is a `RequisiteKind`, ``hosts`` a target expression, ``key`` a state module, ``id`` or ``sls``, and
+    ``value`` an ID, a name, an SLS or a glob. With ``reverse`` (``require_in``) the states named have the requisite,
+    and the chunk is what they refer to. ``file`` and ``line`` are its place.
+    """
+
+    chunk: int
+    kind: str
+    hosts: str
+    key: str
+    value: str
+    reverse: bool = False
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        """Return it as an SLS file has it."""
+        word = f"{self.kind}_in" if self.reverse else self.kind
+        return f"{word}: {{host: {self.hosts}, {self.key}: {self.value}}}"
+
+
 class Requisite(msgspec.Struct, frozen=True, gc=False):
     """One resolved requisite of a chunk: its kind, and the plan node that it refers to."""
 

@@ -24,12 +24,16 @@ REQUIRED_KEYS = ("name", "changes", "result", "comment")
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """The part of a row that decides requisites."""
+    """The part of a row that decides requisites.
+
+    ``unforeseen`` marks a failure of another host's state that its prereq check did not foresee.
+    """
 
     result: bool | None
     changed: bool
     ran: bool = True
     skip_req: bool = False
+    unforeseen: bool = False
 
     @classmethod
     def of(cls, row: Row) -> Outcome:

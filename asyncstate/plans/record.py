@@ -14,7 +14,7 @@ from asyncstate.model.requisite import Requisite, RequisiteKind
 VERSION: Final = 1
 """The version of the format. A reader refuses any other."""
 
-KindName = Literal["check", "set", "stage", "group", "listener"]
+KindName = Literal["check", "set", "stage", "group", "listener", "remote"]
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

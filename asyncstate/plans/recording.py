@@ -128,6 +128,8 @@ class _Targets:
         what = self.plan.nodes[node]
         if what.kind is NodeKind.CHECK:
             return f"check {self.tags[what.chunk]}"
+        if what.kind is NodeKind.REMOTE:
+            return f"elsewhere {what.label}"
         known = self._sets.get(node)
         if known is None:
             known = self._sets[node] = self._key.of_value(*map(self.of, what.members))

@@ -12,13 +12,13 @@ import msgspec
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.race import Race
-    from asyncstate.model.result import Row
+    from asyncstate.model.result import Outcome, Row
     from asyncstate.run.machine import Work
     from asyncstate.run.shared import Shared
 
@@ -88,6 +88,19 @@ class Supervisor(Protocol):
 
     def announced(self, topic: str) -> None:
         """Start the fetches that waited for ``topic``. May be called from any thread."""
+
+
+class Elsewhere(Protocol):
+    """The other hosts, for the run of a plan that has REMOTE nodes. Used on the event loop of the run."""
+
+    def outcomes(self) -> AsyncGenerator[tuple[int, Outcome], None]:
+        """Yield each REMOTE node with what its state ended with. Closed when the run no longer waits for any.
+
+        It never raises: a state of which nothing can be known has failed.
+        """
+
+    def ended(self, node: int, outcome: Outcome) -> None:
+        """Take note that a node of this host has ended. Its row is in the journal."""
 
 
 class Dispatch(Protocol):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.dispatch import Dispatch, Elsewhere
 
 __all__ = ["Engine", "RunOptions"]
 
@@ -52,7 +52,8 @@ class Engine:
     If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
     texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
     what leaves it. ``journal`` makes what keeps the run, and notices for its report. It is called before anything
-    starts, in a thread if one can start, and what it raises ends the run.
+    starts, in a thread if one can start, and what it raises ends the run. ``elsewhere`` are the other hosts of a plan
+    with REMOTE nodes.
     """
 
     machine = Machine
@@ -70,10 +71,12 @@ class Engine:
         in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
         journal: Callable[[], tuple[Keeper | None, list[str]]] | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.plan = plan
         self.options = options
         self._dispatch = dispatch
+        self._elsewhere = elsewhere
         self._in_thread = in_thread
         self._sleep = sleep
         self._clock = clock
@@ -164,6 +167,7 @@ class Engine:
                 sleep=self._sleep,
                 clock=self._clock,
                 prefetcher=prefetcher,
+                elsewhere=self._elsewhere,
             )
             self._parts = machine, pool, recorder, announcer
             if self._cancelled:

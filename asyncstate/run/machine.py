@@ -60,7 +60,8 @@ _READY, _PARKED, _PASSED, _TAKEN, _ENDED, _FAILED_HARD, _STOPPED = map(int, Step
 class Work(msgspec.Struct, frozen=True, gc=False):
     """Something to do: run a chunk, run it in test mode for a prereq (CHECK), aggregate a GROUP, call a LISTENER.
 
-    ``failed`` are the chunks behind a FAIL verdict, in serial order; ``members`` those of a group that may run.
+    ``failed`` are the chunks behind a FAIL verdict, in serial order, ``elsewhere`` the REMOTE nodes behind it;
+    ``members`` are the chunks of a group that may run.
     """
 
     node: int
@@ -69,6 +70,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     verdict: Verdict = Verdict.MET
     failed: tuple[int, ...] = ()
     members: tuple[int, ...] = ()
+    elsewhere: tuple[int, ...] = ()
 
 
 class Machine:
@@ -122,6 +124,8 @@ class Machine:
         self._closed = False
         self._history = array("q")
         self.running: set[int] = set()
+        self.awaited: set[int] = set()
+        """The REMOTE nodes that have not ended. They hold no place, and nothing exclusive waits for them."""
         self.stopped: str = ""
         apart = set(self._listeners)
         for node, count in enumerate(self._waiting):
@@ -136,12 +140,12 @@ class Machine:
     @property
     def finished(self) -> bool:
         """Whether nothing runs and nothing more will start."""
-        return not self.running and (self._closed or not self._ready)
+        return not self.running and (self._closed or not (self._ready or self.awaited))
 
     @property
     def stalled(self) -> bool:
         """Whether nothing runs, the run was not stopped, and chunks are left: a bug, if `take` returns None."""
-        if self.running or self.stopped:
+        if self.running or self.awaited or self.stopped:
             return False
         return bool(self._ready) or not all(self._started[: len(self.plan.chunks)])
 
@@ -153,6 +157,16 @@ class Machine:
     def outcome(self, node: int) -> Outcome | None:
         """Return what a node ended with; None while it has not."""
         return self._outcomes[node]
+
+    def told(self, node: int) -> Outcome | None:
+        """Return what a node ended with, as another host needs to know it; None while it has not."""
+        outcome, what = self._outcomes[node], self.plan.nodes[node]
+        if outcome is None or outcome.result is not False or what.kind is not NodeKind.CHUNK:
+            return outcome
+        checked = self._outcomes[self._check_of.get(what.chunk, node)]
+        if checked is None or checked.result is False:
+            return outcome
+        return msgspec.structs.replace(outcome, unforeseen=True)
 
     def has_started(self, chunk: int) -> bool:
         """Whether a chunk was handed out."""
@@ -179,6 +193,7 @@ class Machine:
             self._history.append(_STOPPED)
         self.stopped = self.stopped or reason or "stopped"
         self._closed = True
+        self.awaited.clear()
 
     def fail_hard(self, node: int) -> None:
         """Record that a node failed. If it is a failhard, no further chunk starts.
@@ -195,6 +210,7 @@ class Machine:
         self.stopped = self.stopped or _FAILHARD
         self._ready.clear()
         self._parked.clear()
+        self.awaited.clear()
 
     def take(self) -> Work | None:
         """Return the next piece of work, or None if there is none now. `finished` says whether there will be more."""
@@ -228,9 +244,20 @@ class Machine:
         self._call_listener()
         return released
 
+    def arrive(self, node: int, outcome: Outcome) -> list[int]:
+        """Record that a REMOTE node ended, and do what `done` does. After the first time, this changes nothing."""
+        if node not in self.awaited:
+            return []
+        self.awaited.discard(node)
+        self._history.append(node << _STEP_BITS | _ENDED)
+        released: list[int] = []
+        self._complete(node, outcome, released)
+        self._call_listener()
+        return released
+
     def _call_listener(self) -> None:
-        """If nothing runs and nothing is ready, make the next due listener ready."""
-        if self.running or self._ready:
+        """If nothing runs, nothing is ready and nothing is awaited, make the next due listener ready."""
+        if self.running or self._ready or self.awaited:
             return
         while self._to_come:
             node = self._to_come.pop()
@@ -289,8 +316,12 @@ class Machine:
         decided = self._verdict(what.chunk, check=check)
         if check is not None and decided.runs:
             self._unchecked.discard(what.chunk)
-        failed = self._failed_chunks(what.chunk, check=check) if decided is Verdict.FAIL else ()
-        return Work(node, what.kind, what.chunk, decided, failed)
+        if decided is not Verdict.FAIL:
+            return Work(node, what.kind, what.chunk, decided)
+        failed = self._failed(what.chunk, check=check)
+        chunks = {self.plan.nodes[each].chunk for each in failed}
+        elsewhere = tuple(sorted(each for each in failed if self.plan.nodes[each].kind is NodeKind.REMOTE))
+        return Work(node, what.kind, what.chunk, decided, tuple(sorted(chunks - {-1})), elsewhere=elsewhere)
 
     def _verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
         requisites = self._requisites(chunk, check)
@@ -323,8 +354,8 @@ class Machine:
                 self._set_marks[key] = marks
         return marks
 
-    def _failed_chunks(self, chunk: int, *, check: int | None) -> tuple[int, ...]:
-        """Return the targets of all requisites of a chunk that ended with result False.
+    def _failed(self, chunk: int, *, check: int | None) -> set[int]:
+        """Return the nodes of the targets of all requisites of a chunk that ended with result False.
 
         If a target has a prereq check, the result of the check counts, as in Salt: a failure that the check did not
         foresee is not named.
@@ -334,9 +365,9 @@ class Machine:
             for node in self.plan.nodes[requisite.node].members or (requisite.node,):
                 other = self.plan.nodes[node].chunk
                 outcome = self._outcomes[self._check_of.get(other, node)] or self._outcomes[node]
-                if outcome is not None and outcome.result is False:
-                    failed.add(other)
-        return tuple(sorted(failed))
+                if outcome is not None and outcome.result is False and not outcome.unforeseen:
+                    failed.add(node)
+        return failed
 
     def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:
         self._outcomes[node] = outcome
@@ -370,6 +401,11 @@ class Machine:
         stack = [node]
         while stack:
             free = stack.pop()
+            if self.plan.nodes[free].kind is NodeKind.REMOTE:
+                self._started[free] = 1
+                self._history.append(free << _STEP_BITS | _TAKEN)
+                self.awaited.add(free)
+                continue
             if self.plan.nodes[free].kind not in (NodeKind.SET, NodeKind.STAGE):
                 self._make_ready(free)
                 released.append(free)

@@ -78,5 +78,6 @@ def _handled_failures(plan: Plan, rows: Mapping[str, Row]) -> tuple[str, ...]:
             if requisite.kind.family is not RequisiteKind.ONFAIL:
                 continue
             for node in plan.nodes[requisite.node].members or (requisite.node,):
-                verdicts.setdefault(plan.chunks[plan.nodes[node].chunk].tag, []).append(bool(good))
+                if plan.nodes[node].chunk >= 0:
+                    verdicts.setdefault(plan.chunks[plan.nodes[node].chunk].tag, []).append(bool(good))
     return tuple(tag for tag, goods in verdicts.items() if all(goods) and tag in rows and rows[tag]["result"] is False)

@@ -81,7 +81,7 @@ class ValidatingMachine(Machine):
         """Each node is in one place: waiting, in the heap, parked, running or ended."""
         heap = [node for _, node in self._ready]
         parked = [node for nodes in self._parked.values() for node in nodes]
-        places = Counter([*heap, *parked, *self.running])
+        places = Counter([*heap, *parked, *self.running, *self.awaited])
         places.update(node for node, outcome in enumerate(self._outcomes) if outcome is not None)
         yield from (f"node {node} is in {count} places" for node, count in places.items() if count > 1)
         if len(self._rank) != len(self.plan.nodes):
@@ -93,7 +93,8 @@ class ValidatingMachine(Machine):
                 yield f"node {entry[1]} is ready before one of lower rank: the heap is none"
         for node, what in enumerate(self.plan.nodes):
             ended = self._outcomes[node] is not None
-            if bool(self._started[node]) != (ended or node in self.running):
+            under_way = node in self.running or node in self.awaited or self._is_given_up(node)
+            if bool(self._started[node]) != (ended or under_way):
                 yield f"node {node} counts as {'started' if self._started[node] else 'not started'}"
             timeless = what.kind in {NodeKind.SET, NodeKind.STAGE}
             if timeless and (node in self.running or node in parked or node in heap):
@@ -105,9 +106,12 @@ class ValidatingMachine(Machine):
         if self._closed and not self.stopped:
             yield "it is closed, and nobody stopped it"
 
+    def _is_given_up(self, node: int) -> bool:
+        return bool(self.stopped) and self.plan.nodes[node].kind is NodeKind.REMOTE
+
     def _wrong_counts(self) -> Iterator[str]:
         """Each node waits for its predecessors that have not ended; with none left it is ready, parked or running."""
-        on_its_way = {node for _, node in self._ready} | self.running
+        on_its_way = {node for _, node in self._ready} | self.running | self.awaited
         on_its_way.update(node for nodes in self._parked.values() for node in nodes)
         before = self.plan.dag.predecessors
         contingent = Counter(edge.after for edge in self.plan.contingent if self._binds(edge))
@@ -150,7 +154,7 @@ class ValidatingMachine(Machine):
         unchecked = {chunk for chunk, check in self._check_of.items() if not self._has_checked(chunk, check)}
         if unchecked != self._unchecked:
             yield f"checks that were not made: {sorted(unchecked)}, and noted: {sorted(self._unchecked)}"
-        if not self.running and not self._ready and not self._parked and not self.stopped:
+        if not (self.running or self._ready or self.awaited or self._parked or self.stopped):
             yield from (f"listener {node} is due, and not called" for node in self._to_come if self._is_due(node))
 
     def _has_checked(self, chunk: int, check: int) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.announce import Announcer
-    from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.dispatch import Dispatch, Elsewhere
     from asyncstate.run.machine import Machine, Work
     from asyncstate.run.options import RunOptions
     from asyncstate.run.prefetcher import Prefetcher
@@ -71,9 +71,11 @@ class WorkerPool:
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float],
         prefetcher: Prefetcher | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prefetcher = prefetcher
+        self._elsewhere = elsewhere
         self.plan: Plan = machine.plan
         self.check_ranks: dict[int, int] = {}
         self._machine = machine
@@ -136,6 +138,8 @@ class WorkerPool:
         for scope in self._pauses:
             scope.cancel()
         self._wake(len(self._idle))
+        if not self._tasks:
+            self._over.set()
 
     def cut_off(self, reason: str) -> None:
         """Cancel running chunks."""
@@ -158,6 +162,7 @@ class WorkerPool:
         if self._prefetcher is not None:
             self._loop = asyncio.get_running_loop()
             self._prefetcher.begin()
+        listening = asyncio.create_task(self._listen()) if self._machine.awaited else None
         try:
             with Timer(_LONG / 2 if self._announcer.heard else None, self._name_long_running, repeat=True):
                 await self._over.wait()
@@ -167,10 +172,40 @@ class WorkerPool:
             with anyio.CancelScope(shield=True):
                 await self._wind_up()
             raise
+        finally:
+            if listening is not None:
+                listening.cancel()
+                await asyncio.wait([listening])
         if self.cut:
             await self._wind_up()
         if self._failure is not None:
             raise self._failure
+
+    # other hosts
+
+    async def _listen(self) -> None:
+        """Tell the machine of the states of other hosts that end. This takes no slot."""
+        try:
+            if self._elsewhere is not None:
+                async with aclosing(self._elsewhere.outcomes()) as outcomes:
+                    async for node, outcome in outcomes:
+                        self._arrived(node, outcome)
+                        if not self._machine.awaited:
+                            return
+            self._fail(ValueError("the run knows nothing of the states of other hosts that its plan waits for"))
+        except Exception as error:  # noqa: BLE001 - it must not end unheard: the run would wait for ever
+            self._fail(error)
+
+    def _arrived(self, node: int, outcome: Outcome) -> None:
+        released = self._machine.arrive(node, outcome)
+        if released and self._announcer.shows:
+            self._announcer.ready(self._machine, node, released, self.plan.nodes[node].label)
+        if not self._machine.finished:
+            self._start_workers()
+            return
+        self._wake(len(self._idle))
+        if not self._tasks:
+            self._over.set()
 
     # workers
 
@@ -200,7 +235,7 @@ class WorkerPool:
                 self._over.set()
             else:  # a plugin cancelled the worker, which it must not do
                 self._start_workers()
-                if not self._tasks:
+                if not self._tasks and not self._machine.awaited:
                     self._fail(self._stalled())
 
     def _fail(self, error: BaseException) -> None:
@@ -246,7 +281,7 @@ class WorkerPool:
 
     async def _wait_for_work(self) -> None:
         """Wait for work. Raises MachineStalled if all other workers wait, too: then there will never be any."""
-        if len(self._idle) + 1 == len(self._tasks):
+        if len(self._idle) + 1 == len(self._tasks) and not self._machine.awaited:
             raise self._stalled()
         event = anyio.Event()
         self._idle.append(event)
@@ -374,6 +409,8 @@ class WorkerPool:
             self._start_workers(own=1)
         if self._prefetcher is not None:
             self._prefetcher.ended(node)
+        if self._elsewhere is not None:
+            self._elsewhere.ended(node, machine.told(node) or outcome)
 
     def _name_long_running(self) -> None:
         now = self._clock()

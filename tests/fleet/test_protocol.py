@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import protocol
 from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, NodeResult, Offer, Options, Report, decode, encode
+from asyncstate.model.requisite import RemoteRequisite
 
 DATA = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
@@ -35,7 +36,7 @@ def test_grains_arrive_as_they_were(grains):
             nodes=2,
             edges=(0, 1),
             sources=("require",),
-            requires=(protocol.RemoteRequisite(0, "require", "db*", "sls", "db"),),
+            requires=(RemoteRequisite(0, "require", "db*", "sls", "db"),),
         ),
         Go(
             run="r",

@@ -8,7 +8,7 @@ from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import BrokenListener, ContingentEdge, Node, NodeKind, Plan, plan_digest
-from asyncstate.model.requisite import Requisite
+from asyncstate.model.requisite import RemoteRequisite, Requisite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -153,6 +153,7 @@ class PlanBuilder:
         saltenv: str,
         unknown: dict[int, str] | None = None,
         refused: Mapping[int, str] | None = None,
+        remote: tuple[RemoteRequisite, ...] = (),
     ) -> Plan:
         """Freeze the plan. ``refused`` says by chunk why it is in no group."""
         self._add_listeners(listening)
@@ -168,6 +169,7 @@ class PlanBuilder:
             unknown=unknown or {},
             entries=self.entries,
             not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
+            remote=remote,
             rows=rows,
             warnings=tuple(findings.warnings),
             saltenv=saltenv,

@@ -167,6 +167,7 @@ class Invoker:
             # The state with the prereq failed, or the check was skipped: the row of the check counts, without changes.
             return _stamped({**checked, "changes": {}}, chunk)
         failed = [self.plan.chunks[index] for index in work.failed]
+        failed += [self.plan.elsewhere[node] for node in work.elsewhere]
         return _stamped(not_run_row(work.verdict, chunk.name, failed), chunk)
 
     async def _watched_call(self, work: Work, chunk: LowChunk, lows: Lows) -> Row:
@@ -214,9 +215,8 @@ class Invoker:
         for requisite in self.plan.requisites[chunk.index]:
             lows = found.setdefault(requisite.kind.value, [])
             for node in self.plan.nodes[requisite.node].members or (requisite.node,):
-                target = self.plan.nodes[node].chunk
-                lows.append(self.plan.chunks[target].as_low())
-                group = self._group_of.get(target)
+                lows.append(self.plan.target_of(node).as_low())
+                group = self._group_of.get(self.plan.nodes[node].chunk)
                 if group is not None and group not in grouped.setdefault(requisite.kind.value, []):
                     grouped[requisite.kind.value].append(group)
         for kind, groups in grouped.items():

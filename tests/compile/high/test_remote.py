@@ -1,0 +1,128 @@
+import pytest
+from trees import chunk_of, compiler, messages, mistakes, requisites
+
+from asyncstate.errors import CompileError
+from asyncstate.model.requisite import RemoteRequisite
+
+ONE = "a: {test.nop: [{require: [{host: db1, service: postgresql}]}]}\n"
+
+
+def fleet_plan(tree, **options):
+    made = compiler(tree, **options)
+    made._allows_remote = True
+    return made.plan(["s"])
+
+
+def fleet_mistakes(tree, **options):
+    with pytest.raises(CompileError) as caught:
+        fleet_plan(tree, **options)
+    return list(caught.value.issues)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "require",
+        "require_any",
+        "watch",
+        "watch_any",
+        "onchanges",
+        "onchanges_any",
+        "onfail",
+        "onfail_any",
+        "onfail_all",
+        "prereq",
+        "listen",
+    ],
+)
+def test_every_kind_is_kept_apart_with_its_place(kind):
+    plan = fleet_plan(
+        f"a:\n  test.nop:\n    - {kind}:\n      - host: G@role:db\n        service: postgresql\n      - test: b\nb: test.nop\n"
+    )
+    assert plan.remote == (
+        RemoteRequisite(
+            chunk_of(plan, "a").index, kind, "G@role:db", "service", "postgresql", False, "/memory/base/s.sls", 2
+        ),
+    )
+    assert chunk_of(plan, "a").args[kind] == [{"test": "b"}]
+
+
+@pytest.mark.parametrize("kind", ["require", "watch", "onchanges", "onfail", "prereq", "listen"])
+def test_every_in_form_is_kept_the_other_way_round(kind):
+    plan = fleet_plan(f"a: {{test.nop: [{{{kind}_in: [{{host: lb, sls: haproxy}}, {{test: b}}]}}]}}\nb: test.nop\n")
+    [found] = plan.remote
+    assert (found.kind, found.reverse, found.hosts, found.key, found.value) == (kind, True, "lb", "sls", "haproxy")
+
+
+def test_each_state_of_an_id_with_names_has_it():
+    plan = fleet_plan("a:\n  test.nop:\n    - names: [x, y]\n    - require: [{host: db1, id: z}]\nb: test.nop\n")
+    assert [each.chunk for each in plan.remote] == [0, 1]
+
+
+def test_a_requisite_directly_under_an_id_and_one_by_extend_count():
+    tree = "a:\n  test.nop: []\n  require: [{host: db1, id: x}]\nextend: {}\n"
+    assert [each.value for each in fleet_plan(tree).remote] == ["x"]
+    tree = {"s": "include: [t]\nextend: {b: {test: [{require: [{host: db1, id: y}]}]}}\n", "t": "b: test.nop\n"}
+    assert [each.value for each in fleet_plan(tree).remote] == ["y"]
+
+
+def test_the_own_host_is_no_other_host():
+    plan = fleet_plan(
+        "a: {test.nop: [{require: [{host: host, test: b}]}]}\nb: {test.nop: [{watch_in: [{host: host, test: c}]}]}\nc: test.nop\n"
+    )
+    assert plan.remote == ()
+    assert requisites(plan, "a") == [("require", "b")]
+    assert requisites(plan, "c") == [("watch", "b")]
+    assert messages("a: {test.nop: [{require: [{host: host, test: b}]}]}\nb: test.nop\n") == []
+
+
+def test_a_state_module_called_host_is_an_ordinary_target():
+    assert messages("a: {test.nop: [{require: [{host: db1}]}]}\ndb1: host.present\n") == []
+
+
+def test_what_cannot_watch_requires():
+    from trees import FakeStates
+
+    plan = fleet_plan("a: {cmd.run: [{watch: [{host: db1, id: x}]}]}\n", states=FakeStates())
+    assert [each.kind for each in plan.remote] == ["require"]
+
+
+def test_two_ids_that_share_a_list_both_have_it():
+    plan = fleet_plan("a:\n  test.nop:\n    - require: &x [{host: db1, id: z}]\nb:\n  cmd.run:\n    - require: *x\n")
+    assert len(plan.remote) == 2
+
+
+def test_a_local_run_says_with_its_place_what_is_needed():
+    [issue] = mistakes("\n" + ONE)
+    assert (
+        "'require: {host: db1, service: postgresql}' in state 'a' in SLS 's' names a state of another host"
+        in issue.message
+    )
+    assert (issue.file, issue.line) == ("/memory/base/s.sls", 2)
+    assert "`asyncstate fleet apply`" in issue.hint
+
+
+@pytest.mark.parametrize(
+    ("reference", "why"),
+    [
+        ("{host: '', test: x}", "'host' needs a host's name"),
+        ("{host: [a], test: x}", "'host' needs a host's name"),
+        ("{host: db1, test: x, sls: y}", "it names 2 states"),
+        ("{host: db1, test: [x]}", "a state is named by its module"),
+        ("{host: db1, 3: x}", "a state is named by its module"),
+    ],
+)
+def test_what_is_malformed_says_how_it_is_written(reference, why):
+    [issue] = fleet_mistakes(f"a: {{test.nop: [{{require: [{reference}]}}]}}\n")
+    assert why in issue.message
+    assert "{host: db1, service: postgresql}" in issue.hint
+
+
+@pytest.mark.parametrize("word", ["use", "use_in"])
+def test_arguments_do_not_cross_hosts(word):
+    [issue] = fleet_mistakes(f"a: {{test.nop: [{{{word}: [{{host: db1, test: x}}]}}]}}\n")
+    assert "arguments of states do not leave their host" in issue.message
+
+
+def test_a_disabled_requisite_is_disabled_across_hosts():
+    assert fleet_plan(ONE, disabled_requisites=["require"]).remote == ()
