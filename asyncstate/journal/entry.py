@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.journal.lines import SHORT, read_line
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ FAILHARD = "failhard"
 KILLED = "killed"
 """Its process died, or its machine did."""
 UNDER_WAY = "under way"
-EVENT = b'{"event":'
+_EVENT = (b'{"event":', SHORT)
 """How the line of an event begins; other lines are records of the journal itself."""
 
 
@@ -79,7 +80,7 @@ def whole_lines(data: bytes) -> list[bytes]:
     """Return the lines of a log without its end, which may be torn: up to the first line that is no JSON."""
     lines = data.split(b"\n")[:-1]
     for number, line in enumerate(lines):
-        if not (line.startswith(b"{") and line.endswith(b"}")):
+        if not line.startswith((b"{", SHORT)) or not line.endswith((b"}", b"]")):
             return lines[:number]
     return lines
 
@@ -108,7 +109,7 @@ _BEGUN, _ENDED = b'{"event":"run_started"', b'{"event":"run_finished"'
 def read_event(line: bytes) -> AnyEvent | None:
     """Return the event of a line; None if it has none that this version knows."""
     try:
-        return decode_event(line)
+        return read_line(line) if line.startswith(SHORT) else decode_event(line)
     except (msgspec.MsgspecError, UnicodeError):
         return _mended(line)
 
@@ -124,10 +125,15 @@ def _mended(line: bytes) -> AnyEvent | None:
     return mended
 
 
+def is_event(line: bytes) -> bool:
+    """Whether a line is that of an event."""
+    return line.startswith(_EVENT)
+
+
 def events_of(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
     """Yield the events among lines."""
     for line in lines:
-        if line.startswith(EVENT) and (event := read_event(line)) is not None:
+        if is_event(line) and (event := read_event(line)) is not None:
             yield event
 
 

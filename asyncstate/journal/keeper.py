@@ -13,20 +13,17 @@ from asyncstate.journal.folder import log_path, make_folder
 from asyncstate.journal.log import RunLog
 from asyncstate.journal.store import archive
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, encode_event
+from asyncstate.model.event import encode_event
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from asyncstate.config.settings import Settings
     from asyncstate.model.event import Event
 
 log: logging.Logger = get_logger(__name__)
 
-_AT_ONCE = frozenset({RunStarted, ChunkStarted, ChunkFinished, RunFinished})
-"""Events that are in the log before anything else happens; others go with the next of these."""
-_MOST_WAITING = 1 << 16
 _encoder = msgspec.json.Encoder()
 
 
@@ -41,13 +38,14 @@ class Keeper:
         self.run_id: str = header.run
         self.trouble: Callable[[str], None] | None = None
         self._settings = settings
-        self._waiting = bytearray()
         self._told = ""
         make_folder(settings.state_dir)
         self._log: RunLog | None = RunLog(
-            log_path(settings.state_dir, header.run), sync=settings.journal_sync == "full"
+            log_path(settings.state_dir, header.run), self._tell, sync=settings.journal_sync == "full"
         )
-        self._log.write(_encoder.encode(header) + b"\n")
+        self.write: Callable[[bytes | memoryview], None] = self._log.write
+        """Write whole lines. Once this returns, they are safe against the death of this process."""
+        self.write(_encoder.encode(header) + b"\n")
         if plan is not None:
             self._write_plan(*plan)
         if self._log.error is not None:
@@ -58,54 +56,26 @@ class Keeper:
     def _write_plan(self, key: str, plan: bytes) -> None:
         """Write the line of the plan's record piece by piece: that of a large plan is large."""
         before, _, after = _encoder.encode(PlanLine(key, msgspec.Raw(b"0"))).rpartition(b"0")
-        log_ = self._log
         for piece in (before, plan, after + b"\n"):
-            if log_ is not None:
-                log_.write(piece)
+            self.write(piece)
 
     def on_event(self, event: Event) -> None:
         """Write an event."""
-        waiting = self._waiting
-        end = len(waiting)
         try:
-            _encoder.encode_into(event, waiting, end)
+            line = _encoder.encode(event)
         except (TypeError, ValueError, OverflowError, RecursionError):
-            del waiting[end:]
-            waiting += encode_event(event)
-        waiting += b"\n"
-        if type(event) in _AT_ONCE or len(waiting) > _MOST_WAITING:
-            self._flush()
+            line = encode_event(event)
+        self.write(line + b"\n")
 
-    def add(self, line: bytes, *, at_once: bool) -> None:
-        """Add the line of an event. What is not written at once is, at the latest, before the next event that is."""
-        self._waiting += line
-        self._waiting += b"\n"
-        if at_once or len(self._waiting) > _MOST_WAITING:
-            self._flush()
+    def record(self, *lines: Any) -> None:
+        """Write records of the journal itself, which are no events."""
+        self.write(b"".join(_encoder.encode(line) + b"\n" for line in lines))
 
-    def flush(self) -> None:
-        """Write what waits."""
-        if self._waiting:
-            self._flush()
-
-    def record(self, line: Any) -> None:
-        """Write a record of the journal itself, which is no event."""
-        self._waiting += _encoder.encode(line) + b"\n"
-        self._flush()
-
-    def records(self, lines: Sequence[Any]) -> None:
-        """Write several records at once."""
-        self._waiting += b"".join(_encoder.encode(line) + b"\n" for line in lines)
-        self._flush()
-
-    def _flush(self) -> None:
-        if self._log is not None:
-            self._log.write(self._waiting)
-            self._waiting.clear()
-            if self._log.error is not None and not self._told:
-                self._told = self._log.error.strerror or str(self._log.error)
-                if self.trouble is not None:
-                    self.trouble(self._told)
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = error.strerror or str(error)
+            if self.trouble is not None:
+                self.trouble(self._told)
 
     @property
     def notices(self) -> list[str]:
@@ -121,7 +91,6 @@ class Keeper:
         """Put the run into the database, and remove its log. Blocks; if that fails, a later run does it."""
         if self._log is None:
             return
-        self._flush()
         log_, self._log = self._log, None
         moved = False
         try:

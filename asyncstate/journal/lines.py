@@ -1,6 +1,6 @@
-"""The two most frequent lines of a log, written without making the events: for runs that only the journal reads.
+"""The two most frequent lines of a log, short and without the event in between: for runs that only the journal reads.
 
-They read back as the events do that `asyncstate.model.event.encode_event` writes.
+They are arrays, whose fields stand in the order of the types below. `read_line` gives the events back.
 """
 
 from __future__ import annotations
@@ -9,30 +9,33 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.result import Row
+from asyncstate.model.tag import state_tag
 
 if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
-
-_encode = msgspec.json.Encoder().encode
-_TELLING = b"@"
+SHORT = b"["
+"""How such a line begins."""
+_PASSWORD = ord("@")
 """What a text has in which a URL shows a password."""
+_NO_LINE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
-class _Started(msgspec.Struct, tag_field="event", tag="chunk_started", gc=False):
+class _Started(msgspec.Struct, array_like=True, tag="started", gc=False):
     run_id: str
     seq: int
     time: float
-    tag: str
-    function: str
+    state: str
     id: str
     name: str
+    fun: str
     sls: str
     check: bool
 
 
-class _Finished(msgspec.Struct, tag_field="event", tag="chunk_finished", gc=False):
+class _Finished(msgspec.Struct, array_like=True, tag="finished", gc=False):
     run_id: str
     seq: int
     time: float
@@ -42,19 +45,45 @@ class _Finished(msgspec.Struct, tag_field="event", tag="chunk_finished", gc=Fals
     check: bool
 
 
-def started_line(run_id: str, seq: int, seconds: float, chunk: LowChunk, tag: str, *, check: bool) -> bytes | None:
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Started | _Finished).decode
+
+
+def started_line(run_id: str, seq: int, seconds: float, chunk: LowChunk, check: bool) -> bytes | None:
     """Return the line of a `ChunkStarted`; None if it may show a password, or cannot be written so."""
-    return _line(_Started(run_id, seq, seconds, tag, chunk.function, chunk.id, chunk.name, chunk.sls, check))
+    if type(chunk.name) is not str:  # what ``names`` lists
+        return None
+    try:
+        line = _encode(_Started(run_id, seq, seconds, chunk.state, chunk.id, chunk.name, chunk.fun, chunk.sls, check))
+    except _NO_LINE:
+        return None
+    return None if _PASSWORD in line else line + b"\n"
 
 
 def finished_line(run_id: str, seq: int, seconds: float, tag: str, row: Row, *, why: str, check: bool) -> bytes | None:
     """Return the line of a `ChunkFinished` without sub-states; None if it may show a password, or as above."""
-    return _line(_Finished(run_id, seq, seconds, tag, row, why, check))
-
-
-def _line(what: msgspec.Struct) -> bytes | None:
     try:
-        line = _encode(what)
-    except (TypeError, ValueError, OverflowError, RecursionError):
+        line = _encode(_Finished(run_id, seq, seconds, tag, row, why, check))
+    except _NO_LINE:
         return None
-    return None if _TELLING in line else line
+    return None if _PASSWORD in line else line + b"\n"
+
+
+def read_line(line: bytes) -> ChunkStarted | ChunkFinished:
+    """Return the event of a line. Raises msgspec.MsgspecError or UnicodeError if it has none."""
+    said = _decode(line)
+    if isinstance(said, _Finished):
+        return ChunkFinished(
+            run_id=said.run_id, seq=said.seq, time=said.time, tag=said.tag, row=said.row, why=said.why, check=said.check
+        )
+    return ChunkStarted(
+        run_id=said.run_id,
+        seq=said.seq,
+        time=said.time,
+        tag=state_tag(said.state, said.id, said.name, said.fun),
+        function=f"{said.state}.{said.fun}",
+        id=said.id,
+        name=said.name,
+        sls=said.sls,
+        check=said.check,
+    )

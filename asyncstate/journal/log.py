@@ -1,4 +1,8 @@
-"""The log of one run: a file that only grows, locked as long as its run lives."""
+"""The log of one run: a file that only grows, locked as long as its run lives.
+
+A line is a copy into memory that the kernel writes to the file, so it outlives the process and costs no system call.
+Behind the last line the file may have bytes that are zero: space for the next ones.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,23 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager
+from mmap import ALLOCATIONGRANULARITY, mmap
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _INTERVAL = 1.0
 """Seconds after which what was written is safe against a power cut."""
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_SPACE = 1 << 20
+"""Bytes that are reserved and mapped at a time."""
+_RESERVING = frozenset({"ext2", "ext3", "ext4", "xfs", "tmpfs"})
+"""File systems on which a reserved block can be written even if the disk is full by then.
+
+On others (btrfs, ZFS, NFS) the kernel would end the process with SIGBUS, so their logs are written with system calls.
+"""
 _MOST_HELD = 1 << 26
 """Bytes that are held back while the disk is full, at most."""
 _PATIENCE = 0.2
@@ -25,14 +37,20 @@ class RunLog:
     """Writes the log of a run. What `write` has taken is safe against the death of this process once it has returned.
 
     Within a second it is safe against a power cut, too: a thread syncs the file. With ``sync`` each write is. If the
-    file cannot be written (a full disk), ``error`` says why; what was to be written is held back until it can be.
+    file cannot be written (a full disk), ``error`` says why, and ``trouble`` is called with it; what was to be written
+    is held back until it can be.
     """
 
-    def __init__(self, path: str, *, sync: bool = False) -> None:
+    def __init__(self, path: str, trouble: Callable[[OSError], None], *, sync: bool = False) -> None:
         self.path: str = path
         self.error: OSError | None = None
         """Why the file cannot be written now; None if it can."""
+        self._trouble = trouble
         self._sync = sync
+        self._end = 0
+        self._map: mmap | None = None
+        self._mapped = (0, 0)
+        """Where in the file the map begins and ends."""
         self._held = b""
         self._again = 0.0
         self._unsynced = False
@@ -43,40 +61,73 @@ class RunLog:
         # Others look at the final name only, and the file is locked before it gets that name.
         fcntl.flock(self._file, fcntl.LOCK_EX)
         os.rename(f"{path}.new", path)
+        self._maps = not sync and _reserves(self._file)
 
-    def write(self, data: bytes | bytearray) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append lines. Never raises: see ``error``."""
+        first, last = self._mapped
+        end = self._end + len(data)
+        if end > last or self._map is None:
+            self._write_file(data)
+            return
+        self._map[self._end - first : end - first] = data
+        self._end = end
+        if not self._unsynced:
+            self._wake()
+
+    def _write_file(self, data: bytes | memoryview) -> None:
+        """Append lines with system calls, and map the space for the next ones."""
         if self.error is not None:
             self._hold(data)
             if time.monotonic() < self._again:
                 return
             data, self._held = self._held, b""
         self._append(data)
+        if self.error is None and self._maps:
+            self._map_space()
 
-    def _append(self, data: bytes | bytearray) -> None:
-        written = 0
+    def _append(self, data: bytes | memoryview) -> None:
+        rest = memoryview(data)
         try:
-            written = os.write(self._file, data)
-            while written < len(data):
-                written += os.write(self._file, bytes(data[written:]))
+            while rest:
+                written = os.pwrite(self._file, rest, self._end)
+                self._end += written
+                rest = rest[written:]
             self.error = None
             if self._sync:
                 os.fdatasync(self._file)
         except OSError as error:
             self.error = error
             self._again = time.monotonic() + _PATIENCE
-            self._hold(data[written:])
+            self._hold(rest)
+            self._trouble(error)
             return
         if not self._unsynced and not self._sync:
-            self._unsynced = True
             self._wake()
 
-    def _hold(self, data: bytes | bytearray) -> None:
+    def _map_space(self) -> None:
+        """Reserve and map the space behind the last line. Where there is none, system calls go on."""
+        first = self._end - self._end % ALLOCATIONGRANULARITY
+        self._unmap()
+        try:
+            os.posix_fallocate(self._file, first, _SPACE)
+            self._map = mmap(self._file, _SPACE, offset=first)
+            self._mapped = (first, first + _SPACE)
+        except (OSError, ValueError):
+            self._maps = False
+
+    def _unmap(self) -> None:
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+
+    def _hold(self, data: bytes | memoryview) -> None:
         if len(self._held) + len(data) <= _MOST_HELD:
             self._held += bytes(data)
 
     def _wake(self) -> None:
         """Have what is written synced within a second."""
+        self._unsynced = True
         if self._syncing is None:
             self._syncing = Thread(target=self._keep_synced, name="journal", daemon=True)
             try:
@@ -106,15 +157,18 @@ class RunLog:
         self._written.set()
         if self._syncing is not None and self._syncing.ident is not None:
             self._syncing.join()
+        self._unmap()
         if self._held:
             held, self._held = self._held, b""
             self._append(held)
         if self.error is None:
+            os.ftruncate(self._file, self._end)
             self._fdatasync()
         return self.error is None
 
     def close(self, *, remove: bool = False) -> None:
         """Close the file, and remove it first if ``remove``."""
+        self._unmap()
         if remove:
             os.unlink(self.path)
         os.close(self._file)
@@ -137,7 +191,7 @@ def dead_log(path: str) -> Iterator[bytes | None]:
         except OSError:
             yield None
             return
-        yield log.read() if os.fstat(log.fileno()).st_nlink else None
+        yield _written(log) if os.fstat(log.fileno()).st_nlink else None
 
 
 def read_log(path: str) -> tuple[bytes, bool] | None:
@@ -153,4 +207,23 @@ def read_log(path: str) -> tuple[bytes, bool] | None:
             fcntl.flock(log, fcntl.LOCK_UN)
         except OSError:
             alive = True
-        return log.read(), alive
+        return _written(log), alive
+
+
+def _written(log: BinaryIO) -> bytes:
+    """Return what was written to a log. No line has a zero byte; after a power cut a page of them may be missing."""
+    data = log.read()
+    end = data.find(0)
+    return data if end < 0 else data[:end]
+
+
+def _reserves(file: int) -> bool:
+    """Whether the file system of an open file keeps the space that is reserved for it."""
+    device = os.fstat(file).st_dev
+    place = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            kinds = [mount.partition(" - ")[2].split(" ", 1)[0] for mount in mounts if mount.split(" ", 3)[2] == place]
+    except OSError:
+        return False
+    return bool(kinds) and _RESERVING.issuperset(kinds)

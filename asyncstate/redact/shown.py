@@ -107,9 +107,9 @@ class ShownPlan:
         """Return ``text`` without secrets."""
         return self._snapshot().text(text)
 
-    def is_open(self, tag: str) -> bool:
-        """Whether nothing of the state of a (true) tag is to be hidden, but for passwords in URLs."""
-        return tag not in self._hushed and self._secrets.redactor.knows_nothing
+    def is_open(self, chunk: LowChunk) -> bool:
+        """Whether nothing of a chunk is to be hidden, but for passwords in URLs."""
+        return self._secrets.redactor.knows_nothing and not (self._hushed and chunk.tag in self._hushed)
 
     def value(self, value: Any) -> Any:
         """Return plain data without secrets."""

@@ -85,7 +85,7 @@ class Keeping:
         keeper, notices = keeper_of(self._settings, made)
         if keeper is not None:
             if past is not None:
-                keeper.records(past.records())
+                keeper.record(*past.records())
             if self._settings.journaled == "required":
                 keeper.trouble = lambda why: stop(f"the journal cannot be written: {why}")
         return keeper, notices

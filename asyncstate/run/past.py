@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.journal.entry import EVENT, read_event
+from asyncstate.journal.entry import is_event, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.run.rows import was_cut_off
 from asyncstate.run.shared import Shared
@@ -50,7 +50,7 @@ class Past:
         """Return what the lines of a run say: what it did, after what it had carried over from runs before it."""
         past, wall = cls(run), 0.0
         for line in lines:
-            if not line.startswith(EVENT):
+            if not is_event(line):
                 past._carried(line)
                 continue
             event = read_event(line)

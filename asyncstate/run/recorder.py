@@ -43,7 +43,7 @@ class Recorder:
             if subs:
                 self.subs[tag] = subs
         if self._announcer.heard:
-            self._announcer.finished(tag, row, why, check=check, subs=subs)
+            self._announcer.finished(chunk, tag, row, why, check=check, subs=subs)
             self._fire(chunk, row)
 
     def _sub_rows(self, chunk: LowChunk, row: Row) -> dict[str, Row]:

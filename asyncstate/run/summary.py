@@ -47,6 +47,8 @@ def summarise(
 def untold(plan: Plan, recorder: Recorder, report: RunReport) -> tuple[dict[str, Row], tuple[int, ...]]:
     """Return the rows of a report that the events of its states do not give, and `RunFinished.order`."""
     tags = [tag for parent in recorder.rows for tag in (parent, *recorder.subs.get(parent, ()))]
+    if not plan.rows and tags == list(report.rows):
+        return {}, ()
     told = Counter(tags)
     others = {tag: row for tag, row in report.rows.items() if told[tag] != 1 or tag in plan.rows}
     place = {tag: number for number, tag in enumerate(dict.fromkeys((*tags, *others)))}

@@ -104,12 +104,12 @@ def full_disk(monkeypatch):
     class Disk:
         room = 10**9
 
-        def write(self, file, data):
+        def write(self, file, data, place):
             if self.room <= 0:
                 raise OSError(28, "No space left on device")
             self.room -= 1
             part = bytes(data)[: max(1, len(data) // 2)] if self.room == 0 else data
-            return os.write(file, part)
+            return os.pwrite(file, part, place)
 
     disk = Disk()
     real = log.os
@@ -118,8 +118,11 @@ def full_disk(monkeypatch):
         def __getattr__(self, name):
             return getattr(real, name)
 
-        def write(self, file, data):
-            return disk.write(file, data)
+        def pwrite(self, file, data, place):
+            return disk.write(file, data, place)
+
+        def posix_fallocate(self, file, place, size):
+            raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(log, "os", System())
     return disk

@@ -28,7 +28,7 @@ def chunk(**said):
 @given(TEXTS, TEXTS, st.floats(0, 1e6), st.booleans())
 def test_the_line_of_a_start(id_, name, seconds, check):
     one = chunk(id=id_, name=name)
-    read = read_event(started_line("r", 7, seconds, one, one.tag, check=check))
+    read = read_event(started_line("r", 7, seconds, one, check=check))
     assert read == ChunkStarted(
         run_id="r", seq=7, time=seconds, tag=one.tag, function="file.managed", id=id_, name=name, sls="s", check=check
     )
@@ -43,3 +43,8 @@ def test_the_line_of_an_end(row, why, check):
 @pytest.mark.parametrize("comment", ["https://me:secret@host/", "\udc80"])
 def test_what_may_be_a_password_or_has_no_form_is_left_to_the_event(comment):
     assert finished_line("r", 7, 0.5, "tag", {"comment": comment}, why="met", check=False) is None
+
+
+@pytest.mark.parametrize("name", [7, None, ["a"]])
+def test_a_name_that_is_no_text_is_left_to_the_event(name):
+    assert started_line("r", 7, 0.5, chunk(name=name), check=False) is None

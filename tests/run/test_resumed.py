@@ -8,6 +8,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, ResumeRefused
+from asyncstate.journal.entry import is_event
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, ChunkStarted, encode_event
 from asyncstate.redact.secrets import Secrets
@@ -48,8 +49,8 @@ class Here:
         """Let the last run have died after so many of its events: cut its log in the database."""
         journal = Journal.open(self.settings.state_dir, write=True)
         entry = journal.runs()[0]
-        lines = [line for line in journal.lines(entry.id) if line.startswith(b'{"event":')][:events]
-        records = [line for line in journal.lines(entry.id) if not line.startswith(b'{"event":')]
+        lines = [line for line in journal.lines(entry.id) if is_event(line)][:events]
+        records = [line for line in journal.lines(entry.id) if not is_event(line)]
         said = {**msgspec.to_builtins(entry), "ending": "killed"}
         run = journal._database._connection.execute
         run("DELETE FROM events WHERE run = ?", (entry.id,))

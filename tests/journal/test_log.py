@@ -1,0 +1,109 @@
+"""The log of a run has every line that was written, whatever way they got into the file and whatever became of the disk."""
+
+import os
+import resource
+import signal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.journal import log as module
+from asyncstate.journal.entry import whole_lines
+from asyncstate.journal.log import RunLog, dead_log, read_log
+
+LINES = st.lists(st.integers(2, 60_000).map(lambda size: b"{" + b"x" * (size - 2) + b"}\n"), max_size=60)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "r.log")
+
+
+def unexpected(error):
+    raise AssertionError(error)
+
+
+@pytest.fixture(params=[True, False], ids=["mapped", "system calls"])
+def file_system(request, monkeypatch):
+    """File systems that keep reserved space, and others."""
+    monkeypatch.setattr(module, "_reserves", lambda _: request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("maps", [True, False])
+@given(lines=LINES, space=st.sampled_from([1, 4, 64]))
+def test_all_lines_are_in_the_file_in_order(tmp_path_factory, maps, lines, space):
+    path = str(tmp_path_factory.mktemp("log") / "r.log")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_reserves", lambda _: maps)
+        patch.setattr(module, "_SPACE", space * 4096)
+        log = RunLog(path, unexpected)
+        written = b""
+        for line in lines:
+            log.write(line)
+            written += line
+            assert read_log(path) == (written, True)
+        assert log.finish()
+        log.close()
+    with open(path, "rb") as file:
+        assert file.read() == written
+    assert read_log(path) == (written, False)
+
+
+def test_what_is_written_outlives_the_process(path, file_system):
+    child = os.fork()
+    if not child:
+        log = RunLog(path, unexpected)
+        for number in range(5000):
+            log.write(b'{"n":%d}\n' % number)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    with dead_log(path) as data:
+        assert whole_lines(data) == [b'{"n":%d}' % number for number in range(5000)]
+
+
+def test_a_page_that_a_power_cut_lost_ends_the_log(path):
+    with open(path, "wb") as file:
+        file.write(b"{1}\n{2" + bytes(4096) + b"}\n{3}\n")
+    read = read_log(path)
+    assert read is not None
+    assert whole_lines(read[0]) == [b"{1}"]
+
+
+def test_where_no_space_can_be_reserved_lines_are_written_all_the_same(path, file_system):
+    """The space that is left is less than what is reserved at a time."""
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        errors = []
+        log = RunLog(path, errors.append)
+        for _ in range(99):
+            log.write(b"x" * 999 + b"\n")
+        good = not errors and not log.error
+        for _ in range(9):
+            log.write(b"y" * 999 + b"\n")
+        os._exit(0 if good and errors and log.error and not log.finish() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    with open(path, "rb") as file:
+        assert file.read().startswith((b"x" * 999 + b"\n") * 99)
+
+
+def test_a_log_on_an_unknown_file_system_is_not_mapped(path, monkeypatch):
+    monkeypatch.setattr(module, "_RESERVING", frozenset())
+    log = RunLog(path, unexpected)
+    log.write(b"{}\n")
+    assert os.path.getsize(path) == 3
+    log.close(remove=True)
+    assert not os.path.exists(path)
+
+
+def test_each_write_is_synced_on_request(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    log = RunLog(path, unexpected, sync=True)
+    for _ in range(3):
+        log.write(b"{}\n")
+    assert len(synced) == 3
+    log.close()
