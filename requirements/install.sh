@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make a private environment and install asyncstate into it, editable, with the locked dependencies.
-#     requirements/install.sh FOLDER [runtime|dev|docs]...
+#     requirements/install.sh FOLDER [runtime|fleet|dev|docs]...
 # PYTHON names the interpreter (python3). Nothing outside FOLDER changes, but for one case: Debian splits `venv` into a
 # package of its own; root on a machine without it gets that package, anybody else is told its name.
 set -euo pipefail
