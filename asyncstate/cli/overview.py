@@ -17,6 +17,7 @@ COMMANDS = {
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
     "replay": ("Past runs", "Show the report of a past run again, in any form."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
+    "fleet": ("Fleet", "Runs across many hosts: the server between them, and credentials."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order they are listed."""

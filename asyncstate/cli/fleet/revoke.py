@@ -1,0 +1,46 @@
+"""``asyncstate fleet revoke``: a host may no longer connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from asyncstate.cli.framework import Command, option
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.fleet.nats.folder import Folder
+
+
+@click.command(
+    "revoke",
+    cls=Command,
+    examples=(("asyncstate fleet revoke db1 --dir /srv/fleet", "The server forgets db1's key, and cuts it off."),),
+)
+@click.argument("host")
+@option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
+@click.pass_obj
+def command(console: Console, /, host: str, folder: str) -> int:
+    """Take HOST's key from the server: it is cut off at once if the server runs on this machine."""
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.fleet.nats.folder import Folder
+
+    place = Folder(folder)
+    place.revoke(host)
+    running = run_on("asyncio", lambda: _forget(place, host))
+    console.lines([f"{host}: its credentials no longer work" + ("" if running else " once the server starts")])
+    return 0
+
+
+async def _forget(folder: Folder, host: str) -> bool:
+    """Let a running server know, and remove what the host says of itself, so that no target finds it."""
+    from asyncstate.fleet import subjects
+    from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.fleet.nats.server import reload
+
+    if not await reload(folder):
+        return False
+    async with NatsBoard(folder.server_url(), folder.operator()) as board:
+        await board.forget(subjects.host(host), subjects.lease(host))
+    return True

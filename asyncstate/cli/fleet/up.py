@@ -1,0 +1,151 @@
+"""``asyncstate fleet up``: the server that stands between the hosts of a fleet. On asyncio, as NATS's client is."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import click
+
+from asyncstate.cli.framework import Command, option
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.fleet.nats.folder import Folder, Settings
+
+_BETWEEN_CLEANINGS = 3600.0
+
+
+@click.command(
+    "up",
+    cls=Command,
+    examples=(
+        ("asyncstate fleet up --dir /srv/fleet", "A server for this machine alone, to try it."),
+        (
+            "asyncstate fleet up --dir /srv/fleet --listen 0.0.0.0:4222 --name fleet.example.com",
+            "A server for other hosts, which call it fleet.example.com.",
+        ),
+        ("asyncstate fleet up --dir fleet --print-config --replicas 3", "What a cluster of NATS needs for a fleet."),
+    ),
+)
+@option(
+    "--dir", "folder", section="Run", required=True, metavar="DIR", help="Keys, configuration and data of the server."
+)
+@option("--listen", section="Run", metavar="ADDR:PORT", help="Where to listen (127.0.0.1:4222, or as the last time).")
+@option("--name", "names", section="Run", multiple=True, metavar="NAME", help="A name that hosts call this server by.")
+@option(
+    "--replicas",
+    section="Run",
+    type=click.IntRange(1, 5),
+    metavar="N",
+    help="How many servers of a cluster keep each message (1).",
+)
+@option("--print-config", section="Output", is_flag=True, help="Print what an existing NATS server needs; start none.")
+@click.pass_obj
+def command(
+    console: Console,
+    /,
+    folder: str,
+    listen: str | None,
+    names: tuple[str, ...],
+    replicas: int | None,
+    *,
+    print_config: bool,
+) -> int:
+    """Start a NATS server for a fleet, in the foreground; SIGTERM or Ctrl-C ends it.
+
+    The first start makes certificates and the operator's key, DIR/operator.creds; later ones use them again. Once the
+    line "ready URL" is printed, agents and operators can connect to URL.
+    """
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.cli.interrupts import Interrupted
+    from asyncstate.fleet.nats.folder import Folder
+    from asyncstate.fleet.nats.server import find_program
+
+    place = Folder(folder)
+    if print_config:
+        place.prepare(listen, names, replicas)
+        console.lines([_for_a_cluster(place)])
+        return 0
+    program = find_program()
+    settings = place.prepare(_with_port(listen), names, replicas)
+    try:
+        return run_on("asyncio", lambda: _serve(console, place, program, settings))
+    except Interrupted:
+        return 0
+
+
+async def _serve(console: Console, folder: Folder, program: str, settings: Settings) -> int:
+    """Run the server until it ends, or this is cancelled."""
+    from asyncstate.errors import FleetError
+    from asyncstate.fleet.nats.server import Server, last_words
+
+    server = Server(folder, program)
+    try:
+        await server.start()
+        console.lines([f"ready {_url(settings)}"])
+        cleaning = asyncio.create_task(_clean(folder))
+        try:
+            code = await server.ended()
+        finally:
+            cleaning.cancel()
+        raise FleetError(f"the server ended by itself with code {code}. {last_words(folder)}")
+    finally:
+        await server.stop()
+
+
+async def _clean(folder: Folder) -> None:
+    """Remove old runs every hour: each connection of an operator does."""
+    from asyncstate.errors import BoardError
+    from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.logs.loggers import get_logger
+
+    while True:
+        await asyncio.sleep(_BETWEEN_CLEANINGS)
+        try:
+            async with NatsBoard(folder.server_url(), folder.operator()):
+                pass
+        except BoardError as error:
+            get_logger(__name__).warning("Old runs could not be removed: %s", error)
+
+
+def _with_port(listen: str | None) -> str | None:
+    """Return the address with a free port in place of 0."""
+    from asyncstate.fleet.nats.folder import joined_address, split_address
+
+    if listen is None:
+        return None
+    host, port = split_address(listen)
+    if port == 0:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.bind((host, 0))
+            port = trial.getsockname()[1]
+    return joined_address(host, port)
+
+
+def _url(settings: Settings) -> str:
+    """Return the address for hosts: by a name of the server if it listens on all its addresses."""
+    from asyncstate.fleet.nats.folder import joined_address, split_address
+
+    host, port = split_address(settings.address)
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        host = settings.names[0] if settings.names else socket.gethostname()
+    return f"tls://{joined_address(host, port)}"
+
+
+def _for_a_cluster(folder: Folder) -> str:
+    """Return what the servers of an existing cluster need, as their own configuration, with words."""
+    from asyncstate.fleet.nats.folder import LARGEST_MESSAGE
+    from asyncstate.fleet.nats.server import OLDEST
+
+    oldest = ".".join(map(str, OLDEST))
+    return (
+        f"# For every server of the cluster (nats-server {oldest} or later), with JetStream and TLS. Include this, or\n"
+        f"# {folder.within('accounts.conf')}\n"
+        "# and reload the servers after each `asyncstate fleet enroll` and `fleet revoke`. Hosts check the servers'\n"
+        f"# certificates with {folder.within('authority.pem')}\n"
+        f"# Credentials of the operator: {folder.within('operator.creds')}; the first to use them makes the stream.\n"
+        f"max_payload: {LARGEST_MESSAGE}\n" + folder.accounts_text().rstrip()
+    )

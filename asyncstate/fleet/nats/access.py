@@ -1,0 +1,96 @@
+"""Who may do what on the server, as its own configuration: one account for each host, which holds nothing.
+
+The stream is in an account without users (`BOARD`). The account of a host sees a few services of it and nothing else:
+
+    put.KEY             write the key
+    get.KEY             its last value
+    watch.NAME.PATTERN  a reader of all keys that fit
+    next.NAME           the next entries for that reader
+
+Each is imported only for the keys that the host may read or write. Users of one account, kept apart by permissions for
+subjects, would not do: NATS answers a request to whatever subject the client names for the answer, and checks no
+permission there. A host could have the server answer *to the key of another host*, and the stream would keep that.
+Between accounts, an answer returns into the account that asked. For the same reason there is one stream only: a reader
+can be told to deliver to any subject of the account but one of its own stream.
+
+Names of readers are random, so that nobody can ask for the entries of another's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from asyncstate.fleet import subjects
+
+BUCKET: Final = "asyncstate"
+STREAM: Final = f"KV_{BUCKET}"
+ROOT: Final = f"$KV.{BUCKET}."
+"""What the subjects of the stream begin with: it can be read as a bucket of NATS's key-value store."""
+
+BOARD_ACCOUNT: Final = "BOARD"
+CONTROL_ACCOUNT: Final = "CONTROL"
+OPERATOR_ACCOUNT: Final = "OPERATOR"
+
+_CREATE: Final = f"$JS.API.CONSUMER.CREATE.{STREAM}."
+_NEXT: Final = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}."
+_GET: Final = f"$JS.API.DIRECT.GET.{STREAM}."
+_STREAM_CALLS: Final = ("CREATE", "UPDATE", "INFO", "PURGE")
+
+
+def accounts(operator: str, control: str, hosts: dict[str, str]) -> dict[str, Any]:
+    """Return the server's accounts, by name. The arguments are public keys; ``hosts`` has them by the host's name."""
+    return {
+        CONTROL_ACCOUNT: {"users": [{"nkey": control}]},
+        BOARD_ACCOUNT: {"jetstream": "enabled", "exports": _exports()},
+        OPERATOR_ACCOUNT: _party(operator, _of_operator()),
+        **{f"HOST-{subjects.token(name)}": _party(key, _of_host(name)) for name, key in sorted(hosts.items())},
+    }
+
+
+def stored(pattern: str) -> str:
+    """Return the pattern of a party's keys as the stream has it: each message of a report is a key of its own."""
+    kind, _, rest = pattern.partition(".")
+    return pattern if kind != "report" or rest.endswith(">") else f"{pattern}.*"
+
+
+def _exports() -> list[dict[str, str]]:
+    return [
+        {"service": f"{ROOT}>"},
+        {"service": f"{_CREATE}>"},
+        {"service": f"{_NEXT}*", "response_type": "stream"},
+        {"service": f"{_GET}>"},
+        *({"service": f"$JS.API.STREAM.{call}.{STREAM}"} for call in _STREAM_CALLS),
+    ]
+
+
+def _of_host(name: str) -> dict[str, str]:
+    return _keys(subjects.written_by(name), (*subjects.read_by(name), *_own_keys(name)))
+
+
+def _own_keys(name: str) -> list[str]:
+    """Return what a host wrote itself: it may read that, too."""
+    return [pattern for pattern in subjects.written_by(name) if not pattern.startswith("report.")]
+
+
+def _of_operator() -> dict[str, str]:
+    calls = {f"stream.{call.lower()}": f"$JS.API.STREAM.{call}.{STREAM}" for call in _STREAM_CALLS}
+    return {**_keys(subjects.WRITTEN_BY_OPERATOR, (*subjects.READ_BY_OPERATOR, "pulse.*")), **calls}
+
+
+def _keys(written: tuple[str, ...], read: tuple[str, ...]) -> dict[str, str]:
+    """Return services as the party sees them, and as the board has them."""
+    seen = {f"put.{stored(each)}": f"{ROOT}{stored(each)}" for each in written}
+    for each in read:
+        seen[f"get.{stored(each)}"] = f"{_GET}{ROOT}{stored(each)}"
+        seen[f"watch.*.{stored(each)}"] = f"{_CREATE}*.{ROOT}{stored(each)}"
+    return {**seen, "next.*": f"{_NEXT}*"}
+
+
+def _party(key: str, services: dict[str, str]) -> dict[str, Any]:
+    permissions = {"publish": {"allow": list(services)}, "subscribe": {"allow": ["_INBOX.>"]}}
+    return {
+        "users": [{"nkey": key, "permissions": permissions}],
+        "imports": [
+            {"service": {"account": BOARD_ACCOUNT, "subject": its}, "to": seen} for seen, its in services.items()
+        ],
+    }

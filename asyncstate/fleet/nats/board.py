@@ -1,0 +1,108 @@
+"""The board on NATS: the `asyncstate.fleet.board.Board` of one party."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final, Self
+
+from asyncstate.errors import BoardError
+from asyncstate.fleet.board import Entry, Message
+from asyncstate.fleet.credentials import OPERATOR
+from asyncstate.fleet.nats import stream
+from asyncstate.fleet.nats.access import stored
+from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused, answer_of
+from asyncstate.fleet.nats.connection import GIVE_UP, Connection
+from asyncstate.fleet.nats.follower import follow
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from types import TracebackType
+
+    from asyncstate.fleet.credentials import Credentials
+
+_ONLY_IF_NEW: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
+_STATUS: Final = "Status"
+_NOTHING: Final = "404"
+
+
+class NatsBoard:
+    """A party's board on the servers at ``url``, see `asyncstate.fleet.board.Board`.
+
+    An operator's makes the stream if there is none, and removes runs that are older than `stream.KEPT`. A message of
+    ``publish`` is kept under a key of its own, made of its subject and ``id``, which is written only once: a repeated
+    ``id`` is dropped as long as the first is kept, and no other party can make the server drop a message.
+
+    ``get`` may be answered by a server of a cluster that has not heard of the last change yet; ``watch`` misses none.
+    """
+
+    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP) -> None:
+        self._url = url
+        self._credentials = credentials
+        self._give_up = give_up
+        self._now: Connection | None = None
+
+    @property
+    def _connection(self) -> Connection:
+        if self._now is None:
+            raise BoardError("the board is not connected")
+        return self._now
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises BoardError if there is no server, or it refuses this party."""
+        connection = Connection(self._url, self._credentials, give_up=self._give_up)
+        await connection.__aenter__()
+        try:
+            if self._credentials.role == OPERATOR:
+                await stream.ensure(connection, self._credentials.replicas)
+                await stream.forget_old(connection)
+        except BaseException:
+            await connection.__aexit__(None, None, None)
+            raise
+        self._now = connection
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect."""
+        connection, self._now = self._connection, None
+        await connection.__aexit__(kind, error, trace)
+
+    async def put(self, key: str, value: bytes) -> None:
+        """Set a key."""
+        answer_of(await self._connection.request(f"put.{key}", value))
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the last value of a key, None if it has none."""
+        message = await self._connection.request(f"get.{key}", b"")
+        if (message.headers or {}).get(_STATUS) == _NOTHING:
+            return None
+        if (message.headers or {}).get(_STATUS) is not None:
+            raise BoardError(f"the server does not give {key}: {message.headers}")
+        return bytes(message.data)
+
+    async def watch(self, pattern: str) -> AsyncIterator[Entry]:
+        """Yield what each key that fits has, by rising revision, then each change."""
+        async with aclosing(follow(self._connection, pattern)) as entries:
+            async for entry in entries:
+                yield Entry(entry.key, entry.value, entry.sequence)
+
+    async def publish(self, subject: str, data: bytes, *, id: str) -> None:
+        """Append a message to the stream of a subject, once for each ``id``."""
+        key = f"{subject}.{hashlib.sha256(id.encode()).hexdigest()[:32]}"
+        try:
+            answer_of(await self._connection.request(f"put.{key}", data, _ONLY_IF_NEW))
+        except Refused as refused:
+            if refused.code != WRONG_LAST_SEQUENCE:
+                raise
+
+    async def messages(self, subject: str, *, since: int = 0) -> AsyncIterator[Message]:
+        """Yield the messages of all subjects that fit, from after ``since``, then new ones."""
+        async with aclosing(follow(self._connection, stored(subject), since=since)) as entries:
+            async for entry in entries:
+                yield Message(entry.key.rpartition(".")[0], entry.value, entry.sequence)
+
+    async def forget(self, *patterns: str) -> None:
+        """Remove all keys that fit. An operator's only."""
+        await stream.forget(self._connection, *patterns)

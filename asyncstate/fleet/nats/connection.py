@@ -1,0 +1,300 @@
+"""One party's connection to the server: encrypted, authenticated, and made again when it is lost.
+
+TLS is not a matter of what the server says: a connection whose server offers none is given up before the key has signed
+anything. Otherwise somebody in between could pass the server's number to the key and connect in its owner's name.
+
+This uses asyncio, as NATS's client does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import ssl
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
+
+from asyncstate.errors import BoardError
+
+try:
+    from nats import errors as nats_errors
+    from nats.aio.client import Client
+except ImportError as missing:
+    raise BoardError("runs across hosts need NATS's client: pip install 'asyncstate[fleet]'") from missing
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from nats.aio.msg import Msg
+
+    from asyncstate.fleet.credentials import Credentials
+
+GIVE_UP: Final = 300.0
+"""Seconds without the server after which a party that was connected gives up."""
+_CONNECT: Final = 5
+_CLOSE: Final = 2.0
+_ANSWER: Final = 5.0
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+_PING: Final = 10
+_VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
+_REFUSED_KEY: Final = re.compile(r"authorization violation|authentication revoked|user authentication", re.IGNORECASE)
+
+
+class Connection:
+    """A connection to a server, or to several of one cluster (a list with commas). Use it with ``async with``.
+
+    ``give_up`` are seconds: how long it tries to get a lost connection back, and to get an answer. All methods raise
+    BoardError once it has given up, and when the server refuses.
+    """
+
+    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP) -> None:
+        self._urls = [_checked(each.strip()) for each in url.split(",")]
+        self._credentials = credentials
+        self._give_up = give_up
+        self._client = _Client(credentials)
+        self._up = asyncio.Event()
+        self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._giving_up: asyncio.TimerHandle | None = None
+        self._asking: dict[str, set[asyncio.Future[Msg]]] = {}
+        self._last_words = ""
+        self.listeners: set[asyncio.Queue[Msg | None]] = set()
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises BoardError if no server answers, or it does not take the key."""
+        try:
+            await asyncio.wait_for(self._connect(), (_CONNECT + 1) * len(self._urls))
+        except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
+            self._last_words = self._last_words or _words(error)
+            await self._closed()
+            raise BoardError(self._why_not_connected()) from error
+        except BaseException:
+            await self._closed()
+            raise
+        self._up.set()
+        return self
+
+    async def _connect(self) -> None:
+        await self._client.connect(
+            self._urls,
+            name=self._credentials.name,
+            tls=_context(self._credentials.authority),
+            connect_timeout=_CONNECT,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=1,
+            allow_reconnect=False,
+            ping_interval=_PING,
+            max_outstanding_pings=2,
+            signature_cb=self._client.signature,
+            error_cb=self._on_error,
+            disconnected_cb=self._on_lost,
+            reconnected_cb=self._on_found,
+            closed_cb=self._on_closed,
+        )
+        self._client.options["allow_reconnect"] = True
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._closed()
+
+    async def _closed(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+        self._fail(BoardError("the connection to the server of the fleet is closed"))
+        with suppress(TimeoutError, OSError, nats_errors.Error):
+            # Before Python 3.12, a stream whose TLS handshake failed never says that it is closed.
+            await asyncio.wait_for(self._client.close(), _CLOSE)
+
+    async def request(self, subject: str, payload: bytes, headers: dict[str, str] | None = None) -> Msg:
+        """Ask a service of the server until it answers, at least once. Raises BoardError."""
+        until = time.monotonic() + self._give_up
+        for attempt in range(1 << 30):
+            await self._wait_for_server()
+            try:
+                return await self._ask(subject, payload, headers)
+            except nats_errors.MaxPayloadError:
+                raise BoardError(
+                    f"{len(payload)} bytes for {subject} are more than the server takes at once "
+                    f"({self._client.max_payload})"
+                ) from None
+            except (nats_errors.Error, OSError) as error:
+                if time.monotonic() >= until:
+                    raise BoardError(f"the server does not answer to {subject}: {_words(error)}") from error
+            await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
+        raise AssertionError  # pragma: no cover
+
+    async def _ask(self, subject: str, payload: bytes, headers: dict[str, str] | None) -> Msg:
+        """Ask once. The answer of the server may also be that it does not allow the question."""
+        refused: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._asking.setdefault(subject.lower(), set()).add(refused)  # nats-py gives the server's words in lower case
+        asked = asyncio.ensure_future(self._client.request(subject, payload, timeout=_ANSWER, headers=headers))
+        try:
+            waited_for: set[asyncio.Future[Any]] = {asked, refused, self._end}
+            await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            for answer in (refused, asked):
+                if answer.done():
+                    return answer.result()
+            self._end.result()
+            raise AssertionError  # pragma: no cover
+        finally:
+            self._forget(subject, refused)
+            asked.cancel()
+            with suppress(asyncio.CancelledError, nats_errors.Error, OSError):
+                await asked
+
+    def _forget(self, subject: str, refused: asyncio.Future[Msg]) -> None:
+        waiting = self._asking[subject.lower()]
+        waiting.discard(refused)
+        if not waiting:
+            del self._asking[subject.lower()]
+        if refused.done():
+            refused.exception()
+        refused.cancel()
+
+    async def _wait_for_server(self) -> None:
+        if self._end.done():
+            self._end.result()
+        if not self._up.is_set():
+            up = asyncio.ensure_future(self._up.wait())
+            try:
+                waited_for: set[asyncio.Future[Any]] = {up, self._end}
+                await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                up.cancel()
+            if self._end.done():
+                self._end.result()
+
+    async def listen(self, queue: asyncio.Queue[Msg | None]) -> Inbox:
+        """Return a private subject whose messages go into the queue; None says that the connection is a new one."""
+        subject = self._client.new_inbox()
+
+        async def arrived(message: Msg) -> None:
+            queue.put_nowait(message)
+
+        subscription = await self._client.subscribe(subject, cb=arrived, pending_msgs_limit=-1, pending_bytes_limit=-1)
+        self.listeners.add(queue)
+        return Inbox(self, subject, subscription, queue)
+
+    async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
+        """Send a question whose answers go to an inbox. Raises BoardError."""
+        await self._wait_for_server()
+        with suppress(nats_errors.Error, OSError):  # lost meanwhile: the listeners are told
+            await self._client.publish(subject, payload, reply=reply)
+
+    @property
+    def ended(self) -> asyncio.Future[None]:
+        """Fails with the BoardError that ended the connection for good."""
+        return self._end
+
+    def _fail(self, error: BoardError) -> None:
+        if not self._end.done():
+            self._end.set_exception(error)
+            self._end.exception()  # it is raised to whoever waits, perhaps to nobody
+
+    async def _on_error(self, error: Exception) -> None:
+        self._last_words = words = _words(error)
+        found = _VIOLATION.search(words)
+        if found is not None:
+            refusal = BoardError(f"the server does not allow {self._credentials.name} to use {found[1]}")
+            for waiting in self._asking.get(found[1], ()):
+                if not waiting.done():
+                    waiting.set_exception(refusal)
+        elif _REFUSED_KEY.search(words):
+            self._fail(BoardError(self._why_not_connected()))
+
+    async def _on_lost(self) -> None:
+        self._up.clear()
+        if self._giving_up is None:
+            self._giving_up = asyncio.get_running_loop().call_later(self._give_up, self._give_it_up)
+
+    async def _on_found(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
+        self._up.set()
+        for queue in self.listeners:
+            queue.put_nowait(None)
+
+    async def _on_closed(self) -> None:
+        self._fail(BoardError(self._why_not_connected()))
+
+    def _give_it_up(self) -> None:
+        self._fail(BoardError(f"no server of the fleet answered for {self._give_up:.0f} seconds. {self._where()}"))
+
+    def _where(self) -> str:
+        return f"Last of {', '.join(self._urls)}: {self._last_words or 'no answer'}"
+
+    def _why_not_connected(self) -> str:
+        where = ", ".join(self._urls)
+        if _REFUSED_KEY.search(self._last_words):
+            return (
+                f"the server of the fleet ({where}) does not know the key of {self._credentials.name}: it was revoked, "
+                "or replaced by a newer one. `asyncstate fleet enroll` makes new credentials."
+            )
+        if "certificate" in self._last_words.lower():
+            return (
+                f"the server at {where} is not the one of these credentials: {self._last_words}. Was it set up anew, "
+                "or is it called by a name that `asyncstate fleet up` was not told (--listen, --name)?"
+            )
+        return f"no server of the fleet answers at {where}: {self._last_words or 'no answer'}"
+
+
+class Inbox:
+    """A private subject; `close` ends it."""
+
+    def __init__(self, connection: Connection, subject: str, subscription: Any, queue: asyncio.Queue[Any]) -> None:
+        self.subject = subject
+        self._connection = connection
+        self._subscription = subscription
+        self._queue = queue
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self._connection.listeners.discard(self._queue)
+        with suppress(nats_errors.Error, OSError):
+            await self._subscription.unsubscribe()
+
+
+class _Client(Client):
+    """NATS's client with a key of ours: its own way to keys needs the package nkeys and a seed in its hands."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        super().__init__()
+        self._pair = credentials.key
+        self._public_nkey = self._pair.public
+
+    def signature(self, nonce: str) -> bytes:
+        """Sign the number that the server shows, over TLS only."""
+        if not self._server_info.get("tls_required"):
+            raise nats_errors.Error("the server does not encrypt (no TLS certificate): it gets no signature")
+        return base64.b64encode(self._pair.sign(nonce.encode()))
+
+
+def _context(authority: str) -> ssl.SSLContext:
+    """Return a TLS context that trusts the fleet's own authority alone."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_verify_locations(cadata=authority)
+    return context
+
+
+def _checked(url: str) -> str:
+    """Return the address of a server. Raises BoardError for another protocol than NATS's."""
+    full = url if "://" in url else f"tls://{url}"
+    try:
+        parts = urlsplit(full)
+        known = parts.scheme in {"nats", "tls"} and bool(parts.hostname) and (parts.port or 0) >= 0
+    except ValueError:
+        known = False
+    if not known:
+        raise BoardError(f"{url!r} is not the address of a NATS server: tls://HOST:PORT")
+    return full
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, asyncio.TimeoutError):
+        return "no answer in time"
+    return " ".join((str(error) or type(error).__name__).split())

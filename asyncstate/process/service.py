@@ -1,0 +1,56 @@
+"""A program that runs beside this one until it is told to end: a server of ours, not a call of a state.
+
+Nothing follows what it starts itself. It has a session of its own, so that Ctrl-C in a terminal reaches this program
+only, which then ends it in order.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.to_thread import run_sync
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Service:
+    """A running program, with its standard streams on ``/dev/null``. Raises OSError if it cannot be started.
+
+    ``held`` are descriptors that stay open in it, for example of a file that it locks by being there.
+    """
+
+    def __init__(self, argv: Sequence[str], *, held: Sequence[int] = ()) -> None:
+        nowhere = subprocess.DEVNULL
+        self._process = subprocess.Popen(
+            argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=tuple(held), start_new_session=True
+        )
+
+    @property
+    def code(self) -> int | None:
+        """How it ended, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    async def ended(self) -> int:
+        """Wait for its end and return its code."""
+        return await run_sync(self._process.wait, abandon_on_cancel=True)
+
+    async def stop(self, patience: float) -> None:
+        """End it with TERM, after ``patience`` seconds with KILL, and return when it is gone. Nothing interrupts it."""
+        if self.code is not None:
+            return
+        with anyio.CancelScope(shield=True):
+            self._send(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                await run_sync(self._process.wait, patience)
+                return
+            self._send(signal.SIGKILL)
+            await run_sync(self._process.wait)
+
+    def _send(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)

@@ -1,0 +1,337 @@
+"""What the holder of a host's credentials can try against the server, with any NATS client. Nothing comes of it.
+
+The attacker has all rights of its host, speaks NATS's protocol without our code, and knows all names: of the stream, of
+runs, of other hosts. Each test looks at the stream itself for what came of it.
+"""
+
+import asyncio
+import itertools
+import json
+from contextlib import suppress
+
+import pytest
+from nats import errors as nats_errors
+
+from asyncstate.errors import BoardError
+from asyncstate.fleet import nkeys, subjects
+from asyncstate.fleet.nats import stream
+from asyncstate.fleet.nats.access import ROOT, STREAM
+from asyncstate.fleet.nats.connection import Connection
+
+pytestmark = pytest.mark.slow
+
+_runs = itertools.count()
+PULL = json.dumps({"batch": 10, "no_wait": True}).encode()
+
+
+class Attacker:
+    """A bare connection with a host's key. ``complaints`` is what the server said to it."""
+
+    def __init__(self, connection):
+        self.client = connection._client
+        self.complaints = []
+        self._complained = asyncio.Condition()
+        self.client._error_cb = self.complain
+
+    async def complain(self, error):
+        async with self._complained:
+            self.complaints.append(str(error))
+            self._complained.notify_all()
+
+    async def _forbidden(self, subject):
+        text = f'"{subject.lower()}"'
+        async with self._complained:
+            await self._complained.wait_for(lambda: any(text in each for each in self.complaints))
+
+    async def ask(self, subject, payload=b"", **more):
+        """Return the answer, or None if there is none."""
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        asked = asyncio.ensure_future(self.client.request(subject, data, timeout=20, **more))
+        forbidden = asyncio.ensure_future(self._forbidden(subject))
+        try:
+            await asyncio.wait({asked, forbidden}, return_when=asyncio.FIRST_COMPLETED)
+            return asked.result() if asked.done() and asked.exception() is None else None
+        finally:
+            for each in (asked, forbidden):
+                each.cancel()
+                with suppress(asyncio.CancelledError, nats_errors.Error):
+                    await each
+
+    async def say(self, subject, payload=b"", reply=""):
+        await self.client.publish(subject, payload, reply=reply)
+        await self.client.flush()
+
+
+@pytest.fixture
+def run():
+    return f"attack{next(_runs)}"
+
+
+@pytest.fixture
+async def mallory(fleet, hosts):
+    async with Connection(fleet.url, hosts[0], give_up=5) as connection:
+        yield Attacker(connection)
+
+
+@pytest.fixture
+async def board(fleet, hosts, run):
+    """The operator's board, on which the victim of the attacks has a part of a run."""
+    victim = hosts[1].name
+    async with fleet.board() as operator, fleet.board(hosts[1]) as other:
+        await operator.put(subjects.offer(victim, run), b"offer")
+        await operator.put(subjects.go(victim, run), b"go")
+        await operator.put(subjects.run(run), b"record")
+        await other.put(subjects.plan(victim, run), b"plan")
+        await other.put(subjects.row(victim, victim, run, "1"), b"row")
+        await other.put(subjects.lease(victim), b"lease")
+        await other.publish(subjects.report(victim, run), b"report", id="1")
+        yield operator
+
+
+async def content(board):
+    """Return how many messages each key of the stream has had, and the configuration of the stream."""
+    everything = {"subjects_filter": f"{ROOT}>"}
+    found = await stream._call(board._connection, "info", everything)
+    return set(found["state"].get("subjects", {})), found["config"]
+
+
+def stolen(victim, run):
+    """Return keys that are the victim's or the operator's to write."""
+    return [
+        subjects.plan(victim, run),
+        subjects.row(victim, victim, run, "1"),
+        subjects.row("third", victim, run, "1"),
+        f"{subjects.report(victim, run)}.x",
+        subjects.lease(victim),
+        subjects.host(victim),
+        subjects.offer(victim, run),
+        subjects.offer("third", "new"),
+        subjects.go(victim, run),
+        subjects.stop(victim, run),
+        subjects.lost(victim, run, "third"),
+        subjects.pulse(run),
+        subjects.run(run),
+    ]
+
+
+def unread(victim, run):
+    """Return keys that the attacker must not read."""
+    return [
+        subjects.offer(victim, run),
+        subjects.go(victim, run),
+        subjects.plan(victim, run),
+        subjects.row(victim, victim, run, "1"),
+        f"{subjects.report(victim, run)}.*",
+        subjects.lease(victim),
+        subjects.run(run),
+    ]
+
+
+async def test_it_cannot_write_as_another_host_or_as_the_operator(mallory, board, hosts, run):
+    before = await content(board)
+    for key in stolen(hosts[1].name, run):
+        for subject in (f"put.{key}", f"{ROOT}{key}"):
+            assert await mallory.ask(subject, b"forged") is None
+    assert await content(board) == before
+    assert len(mallory.complaints) >= 2 * len(stolen("x", run))
+
+
+async def test_it_cannot_read_what_is_for_another_host(mallory, board, hosts, run):
+    for key in unread(hosts[1].name, run):
+        assert await mallory.ask(f"get.{key}") is None
+        assert await mallory.ask(f"$JS.API.DIRECT.GET.{STREAM}.{ROOT}{key}") is None
+        request = {"stream_name": STREAM, "config": {"name": "m", "filter_subject": f"{ROOT}{key}"}}
+        assert await mallory.ask(f"watch.m.{key}", request) is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"filter_subject": f"{ROOT}>"},
+        {"filter_subjects": [f"{ROOT}>"]},
+        {"filter_subject": "", "filter_subjects": [f"{ROOT}offer.>", f"{ROOT}row.>"]},
+        {},
+    ],
+)
+async def test_it_cannot_ask_for_a_reader_of_more_than_its_subject_says(mallory, board, hosts, config):
+    own = f"go.{subjects.token(hosts[0].name)}.*"
+    request = {"stream_name": STREAM, "config": {"name": "m1", "ack_policy": "none", **config}}
+    answer = json.loads((await mallory.ask(f"watch.m1.{own}", request)).data)
+    assert "error" in answer, answer
+
+
+async def test_it_cannot_change_the_reader_of_another_host(mallory, board, hosts, run):
+    """A name cannot be guessed; even with the name, a reader cannot be turned to other keys."""
+    victim = subjects.token(hosts[1].name)
+    async with asyncio.timeout(60):
+        request = {"stream_name": STREAM, "config": {"name": "known", "filter_subject": f"{ROOT}go.{victim}.*"}}
+        request["config"] |= {"ack_policy": "none", "inactive_threshold": 60_000_000_000}
+        await board._connection.request(f"watch.known.go.{victim}.*", json.dumps(request).encode())
+    own = f"go.{subjects.token(hosts[0].name)}.*"
+    for subject in ("$JS.API.CONSUMER.DELETE", "$JS.API.CONSUMER.INFO", "$JS.API.CONSUMER.PAUSE"):
+        answer = await mallory.ask(f"{subject}.{STREAM}.known", b"{}")
+        assert answer is None
+    assert own
+    for subject in ("NAMES", "LIST"):
+        assert await mallory.ask(f"$JS.API.CONSUMER.{subject}.{STREAM}") is None
+
+
+async def test_it_cannot_have_the_server_answer_to_the_key_of_another(mallory, board, hosts, run):
+    """The server checks no permission on the subject that is named for the answer."""
+    own = hosts[0].name
+    await mallory.ask(f"put.{subjects.row(own, own, run, '1')}", b"forged")
+    before = await content(board)
+    victim_values = {key: await board.get(key) for key in (subjects.plan(hosts[1].name, run), subjects.run(run))}
+    for key in stolen(hosts[1].name, run):
+        for target in (f"put.{key}", f"{ROOT}{key}", f"$JS.API.STREAM.PURGE.{STREAM}"):
+            await mallory.say(f"get.{subjects.row(own, own, run, '1')}", reply=target)
+            await mallory.say(f"put.{subjects.plan(own, run)}", b"x", reply=target)
+            await mallory.say("next.nobody", PULL, reply=target)
+            await mallory.say(f"watch.m2.go.{subjects.token(own)}.*", b"{}", reply=target)
+    await asyncio.sleep(0.5)
+    now = await content(board)
+    assert {key for key in now[0] ^ before[0] if subjects.token(own) not in key} == set()
+    assert now[1] == before[1]
+    assert {key: await board.get(key) for key in victim_values} == victim_values
+    assert await board.get(subjects.go(hosts[1].name, run)) == b"go"
+
+
+async def test_it_cannot_have_its_reader_deliver_to_the_key_of_another(mallory, board, hosts, run):
+    own = hosts[0].name
+    pattern = f"row.{subjects.token(own)}.*.*.*"
+    await mallory.ask(f"put.{subjects.row(own, own, run, '1')}", b"forged")
+    before = await content(board)
+    targets = [f"{ROOT}{key}" for key in stolen(hosts[1].name, run)]
+    calls = [f"$JS.API.STREAM.{call}.{STREAM}" for call in ("PURGE", "DELETE", "INFO")]
+    for number, target in enumerate([*targets, *calls, f"put.{subjects.run(run)}", "stream.purge"]):
+        config = {"name": f"d{number}", "filter_subject": f"{ROOT}{pattern}", "ack_policy": "none"}
+        request = {"stream_name": STREAM, "config": {**config, "deliver_subject": target}}
+        answer = json.loads((await mallory.ask(f"watch.d{number}.{pattern}", request)).data)
+        assert ("error" in answer) == target.startswith(ROOT), (target, answer)
+    await asyncio.sleep(0.5)
+    assert await content(board) == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Nats-Rollup": "all"},
+        {"Nats-Rollup": "sub"},
+        {"KV-Operation": "PURGE", "Nats-Rollup": "all"},
+        {"Nats-TTL": "1s"},
+    ],
+)
+async def test_no_header_removes_anything(mallory, board, hosts, run, headers):
+    own = hosts[0].name
+    before = await content(board)
+    await mallory.ask(f"put.{subjects.plan(own, run)}", b"x", headers=headers)
+    after = await content(board)
+    assert before[0] <= after[0] <= before[0] | {f"{ROOT}{subjects.plan(own, run)}"}
+
+
+async def test_it_cannot_have_the_message_of_another_taken_for_a_repetition(mallory, board, hosts, run, fleet):
+    """Message IDs count for a whole stream: who uses the ID of another first has that one's message dropped."""
+    own, victim = hosts[0].name, hosts[1].name
+    for number in range(5):
+        await mallory.ask(f"put.{subjects.plan(own, run)}", b"x", headers={"Nats-Msg-Id": f"{run}:{number}"})
+    async with fleet.board(hosts[1]) as other:
+        for number in range(5):
+            await other.publish(subjects.report(victim, run), b"mine", id=f"{run}:{number}")
+    keys = {key for key in (await content(board))[0] if f".{run}." in key and ".report." in key}
+    assert len(keys) == 6  # one of the fixture
+
+
+CALLS = {
+    "STREAM": ("CREATE", "UPDATE", "DELETE", "PURGE", "INFO", "SNAPSHOT", "RESTORE", "MSG.GET", "MSG.DELETE"),
+    "CONSUMER": ("NAMES", "LIST", "CREATE", "DURABLE.CREATE"),
+}
+
+
+async def test_it_cannot_manage_streams_or_readers(mallory, board):
+    before = await content(board)
+    for kind, calls in CALLS.items():
+        for call in calls:
+            for payload in (b"", {"name": STREAM, "subjects": [f"{ROOT}>"]}, {"seq": 1}):
+                assert await mallory.ask(f"$JS.API.{kind}.{call}.{STREAM}", payload) is None
+                assert await mallory.ask(f"{kind.lower()}.{call.lower()}", payload) is None
+    for call in ("$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.META.LEADER.STEPDOWN"):
+        assert await mallory.ask(call) is None
+    for call in ("VARZ", "CONNZ", "SUBSZ", "RELOAD", "KICK"):
+        assert await mallory.ask(f"$SYS.REQ.SERVER.PING.{call}") is None
+    assert await content(board) == before
+
+
+async def test_it_hears_nothing_of_others(mallory, board, hosts, run, fleet):
+    """Not even in its own account: each host has one of its own, so it cannot listen to answers to others either."""
+    heard = []
+
+    async def hear(message):
+        heard.append(message.subject)
+
+    for subject in (">", "*", "_INBOX.>", f"{ROOT}>", "$JS.>", "$SYS.>", "_R_.>", "put.>", "get.>", "next.*"):
+        await mallory.client.subscribe(subject, cb=hear)
+    await mallory.client.flush()
+    victim = hosts[1].name
+    async with fleet.board(hosts[1]) as other:
+        watch = other.watch(f"go.{subjects.token(victim)}.*")
+        assert (await anext(watch)).value == b"go"
+        await other.put(subjects.lease(victim), b"again")
+        await board.put(subjects.stop(victim, run), b"stop")
+        await watch.aclose()
+    await mallory.client.flush()
+    assert heard == []
+
+
+async def test_without_a_key_with_another_or_without_tls_nobody_gets_in(fleet, hosts):
+    stranger = nkeys.KeyPair.new(nkeys.USER)
+    for credentials in (
+        type(hosts[0])(**{**{f: getattr(hosts[0], f) for f in hosts[0].__struct_fields__}, "seed": stranger.seed}),
+        type(hosts[0])(
+            **{**{f: getattr(hosts[0], f) for f in hosts[0].__struct_fields__}, "seed": fleet.folder.operator().signs}
+        ),
+    ):
+        with pytest.raises(BoardError, match="does not know the key"):
+            async with fleet.board(credentials):
+                pass
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(fleet.url.rpartition(":")[2]))
+    info = json.loads((await reader.readline()).removeprefix(b"INFO "))
+    assert info["tls_required"]
+    writer.write(b'CONNECT {"verbose":true}\r\nPUB put.run.x 1\r\nx\r\n')
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await asyncio.wait_for(reader.readexactly(1), 20)
+    writer.close()
+
+
+async def test_the_key_signs_nothing_for_a_server_without_tls(hosts):
+    """Who stands in between could show the number of the real server, and connect there in the host's name."""
+    received = []
+
+    async def server(reader, writer):
+        nonce = {"server_id": "x", "version": "2.10.0", "max_payload": 1000, "nonce": "abc", "auth_required": True}
+        writer.write(b"INFO " + json.dumps(nonce).encode() + b"\r\n")
+        await writer.drain()
+        received.append(await reader.read())
+        writer.close()
+
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    async with listening:
+        port = listening.sockets[0].getsockname()[1]
+        with pytest.raises(BoardError, match="does not encrypt"):
+            async with Connection(f"nats://127.0.0.1:{port}", hosts[0], give_up=1):
+                pass
+    await asyncio.sleep(0.1)
+    assert received == [b""]
+
+
+async def test_a_server_of_somebody_else_is_not_spoken_to(fleet, hosts, tmp_path):
+    """Its certificate is of another authority."""
+    from fleet_server import FleetServer
+
+    other = FleetServer(tmp_path)
+    await asyncio.to_thread(other.start)
+    try:
+        with pytest.raises(BoardError, match="is not the one of these credentials"):
+            async with fleet.board(hosts[0], url=other.url):
+                pass
+    finally:
+        await asyncio.to_thread(other.stop)
