@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.plans.key import Key
     from asyncstate.plans.record import Inputs, PlanRecord, Selection
+    from asyncstate.plans.recording import PlanRecorder
     from asyncstate.run.dispatch import Dispatch, Elsewhere
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
@@ -293,9 +294,22 @@ class StateRuntime:
         tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
         the key cannot be read or made.
         """
+        return self._recorder(
+            plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key
+        ).record()
+
+    def _recorder(
+        self,
+        plan: Plan,
+        shown: ShownPlan,
+        selection: Selection | None = None,
+        *,
+        failhard: bool | None,
+        make_key: bool = True,
+    ) -> PlanRecorder:
         from asyncstate.plans.key import Key  # noqa: PLC0415 - few programs keep plans
         from asyncstate.plans.record import Selection  # noqa: PLC0415
-        from asyncstate.plans.recording import Treatment, record_plan  # noqa: PLC0415
+        from asyncstate.plans.recording import PlanRecorder, Treatment  # noqa: PLC0415
         from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415
         from asyncstate.run.options import RunOptions, Traits  # noqa: PLC0415
 
@@ -303,9 +317,9 @@ class StateRuntime:
         key = Key.of(settings.state_dir, make=make_key)
         options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
         traits = Traits.of(plan, options, LocalDispatch(plan, host).module_traits())
-        return record_plan(
+        return PlanRecorder(
             plan,
-            self.secrets,
+            shown,
             key,
             inputs=self._inputs_of(plan, key),
             selection=selection or Selection(),
@@ -422,14 +436,14 @@ class StateRuntime:
             keeping = Keeping(
                 settings,
                 lambda: self._plan_key(plan),
-                lambda: self.record(plan, failhard=options.failhard),
+                lambda shown: self._recorder(plan, shown, failhard=options.failhard),
                 resumed=resumed,
                 run=resume,
                 force=force,
             )
 
-            def keep_journal() -> tuple[Keeper | None, list[str]]:
-                return keeping.begin(options, about or {}, engine.stop)
+            def keep_journal(shown: ShownPlan) -> tuple[Keeper | None, list[str]]:
+                return keeping.begin(options, about or {}, shown, engine.stop)
 
         engine = Engine(
             plan,

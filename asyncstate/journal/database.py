@@ -12,6 +12,7 @@ import msgspec
 
 from asyncstate.errors import JournalError
 from asyncstate.journal.entry import RunEntry
+from asyncstate.journal.mapped import PIECE, let_go, pieces
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ log: logging.Logger = get_logger(__name__)
 _VERSION = 1
 _PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
-_BLOB = 1 << 20
-"""Bytes of lines that one row of the table of events has, about."""
 MOST_BYTES = 1 << 30
 """Bytes of events that are kept; of the last run, all."""
 _TABLES = """
@@ -104,8 +103,8 @@ class Database:
     ) -> None:
         self._connection.close()
 
-    def add(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: memoryview | None) -> None:
-        """Add a run with the whole lines of its log from ``begin`` on, and the record of its plan.
+    def add(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: tuple[int, int] | None) -> None:
+        """Add a run with the whole lines of its log from ``begin`` on, and the part of it that records its plan.
 
         It is on the disk when this returns.
         """
@@ -120,15 +119,24 @@ class Database:
         except sqlite3.Error as error:
             raise self._error(error) from None
 
-    def _insert(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: memoryview | None) -> None:
+    def _insert(self, entry: RunEntry, log_: bytes | mmap, begin: int, plan: tuple[int, int] | None) -> None:
         run = self._connection.execute
         if plan is not None:
-            run("INSERT OR IGNORE INTO plans VALUES (?, ?)", (entry.plan, plan))
+            self._insert_plan(entry.plan, log_, *plan)
         run("DELETE FROM events WHERE run = ?", (entry.id,))
         for first, blob in _blobs(log_, begin):
             run("INSERT INTO events VALUES (?, ?, ?)", (entry.id, first, blob))
         about = (entry.id, entry.begun, entry.plan, len(log_) - begin, msgspec.json.encode(entry))
         run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", about)
+
+    def _insert_plan(self, key: str, log_: bytes | mmap, begin: int, end: int) -> None:
+        """Insert a record piece by piece: SQLite would hold a copy of the whole."""
+        done = self._connection.execute("INSERT OR IGNORE INTO plans VALUES (?, zeroblob(?))", (key, end - begin))
+        if not done.rowcount:
+            return
+        with self._connection.blobopen("plans", "plan", done.lastrowid or 0) as blob:
+            for first, last in pieces(log_, begin, end):
+                blob.write(log_[first:last])
 
     def runs(self) -> list[RunEntry]:
         """Return all runs, newest first."""
@@ -192,13 +200,14 @@ class Database:
 
 
 def _blobs(log_: bytes | mmap, begin: int) -> Iterator[tuple[int, memoryview]]:
-    """Yield pieces of about `_BLOB` bytes that end with a line, each with the place at which it begins."""
+    """Yield pieces of about `PIECE` bytes that end with a line, each with the place at which it begins."""
     size = len(log_)
     with memoryview(log_) as whole:
         first = begin
         while first < size:
-            end = log_.find(b"\n", min(first + _BLOB, size) - 1) + 1 or size
+            end = log_.find(b"\n", min(first + PIECE, size) - 1) + 1 or size
             yield first - begin, whole[first:end]
+            let_go(log_, first, end)
             first = end
 
 

@@ -37,11 +37,21 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     about: dict[str, Any] = {}
 
 
-class PlanLine(msgspec.Struct, frozen=True, tag_field="record", tag="plan"):
-    """A line of a log: the record of its plan, which many runs may share."""
+def around_plan(key: str) -> tuple[bytes, bytes]:
+    """Return what stands in the line of a log before and after the record of its plan, which many runs may share."""
+    return _PLAN + msgspec.json.encode(key) + _PLAN_ITSELF, b"}\n"
 
-    key: str
-    plan: msgspec.Raw
+
+def plan_within(log_: bytes | mmap, begin: int, end: int) -> tuple[int, int] | None:
+    """Return where the record of a plan begins and ends in the line from ``begin`` to ``end``; None if it has none."""
+    at = log_.find(_PLAN_ITSELF, begin, begin + _MOST_BEFORE)
+    if at < 0 or log_[begin : begin + len(_PLAN)] != _PLAN or log_[end - 2 : end] != b"}\n":
+        return None
+    return at + len(_PLAN_ITSELF), end - 2
+
+
+_PLAN, _PLAN_ITSELF = b'{"record":"plan","key":', b',"plan":'
+_MOST_BEFORE = 1000
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.errors import AsyncStateError, JournalError
-from asyncstate.journal.entry import Header, PlanLine
+from asyncstate.journal.entry import Header, around_plan
 from asyncstate.journal.folder import log_path, make_folder
 from asyncstate.journal.log import RunLog
 from asyncstate.journal.store import archive
@@ -17,7 +17,7 @@ from asyncstate.model.event import encode_event
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from asyncstate.config.settings import Settings
     from asyncstate.model.event import Event
@@ -34,7 +34,7 @@ class Keeper:
     raises: ``trouble`` is called, once, with why the log cannot be written, and `notices` tell of it in the end.
     """
 
-    def __init__(self, settings: Settings, header: Header, plan: tuple[str, bytes] | None = None) -> None:
+    def __init__(self, settings: Settings, header: Header, plan: tuple[str, Iterable[bytes]] | None = None) -> None:
         self.run_id: str = header.run
         self.trouble: Callable[[str], None] | None = None
         self._settings = settings
@@ -53,11 +53,12 @@ class Keeper:
             self._log.close(remove=True)
             raise error
 
-    def _write_plan(self, key: str, plan: bytes) -> None:
-        """Write the line of the plan's record piece by piece: that of a large plan is large."""
-        before, _, after = _encoder.encode(PlanLine(key, msgspec.Raw(b"0"))).rpartition(b"0")
-        for piece in (before, plan, after + b"\n"):
+    def _write_plan(self, key: str, pieces: Iterable[bytes]) -> None:
+        before, after = around_plan(key)
+        self.write(before)
+        for piece in pieces:
             self.write(piece)
+        self.write(after)
 
     def on_event(self, event: Event) -> None:
         """Write an event."""
@@ -114,7 +115,7 @@ class Keeper:
 
 
 def keeper_of(
-    settings: Settings, made: Callable[[], tuple[Header, tuple[str, bytes] | None]]
+    settings: Settings, made: Callable[[], tuple[Header, tuple[str, Iterable[bytes]] | None]]
 ) -> tuple[Keeper | None, list[str]]:
     """Return what keeps a run, None if nothing can, and notices for its report. ``made`` gives its header and plan.
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-import msgspec
-
 from asyncstate.errors import JournalError
-from asyncstate.journal.entry import PlanLine, entry_of, events_of, read_header, telling_lines, whole, whole_lines
+from asyncstate.journal.entry import entry_of, events_of, plan_within, read_header, telling_lines, whole, whole_lines
 from asyncstate.journal.folder import DATABASE, logs_in, require_own
 from asyncstate.journal.log import dead_log, read_log
+from asyncstate.journal.mapped import end_of_line
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 
@@ -81,16 +79,17 @@ class Journal:
 
     def add(self, log_: bytes | mmap) -> None:
         """Add the run that the whole lines of a log tell of, if it began. Raises JournalError."""
-        begin = log_.find(b"\n") + 1
-        header, plan = read_header(log_[:begin]), None
+        begin = end_of_line(log_, 0)
+        header = read_header(log_[:begin])
         if header is None or self._database is None:
             return
-        if log_[begin : begin + len(_PLAN)] == _PLAN:
-            first, begin = begin, log_.find(b"\n", begin) + 1
-            plan = _plan_line([b"", log_[first:begin]])
+        second = end_of_line(log_, begin)
+        plan = plan_within(log_, begin, second)
+        if plan is not None:
+            begin = second
         entry = entry_of(header, telling_lines(log_, begin), alive=False)
         if entry is not None:
-            self._database.add(entry, log_, begin, None if plan is None else memoryview(plan.plan))
+            self._database.add(entry, log_, begin, plan)
         self._listed = None
 
     # reading
@@ -153,8 +152,7 @@ class Journal:
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""
         entry = self.find(run_id)
-        own = _plan_line(self._logs.get(entry.id, []))
-        found = bytes(own.plan) if own is not None else None
+        found = _own_plan(self._logs.get(entry.id, []))
         if found is None and self._database is not None:
             found = self._database.plan(entry.plan)
         if found is None:
@@ -180,14 +178,12 @@ class Journal:
             self._database = None
 
 
-_PLAN = b'{"record":"plan"'
-
-
-def _plan_line(lines: list[bytes]) -> PlanLine | None:
-    for line in lines[1:3]:
-        if line.startswith(_PLAN):
-            with suppress(msgspec.MsgspecError):
-                return msgspec.json.decode(line, type=PlanLine)
+def _own_plan(lines: list[bytes]) -> bytes | None:
+    for line in lines[1:2]:
+        whole_line = line + b"\n"
+        place = plan_within(whole_line, 0, len(whole_line))
+        if place is not None:
+            return whole_line[slice(*place)]
     return None
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from asyncstate.errors import PlanError
 from asyncstate.plans.record import VERSION, ContingentRecord, EdgeRecord, PlanRecord
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
 LARGEST: Final = 1 << 27
 """Bytes of a document, at most: a plan of 100,000 states has about 60 million."""
 _MOST_VALUES: Final = 12_000_000
 """Values of a document, at most: a few bytes of JSON can become a hundred bytes of memory."""
+
+
+_PIECE: Final = 1 << 16
 
 
 class _Version(msgspec.Struct):
@@ -23,6 +29,24 @@ def encode(record: PlanRecord, indent: int = 0) -> bytes:
     """Return a record as JSON; with ``indent``, one that people can read."""
     encoded = msgspec.json.encode(record)
     return msgspec.json.format(encoded, indent=indent) + b"\n" if indent else encoded
+
+
+def encode_pieces(frame: PlanRecord, parts: Mapping[str, Iterable[msgspec.Struct]]) -> Iterator[bytes]:
+    """Yield a record as JSON in pieces of about 64 KiB. ``frame`` has all but its long fields, which ``parts`` has."""
+    piece = bytearray(msgspec.json.encode(frame)[:-1])
+    encode = msgspec.json.Encoder().encode
+    for name, values in parts.items():
+        piece += b',"%b":[' % name.encode()
+        between = b""
+        for value in values:
+            piece += between
+            piece += encode(value)
+            between = b","
+            if len(piece) > _PIECE:
+                yield bytes(piece)
+                piece.clear()
+        piece += b"]"
+    yield bytes(piece + b"}")
 
 
 def require_bounds(data: bytes, origin: str) -> None:

@@ -11,6 +11,7 @@ from asyncstate._version import __version__
 from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.encode import plain, utf8
 from asyncstate.model.plan import NodeKind
+from asyncstate.plans.document import encode_pieces
 from asyncstate.plans.key import MARK, canonical
 from asyncstate.plans.record import (
     VERSION,
@@ -25,7 +26,7 @@ from asyncstate.plans.record import (
 from asyncstate.redact.shown import ShownPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
@@ -42,26 +43,29 @@ class Treatment(msgspec.Struct, frozen=True):
     limits: dict[str, int] = {}
 
 
-def record_plan(
-    plan: Plan,
-    shown: ShownPlan | Secrets,
-    key: Key,
-    *,
-    inputs: Inputs = Inputs(),  # noqa: B008 - frozen
-    selection: Selection = Selection(),  # noqa: B008 - frozen
-    treatment: Treatment = Treatment(),  # noqa: B008 - frozen
-    host: str = "",
-) -> PlanRecord:
-    """Return the record of a plan, which shows neither the secrets known now nor what ``no_log`` hides.
+class PlanRecorder:
+    """Makes the record of a plan, which shows neither the secrets known now nor what ``no_log`` hides.
 
     ``chunks[i]`` is that of chunk ``i``. The same plan always has an equal record.
     """
-    with rare_collections():
-        if not isinstance(shown, ShownPlan):
-            shown = ShownPlan(plan, shown)
-        text, resources = shown.text, shown.resources
-        recorder = _ChunkRecorder(plan, shown, key, treatment)
-        return PlanRecord(
+
+    def __init__(
+        self,
+        plan: Plan,
+        shown: ShownPlan | Secrets,
+        key: Key,
+        *,
+        inputs: Inputs = Inputs(),  # noqa: B008 - frozen
+        selection: Selection = Selection(),  # noqa: B008 - frozen
+        treatment: Treatment = Treatment(),  # noqa: B008 - frozen
+        host: str = "",
+    ) -> None:
+        self._plan = plan
+        self._shown = shown if isinstance(shown, ShownPlan) else ShownPlan(plan, shown)
+        self._key = key
+        self._treatment = treatment
+        text = self._shown.text
+        self._frame = PlanRecord(
             version=VERSION,
             program=__version__,
             host=host,
@@ -73,24 +77,38 @@ def record_plan(
                 pillar={utf8(text(name)): digest for name, digest in inputs.pillar.items()},
                 grains={utf8(text(name)): digest for name, digest in inputs.grains.items()},
             ),
-            chunks=tuple(map(recorder.record, plan.chunks)),
-            nodes=tuple(_node(shown.node(node)) for node in plan.nodes[len(plan.chunks) :]),
-            edges=tuple(
-                EdgeRecord(before, after, sources, tuple(map(utf8, resources(before, after, names))) if names else ())
-                for before, after, sources, names in plan.dag.joined()
-            ),
-            contingent=tuple(
-                ContingentRecord(
-                    edge.before,
-                    edge.after,
-                    edge.proof,
-                    tuple(map(utf8, resources(edge.before, edge.after, edge.resources))),
-                )
-                for edge in plan.contingent
-            ),
             rank=plan.rank,
             lanes=dict(treatment.limits),
         )
+
+    def record(self) -> PlanRecord:
+        """Return the record."""
+        with rare_collections():
+            return structs.replace(self._frame, **{name: tuple(part) for name, part in self._parts().items()})
+
+    def encoded(self) -> Iterator[bytes]:
+        """Yield the record as JSON, in pieces of about 64 KiB: that of a large plan is larger than the plan."""
+        return encode_pieces(self._frame, self._parts())
+
+    def _parts(self) -> dict[str, Iterator[msgspec.Struct]]:
+        plan = self._plan
+        return {
+            "chunks": map(_ChunkRecorder(plan, self._shown, self._key, self._treatment).record, plan.chunks),
+            "nodes": (_node(self._shown.node(node)) for node in plan.nodes[len(plan.chunks) :]),
+            "edges": (
+                EdgeRecord(before, after, sources, self._resources(before, after, names))
+                for before, after, sources, names in plan.dag.joined()
+            ),
+            "contingent": (
+                ContingentRecord(
+                    edge.before, edge.after, edge.proof, self._resources(edge.before, edge.after, edge.resources)
+                )
+                for edge in plan.contingent
+            ),
+        }
+
+    def _resources(self, before: int, after: int, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(utf8, self._shown.resources(before, after, names))) if names else ()
 
 
 def chunk_digests(plan: Plan, key: Key) -> tuple[str, ...]:
@@ -118,16 +136,16 @@ class _Targets:
 
     def __init__(self, plan: Plan, key: Key) -> None:
         self.plan = plan
-        self.tags: list[str] = [chunk.tag for chunk in plan.chunks]
         self._key = key
         self._sets: dict[int, str] = {}
 
     def of(self, node: int) -> str:
-        if node < len(self.tags):
-            return self.tags[node]
+        chunks = self.plan.chunks
+        if node < len(chunks):
+            return chunks[node].tag
         what = self.plan.nodes[node]
         if what.kind is NodeKind.CHECK:
-            return f"check {self.tags[what.chunk]}"
+            return f"check {chunks[what.chunk].tag}"
         if what.kind is NodeKind.REMOTE:
             return f"elsewhere {what.label}"
         known = self._sets.get(node)
@@ -155,7 +173,7 @@ class _ChunkRecorder:
         return known
 
     def record(self, chunk: LowChunk) -> ChunkRecord:
-        tag, index = self._targets.tags[chunk.index], chunk.index
+        tag, index = chunk.tag, chunk.index
         shown = self._shown.chunk(chunk, tag)
         said = canonical(chunk.args)
         hidden: dict[str, str] = {}

@@ -70,7 +70,7 @@ class Engine:
         clock: Callable[[], float] = time.perf_counter,
         in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
-        journal: Callable[[], tuple[Keeper | None, list[str]]] | None = None,
+        journal: Callable[[ShownPlan], tuple[Keeper | None, list[str]]] | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.plan = plan
@@ -194,10 +194,10 @@ class Engine:
 
     def _introduce(self) -> ShownPlan:
         """Open the journal, and prepare how everything in the plan is shown, without secrets."""
-        if self._open_journal is not None:
-            self._journal, self._notices = self._open_journal()
         shown = ShownPlan(self.plan, self._secrets)
         shown.text("")
+        if self._open_journal is not None:
+            self._journal, self._notices = self._open_journal(shown)
         return shown
 
     def _announce_start(self, announcer: Announcer) -> None:

@@ -12,18 +12,18 @@ from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal, knows_plan
 from asyncstate.model.encode import plain
 from asyncstate.plans.comparison import compare
-from asyncstate.plans.document import encode
 from asyncstate.plans.words import difference_lines
 from asyncstate.run.past import Past
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.keeper import Keeper
     from asyncstate.plans.comparison import Differences, InputChange
-    from asyncstate.plans.record import PlanRecord
+    from asyncstate.plans.recording import PlanRecorder
+    from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.options import RunOptions
     from asyncstate.run.resumed import ResumedDispatch
 
@@ -33,7 +33,7 @@ _MOST_LINES = 20
 
 
 class Keeping:
-    """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``record`` makes its record.
+    """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``recorder`` makes its record.
 
     ``resumed`` gets what run ``run`` did, an ID or `LAST`; with ``force`` also if the plan is not the same.
     """
@@ -42,7 +42,7 @@ class Keeping:
         self,
         settings: Settings,
         plan_key: Callable[[], str],
-        record: Callable[[], PlanRecord],
+        recorder: Callable[[ShownPlan], PlanRecorder],
         *,
         resumed: ResumedDispatch | None = None,
         run: str | None = None,
@@ -50,13 +50,13 @@ class Keeping:
     ) -> None:
         self._settings = settings
         self._plan_key = plan_key
-        self._record = record
+        self._recorder = recorder
         self._resumed = resumed
         self._run = run
         self._force = force
 
     def begin(
-        self, options: RunOptions, about: Mapping[str, Any], stop: Callable[[str], None]
+        self, options: RunOptions, about: Mapping[str, Any], shown: ShownPlan, stop: Callable[[str], None]
     ) -> tuple[Keeper | None, list[str]]:
         """Return what keeps a run, None if nothing does, and notices for its report. Blocks.
 
@@ -64,12 +64,12 @@ class Keeping:
         """
         past = None
         if self._resumed is not None:
-            past = self._past()
+            past = self._past(shown)
             self._resumed.go_on_from(past)
         if self._settings.journaled == "off":
             return None, []
 
-        def made() -> tuple[Header, tuple[str, bytes] | None]:
+        def made() -> tuple[Header, tuple[str, Iterable[bytes]] | None]:
             key = self._plan_key()
             header = Header(
                 run=options.run_id,
@@ -80,7 +80,7 @@ class Keeping:
                 about=plain(dict(about)),
             )
             known = knows_plan(self._settings.state_dir, key)
-            return header, None if known else (key, encode(self._record()))
+            return header, None if known else (key, self._recorder(shown).encoded())
 
         keeper, notices = keeper_of(self._settings, made)
         if keeper is not None:
@@ -90,13 +90,13 @@ class Keeping:
                 keeper.trouble = lambda why: stop(f"the journal cannot be written: {why}")
         return keeper, notices
 
-    def _past(self) -> Past:
+    def _past(self, shown: ShownPlan) -> Past:
         """Return what the run to resume did. Raises JournalError, ResumeRefused."""
         journal = Journal.open(self._settings.state_dir, write=True)
         try:
             entry = resumable(journal, self._run)
             past = Past.of(entry.id, journal.lines(entry.id))
-            before, now = journal.plan(entry.id), self._record()
+            before, now = journal.plan(entry.id), self._recorder(shown).record()
             if not self._force:
                 self._require_same(entry, past, compare(before, now))
             elif before.key != now.key:

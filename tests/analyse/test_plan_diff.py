@@ -8,7 +8,7 @@ from asyncstate.analyse.plan_diff import MOST, diff_data, diff_lines, summary, t
 from asyncstate.model.encode import json_bytes
 from asyncstate.plans.comparison import compare
 from asyncstate.plans.key import Key
-from asyncstate.plans.recording import record_plan
+from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact.secrets import Secrets
 from asyncstate.report.terminal import COLOURED
 
@@ -16,7 +16,7 @@ KEY = Key(b"k" * 32)
 
 
 def record(builder, key=KEY):
-    return record_plan(builder.build(), Secrets(), key)
+    return PlanRecorder(builder.build(), Secrets(), key).record()
 
 
 BEFORE = record(PlanBuilder().chunk("a").chunk("gone", require=["a"]).chunk("b", args={"x": 1}, require=["a"]))

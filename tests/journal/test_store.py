@@ -51,7 +51,11 @@ def keep(settings):
     alive = []
 
     def keep(run, *, events=None, plan=None, killed=False, **said):
-        keeper = Keeper(settings, Header(run=run, host="here", plan="" if plan is None else plan[0]), plan)
+        keeper = Keeper(
+            settings,
+            Header(run=run, host="here", plan="" if plan is None else plan[0]),
+            None if plan is None else (plan[0], [plan[1]]),
+        )
         for event in story(run, **said)[:events]:
             keeper.on_event(event)
         if events is None:

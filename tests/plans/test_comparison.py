@@ -10,14 +10,14 @@ from asyncstate.model.encode import json_bytes
 from asyncstate.plans.comparison import Move, compare
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import Inputs, Selection
-from asyncstate.plans.recording import Treatment, record_plan
+from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.redact.secrets import Secrets
 
 KEY, OTHER_KEY = Key(b"k" * 32), Key(b"l" * 32)
 
 
 def record(builder, key=KEY, secrets=(), **more):
-    return record_plan(builder.build(), Secrets(secrets), key, **more)
+    return PlanRecorder(builder.build(), Secrets(secrets), key, **more).record()
 
 
 def base(**args):
@@ -34,7 +34,7 @@ B = tag("b", "file.managed", "/b")
 
 @given(high_data(listen=True))
 def test_a_plan_does_not_differ_from_itself(high):
-    first, again = (record_plan(compiler({}).plan_high(high), Secrets(), KEY) for _ in range(2))
+    first, again = (PlanRecorder(compiler({}).plan_high(high), Secrets(), KEY).record() for _ in range(2))
     assert first == again
     assert not compare(first, again).any
 
@@ -162,7 +162,7 @@ def test_what_changes_in_a_tree_is_found_and_named(high, data):
     id_ = data.draw(st.sampled_from(ids))
     state = next(key for key in high[id_] if not key.startswith("__"))
     edited = {**high, id_: {**high[id_], state: [*high[id_][state], {"added_argument": 1}]}}
-    before, after = (record_plan(compiler({}).plan_high(each), Secrets(), KEY) for each in (high, edited))
+    before, after = (PlanRecorder(compiler({}).plan_high(each), Secrets(), KEY).record() for each in (high, edited))
     found = compare(before, after)
     assert found.changed
     assert {argument.name for each in found.changed for argument in each.arguments} == {"added_argument"}

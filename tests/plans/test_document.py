@@ -9,12 +9,12 @@ from asyncstate.model.result import Outcome
 from asyncstate.plans import document
 from asyncstate.plans.document import decode, encode
 from asyncstate.plans.key import Key
-from asyncstate.plans.recording import record_plan
+from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact.secrets import Secrets
 from asyncstate.run.machine import Machine
 
 PLAN = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c").set("all", "a", "b").listen("c", "a").build()
-RECORD = record_plan(PLAN, Secrets(), Key(b"k" * 32))
+RECORD = PlanRecorder(PLAN, Secrets(), Key(b"k" * 32)).record()
 TEXT = encode(RECORD)
 
 NUMBERS = st.integers(-2, 6)

@@ -11,7 +11,7 @@ from asyncstate.model.result import Outcome
 from asyncstate.plans.document import decode, encode
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import PlanRecord
-from asyncstate.plans.recording import Treatment, record_plan
+from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.redact.secrets import Secrets
 from asyncstate.run.machine import Machine
 
@@ -22,7 +22,7 @@ SECRET = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), 
 
 
 def record(plan, secrets=(), **more) -> PlanRecord:
-    return record_plan(plan, Secrets(secrets), KEY, **more)
+    return PlanRecorder(plan, Secrets(secrets), KEY, **more).record()
 
 
 def order_of(machine):
@@ -95,7 +95,7 @@ def test_what_no_log_hides_is_not_in_the_document(secret):
 def test_a_secret_has_digests_that_differ_by_key_and_by_place():
     plan = PlanBuilder().chunk("a", args={"p": "hunter2", "q": "hunter2"}).build()
     first = record(plan, ["hunter2"]).chunks[0]
-    other = record_plan(plan, Secrets(["hunter2"]), Key(b"l" * 32)).chunks[0]
+    other = PlanRecorder(plan, Secrets(["hunter2"]), Key(b"l" * 32)).record().chunks[0]
     assert first.hidden.keys() == {"p", "q"}
     assert len({*first.hidden.values(), *other.hidden.values(), first.digest, other.digest}) == 6
 
