@@ -387,6 +387,8 @@ class StateRuntime:
         ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
         The run is kept in the journal if the settings say so, with ``about``, plain data of your own; a mocked run is
         not. Leaving it raises JournalError if the journal is required and cannot be kept.
+        A plan that is part of a fleet's waits for states of other hosts; ``elsewhere`` tells of those.
+
         ``resume`` is an earlier run, its ID or the beginning of it, or ``last``: what had ended in it is not run again,
         but has the row it had. The plan must be the same; with ``force``, rows are carried over of states that are.
         Leaving the run raises ResumeRefused if there is nothing to resume, or if it says what differs; JournalError if

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
     from types import TracebackType
 
 
@@ -54,7 +54,10 @@ class Board(Protocol):
     async def get(self, key: str) -> bytes | None:
         """Return the last value of a key, None if it has none."""
 
-    def watch(self, pattern: str) -> AsyncIterator[Entry]:
+    async def entries(self, pattern: str) -> list[Entry]:
+        """Return the values that the keys which fit have now, by rising revision."""
+
+    def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
         """Yield the value that each key which fits has now, by rising revision, then each change. It does not end.
 
         Every revision comes once, in order. Values that were replaced before they were sent may be left out, the last
@@ -67,7 +70,7 @@ class Board(Protocol):
         A message whose ``id`` the subject has seen within the last minutes is dropped.
         """
 
-    def messages(self, subject: str, *, since: int = 0) -> AsyncIterator[Message]:
+    def messages(self, subject: str, *, since: int = 0) -> AsyncGenerator[Message, None]:
         """Yield the messages of all subjects that fit, from after sequence ``since``, then new ones. It does not end.
 
         Each comes once unless its ``id`` was sent again much later: readers number what must count once.

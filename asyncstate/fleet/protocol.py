@@ -32,15 +32,15 @@ _ZLIB: Final = b"\x78"
 class Signer(Protocol):
     """An operator's key."""
 
-    def seal(self, payload: bytes) -> bytes:
-        """Return the payload with a signature."""
+    def seal(self, payload: bytes, key: str) -> bytes:
+        """Return the payload with a signature that is good for this key of the board only."""
 
 
 class Verifier(Protocol):
     """The operators whom a host obeys."""
 
-    def open(self, sealed: bytes) -> bytes:
-        """Return the payload of what `Signer.seal` returned. Raises MessageRefused for any other signature."""
+    def open(self, sealed: bytes, key: str) -> bytes:
+        """Return the payload that was sealed for this key of the board. Raises MessageRefused for anything else."""
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -183,19 +183,27 @@ class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """Events of a host's run, masked, in order. ``seq`` counts the reports of a host in a run from 0 without a gap.
+    """Events of a host's run, masked, in order.
 
-    The last one has ``ended``: "finished", or why the host has no run to report.
+    ``attempt`` rises when the host begins anew, after its agent was killed: then the events of the attempt before are
+    void. ``seq`` counts the reports of an attempt from 0 without a gap. The last one has ``ended``: `FINISHED`, or why
+    the host has no run to report.
     """
 
+    attempt: int
     seq: int
     events: tuple[msgspec.Raw, ...] = ()
     ended: str = ""
 
 
-class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """``host`` is lost, as far as the run goes: it did not renew its lease for ``seconds``."""
+FINISHED: Final = "finished"
+"""`Report.ended` of a run that has its last event."""
 
+
+class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """The host ``lost`` is lost, as far as the run goes: it did not renew its lease for ``seconds``."""
+
+    lost: str
     seconds: float = 0.0
 
 

@@ -102,6 +102,9 @@ class Elsewhere(Protocol):
     def ended(self, node: int, outcome: Outcome) -> None:
         """Take note that a node of this host has ended. Its row is in the journal."""
 
+    def words(self, nodes: Sequence[int]) -> str:
+        """Say why REMOTE nodes failed of which nothing is known; "" if all had a row of their own."""
+
 
 class Dispatch(Protocol):
     """Runs the chunks of one run.

@@ -377,6 +377,8 @@ class WorkerPool:
             row = self._timed(exception_row(chunk.name, error), chunk, began)
         finally:
             del self._running[work.node]
+        if work.elsewhere and self._elsewhere is not None and (words := self._elsewhere.words(work.elsewhere)):
+            row["comment"] = f"{row['comment']}. {words}"
         self._settle(work.node, self._record(work, chunk, row), tag)
 
     def _record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:

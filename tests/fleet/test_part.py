@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from fake_host import FakeHost, VirtualLoop, local_engine, row
+from fake_host import VirtualLoop, local_engine
+from fake_station import comparable, host_of, run_alone
 from fleets import OUTCOMES, Fleet, fleets
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,35 +30,15 @@ class Exchange:
             yield node, outcome
             yield node, outcome
 
+    def words(self, nodes):
+        return ""
+
     def ended(self, node, outcome):
         self.ends.append(node)
         name, readers = self.part.read.get(node, ("", ()))
         for reader in readers:
             peer = self.peers[reader]
             peer.arrived.put_nowait((peer.part.remote[self.host, name], outcome))
-
-
-def host_of(outcome_of):
-    host = FakeHost()
-
-    async def nop(name, test=None):
-        await asyncio.sleep(1)
-        outcome = outcome_of(name)
-        made = row(name, result=outcome.result, changes={"x": 1} if outcome.changed else {})
-        return {**made, "skip_req": True} if outcome.skip_req else made
-
-    async def mod_watch(name, sfun=None, **_):
-        return row(name, changes={"watched": True})
-
-    host.state("test.nop", nop)
-    host.state("test.mod_watch", mod_watch)
-    return host
-
-
-def run_alone(fleet, outcome_of, concurrency=1):
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        engine = local_engine(fleet.alone(), host_of(outcome_of), RunOptions(run_id="r", concurrency=concurrency))
-        return runner.run(engine.run())
 
 
 def run_parts(parts, outcome_of, concurrency=1, observe=None):
@@ -80,17 +61,6 @@ def run_parts(parts, outcome_of, concurrency=1, observe=None):
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(run_all())
-
-
-def comparable(rows):
-    """Rows without times and numbers; the states to blame in any order."""
-    found = {}
-    for tag, each in rows.items():
-        kept = {key: value for key, value in each.items() if key not in {"start_time", "duration", "__run_num__"}}
-        if each["comment"].startswith("One or more requisite failed: "):
-            kept["comment"] = sorted(each["comment"].partition(": ")[2].split(", "))
-        found[tag] = kept
-    return found
 
 
 @settings(max_examples=25)

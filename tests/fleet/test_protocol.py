@@ -48,7 +48,7 @@ def test_grains_arrive_as_they_were(grains):
             readers={"0": ("b", "c")},
         ),
         NodeResult(run="r", host="a", node="3", result=None, changed=True),
-        Report(run="r", host="a", seq=3, events=(msgspec.Raw(b'{"a": 1}'),), ended="finished"),
+        Report(run="r", host="a", attempt=2, seq=3, events=(msgspec.Raw(b'{"a": 1}'),), ended="finished"),
         Lease(host="a", boot="b", beat=3, interval=5.0),
     ],
 )

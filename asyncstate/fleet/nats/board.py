@@ -13,10 +13,10 @@ from asyncstate.fleet.nats import stream
 from asyncstate.fleet.nats.access import stored
 from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused, answer_of
 from asyncstate.fleet.nats.connection import GIVE_UP, Connection
-from asyncstate.fleet.nats.follower import follow
+from asyncstate.fleet.nats.follower import follow, present
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
     from types import TracebackType
 
     from asyncstate.fleet.credentials import Credentials
@@ -82,7 +82,11 @@ class NatsBoard:
             raise BoardError(f"the server does not give {key}: {message.headers}")
         return bytes(message.data)
 
-    async def watch(self, pattern: str) -> AsyncIterator[Entry]:
+    async def entries(self, pattern: str) -> list[Entry]:
+        """Return the values that the keys which fit have now, by rising revision."""
+        return [Entry(each.key, each.value, each.sequence) for each in await present(self._connection, pattern)]
+
+    async def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
         """Yield what each key that fits has, by rising revision, then each change."""
         async with aclosing(follow(self._connection, pattern)) as entries:
             async for entry in entries:
@@ -97,7 +101,7 @@ class NatsBoard:
             if refused.code != WRONG_LAST_SEQUENCE:
                 raise
 
-    async def messages(self, subject: str, *, since: int = 0) -> AsyncIterator[Message]:
+    async def messages(self, subject: str, *, since: int = 0) -> AsyncGenerator[Message, None]:
         """Yield the messages of all subjects that fit, from after ``since``, then new ones."""
         async with aclosing(follow(self._connection, stored(subject), since=since)) as entries:
             async for entry in entries:

@@ -77,8 +77,26 @@ async def follow(connection: Connection, pattern: str, *, since: int = 0) -> Asy
             await reader.close()
 
 
+async def present(connection: Connection, pattern: str) -> list[Stored]:
+    """Return the entries of all keys that fit, as they are now. Raises BoardError."""
+    while True:
+        reader = _Reader(connection, pattern)
+        found: dict[str, Stored] = {}
+        try:
+            left = await reader.open(0)
+            while left:
+                entry = await reader.next()
+                found[entry.key] = entry
+                left = min(left - 1, reader.pending)
+            return sorted(found.values(), key=lambda entry: entry.sequence)
+        except _Broken:
+            await asyncio.sleep(0)
+        finally:
+            await reader.close()
+
+
 class _Reader:
-    """One reader on the server."""
+    """One reader on the server. ``pending`` is how many entries there were behind the last one."""
 
     def __init__(self, connection: Connection, pattern: str) -> None:
         self._connection = connection
@@ -88,14 +106,16 @@ class _Reader:
         self._inbox: Any = None
         self._asked = 0
         self._number = 0
+        self.pending = 0
 
-    async def open(self, since: int) -> None:
-        """Make the reader. Raises BoardError."""
+    async def open(self, since: int) -> int:
+        """Make the reader; return how many entries there are for it. Raises BoardError."""
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
         self._inbox = await self._connection.listen(self._queue)
         subject = f"watch.{self._name}.{self._pattern}"
-        answer_of(await self._connection.request(subject, json.dumps(request).encode()))
+        answer = answer_of(await self._connection.request(subject, json.dumps(request).encode()))
+        return int(answer.get("num_pending", 0))
 
     async def close(self) -> None:
         """Stop listening. The server forgets the reader by itself."""
@@ -148,7 +168,7 @@ class _Reader:
             raise _Broken
         if not message.subject.startswith(ROOT):
             raise BoardError(f"the server sends something that is not of the board: {message.subject}")
-        sequence, number = _numbers(message.reply)
+        sequence, number, self.pending = _numbers(message.reply)
         if number != self._number + 1:
             raise _Broken
         self._number = number
@@ -156,8 +176,8 @@ class _Reader:
         return Stored(message.subject.removeprefix(ROOT), message.data, sequence)
 
 
-def _numbers(reply: str) -> tuple[int, int]:
-    """Return the sequence in the stream, and the number that the reader gave: both are in the subject of an answer.
+def _numbers(reply: str) -> tuple[int, int, int]:
+    """Return what the subject of an answer says: the sequence in the stream, the reader's number, what is pending.
 
     Its two forms are ``$JS.ACK.stream.reader.deliveries.sequence.number.time.pending``, and one with domain and account
     before ``stream``, and a last token.
@@ -166,4 +186,4 @@ def _numbers(reply: str) -> tuple[int, int]:
     place = {9: 5, 11: 7, 12: 7}.get(len(tokens))
     if place is None or tokens[:2] != ["$JS", "ACK"]:
         raise BoardError("the server sends entries without their numbers")
-    return int(tokens[place]), int(tokens[place + 1])
+    return int(tokens[place]), int(tokens[place + 1]), int(tokens[place + 3])

@@ -154,3 +154,17 @@ async def test_an_address_that_is_none(fleet, url):
     with pytest.raises(BoardError, match="not the address of a NATS server"):
         async with fleet.board(url=url or " "):
             pass
+
+
+async def test_the_values_that_keys_have_now(fleet, hosts, run):
+    a, b = (each.name for each in hosts)
+    async with fleet.board() as operator, fleet.board(hosts[0]) as one, fleet.board(hosts[1]) as other:
+        assert await operator.entries(subjects.plans(run)) == []
+        await one.put(subjects.plan(a, run), b"old")
+        await other.put(subjects.plan(b, run), b"second")
+        await one.put(subjects.plan(a, run), b"third")
+        found = await operator.entries(subjects.plans(run))
+        assert [(each.key, each.value) for each in found] == [
+            (subjects.plan(b, run), b"second"),
+            (subjects.plan(a, run), b"third"),
+        ]

@@ -1,0 +1,389 @@
+"""Agent: takes part in runs for one host, from the offer to the last report.
+
+    offer ─▶ check ─▶ compile ─▶ plan out ─▶ wait for the go ─▶ check ─▶ run ─▶ rows and events out ─▶ end
+
+What it has promised and done is kept, so that an agent that was killed goes on: a state that ended does not run again.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import anyio
+import msgspec
+
+from asyncstate._version import __version__
+from asyncstate.errors import AsyncStateError, BoardError, CompileError, Issue, MessageRefused
+from asyncstate.fleet import subjects
+from asyncstate.fleet.others import Others
+from asyncstate.fleet.part import host_plan, part_of
+from asyncstate.fleet.protocol import (
+    FINISHED,
+    Go,
+    HostInfo,
+    HostPlan,
+    Lease,
+    Mistake,
+    NodeResult,
+    Offer,
+    Stop,
+    decode,
+    encode,
+    require_fields,
+)
+from asyncstate.fleet.reporter import Reporter
+from asyncstate.fleet.station import Kept
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.event import ChunkFinished
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import Outcome
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from anyio.abc import TaskGroup
+
+    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.part import Part
+    from asyncstate.fleet.protocol import Verifier
+    from asyncstate.fleet.station import Memory, Prepared, Running, Station
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
+
+log: logging.Logger = get_logger(__name__)
+
+LEASE = 5.0
+"""Seconds between two signs of life."""
+
+
+class Agent:
+    """The agent of one host.
+
+    ``accept(offer)`` returns why an offer is not taken, "" if it is; it raises MessageRefused for one that is to be
+    passed over in silence, such as an old one. ``allow(offer, plan)`` returns why a plan may not run.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        host: str,
+        station: Station,
+        memory: Memory,
+        verifier: Verifier,
+        *,
+        accept: Callable[[Offer], str] = lambda _: "",
+        allow: Callable[[Offer, Plan], list[str]] = lambda _offer, _plan: [],
+        lease: float = LEASE,
+        draw: Callable[[], str] = lambda: os.urandom(16).hex(),
+    ) -> None:
+        self.board = board
+        self.host = host
+        self.station = station
+        self.verifier = verifier
+        self.draw = draw
+        self.allow = allow
+        self._memory = memory
+        self._accept = accept
+        self._lease = lease
+        self._kept: dict[str, Kept] = {}
+        self._begun: set[str] = set()
+        self._idle = anyio.Event()
+        self.running = ""
+        """The run whose states run now. A host takes part in one at a time."""
+
+    async def serve(self) -> None:
+        """Take part in runs until cancelled. Raises BoardError once the board has been given up."""
+        self._kept = await self._memory.load()
+        async with self.board:
+            try:
+                async with anyio.create_task_group() as group:
+                    await self._introduce()
+                    group.start_soon(self.unless_running, self._renew_lease)
+                    for kept in list(self._kept.values()):
+                        if kept.go and not kept.ended:
+                            self._begun.add(kept.offer.run)
+                            group.start_soon(Member(self, kept.offer).take_part)
+                    await self.unless_running(lambda: self._take_offers(group))
+            except* BoardError as errors:
+                raise _first(errors) from None
+
+    async def _take_offers(self, group: TaskGroup) -> None:
+        async for entry in self.board.watch(subjects.offer(self.host)):
+            offer = self._read_offer(entry.key, entry.value)
+            if offer is not None:
+                self._begun.add(offer.run)
+                group.start_soon(Member(self, offer).take_part)
+
+    async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
+        try:
+            await task()
+        except BoardError:
+            while self.running:
+                await self._idle.wait()
+            raise
+
+    def has_run(self) -> None:
+        """Note that nothing runs any more."""
+        self.running = ""
+        self._idle.set()
+        self._idle = anyio.Event()
+
+    async def _introduce(self) -> None:
+        grains = await self.station.grains()
+        info = HostInfo(host=self.host, grains=dict(grains), version=__version__)
+        await self.board.put(subjects.host(self.host), encode(info))
+
+    async def _renew_lease(self) -> None:
+        boot, beat = self.draw(), 0
+        while True:
+            lease = Lease(host=self.host, boot=boot, beat=beat, interval=self._lease)
+            await self.board.put(subjects.lease(self.host), encode(lease))
+            beat += 1
+            await anyio.sleep(self._lease)
+
+    def _read_offer(self, key: str, value: bytes) -> Offer | None:
+        """Return an offer that is not under way, None for one that is refused."""
+        try:
+            _, _, run = subjects.parts(key)
+            if run in self._begun:
+                return None
+            offer = decode(self.verifier.open(value, key), Offer)
+            require_fields(offer, run=run, host=self.host)
+        except (MessageRefused, ValueError) as error:
+            log.warning("An offer at %s is refused: %s", key, error)
+            return None
+        kept = self._kept.get(run)
+        return None if kept is not None and kept.ended else offer
+
+    def kept(self, offer: Offer) -> Kept | None:
+        """Return what is kept of a run, None for a new one."""
+        return self._kept.get(offer.run)
+
+    def accept(self, offer: Offer) -> str:
+        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one to be passed over."""
+        return self._accept(offer)
+
+    async def keep(self, kept: Kept) -> Kept:
+        """Keep this of a run, on disk before it returns."""
+        await self._memory.save(kept)
+        self._kept[kept.offer.run] = kept
+        return kept
+
+
+class _Over(Exception):
+    """The part of this host is over before it ran; the text says why."""
+
+
+class Member:
+    """The part of one host in one run."""
+
+    def __init__(self, agent: Agent, offer: Offer) -> None:
+        self._agent = agent
+        self._board = agent.board
+        self._offer = offer
+        self._host = agent.host
+        self._stop: Stop | None = None
+        self._stopped = anyio.Event()
+        self._running: Running | None = None
+        self._readers: dict[str, tuple[str, ...]] = {}
+
+    async def take_part(self) -> None:
+        """Take part, to the last report. Raises BoardError."""
+        kept = self._agent.kept(self._offer)
+        if kept is None:
+            try:
+                refused = self._agent.accept(self._offer)
+            except MessageRefused as error:
+                log.warning("The offer of run %s is refused: %s", self._offer.run, error)
+                return
+            kept = await self._agent.keep(Kept(offer=self._offer))
+            if refused:
+                await self._refuse(kept, [Issue(refused)])
+                return
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._agent.unless_running, self._watch_stop)
+            try:
+                await self._prepare(kept)
+            finally:
+                if self._agent.running == self._offer.run:
+                    self._agent.has_run()
+            group.cancel_scope.cancel()
+
+    async def _watch_stop(self) -> None:
+        async for entry in self._board.watch(subjects.stop(self._host, self._offer.run)):
+            try:
+                stop = decode(self._agent.verifier.open(entry.value, entry.key), Stop)
+                require_fields(stop, run=self._offer.run, host=self._host)
+            except MessageRefused as error:
+                log.warning("A message at %s is refused: %s", entry.key, error)
+                continue
+            self._stop = stop
+            self._stopped.set()
+            self._obey()
+
+    def _obey(self) -> None:
+        if self._stop is not None and self._running is not None:
+            if self._stop.now:
+                self._running.cancel(self._stop.reason)
+            else:
+                self._running.stop(self._stop.reason)
+
+    async def _prepare(self, kept: Kept) -> None:
+        async with AsyncExitStack() as stack:
+            try:
+                prepared = await stack.enter_async_context(self._agent.station.prepare(self._offer))
+                not_allowed = self._agent.allow(self._offer, prepared.plan)
+            except CompileError as error:
+                await self._refuse(kept, error.issues)
+                return
+            except AsyncStateError as error:
+                await self._refuse(kept, [Issue(str(error))])
+                return
+            if not_allowed:
+                await self._refuse(kept, list(map(Issue, not_allowed)))
+                return
+            try:
+                kept = await self._agree(kept, prepared)
+                part = part_of(prepared.plan, self._checked_go(kept), can_watch=prepared.can_watch)
+                await self._run(kept, prepared, part)
+            except BoardError:
+                raise
+            except (_Over, AsyncStateError) as error:
+                await self._end(kept, str(error))
+
+    async def _refuse(self, kept: Kept, issues: list[Issue] | tuple[Issue, ...]) -> None:
+        """Say why there is no plan."""
+        mistakes = tuple(Mistake(each.message, each.file, each.line, each.hint) for each in issues)
+        plan = HostPlan(run=self._offer.run, host=self._host, nonce=self._agent.draw(), mistakes=mistakes)
+        await self._board.put(subjects.plan(self._host, self._offer.run), encode(plan))
+        await self._end(kept, "it has no plan: " + "; ".join(each.message for each in issues[:3]))
+
+    async def _end(self, kept: Kept, why: str) -> None:
+        """End the part before it ran, or could be told to have run, and tell those who would wait."""
+        for node, readers in self._readers.items():
+            words = f"{self._host} did not run it: {why}."
+            result = NodeResult(run=self._offer.run, host=self._host, node=node, result=False, ran=False, why=words)
+            for reader in readers:
+                await self._board.put(subjects.row(reader, self._host, self._offer.run, node), encode(result))
+        attempt = kept.attempt + 1
+        await Reporter(self._board, self._offer.run, self._host, attempt).end(why)
+        await self._agent.keep(msgspec.structs.replace(kept, attempt=attempt, ended=why))
+
+    async def _agree(self, kept: Kept, prepared: Prepared) -> Kept:
+        """Publish the plan, and wait for the go. One that came before the agent was killed still counts."""
+        plan = prepared.plan
+        if not kept.go:
+            if kept.digest != plan.digest or not kept.nonce:
+                kept = msgspec.structs.replace(kept, nonce=self._agent.draw(), digest=plan.digest)
+                kept = await self._agent.keep(kept)
+            sent = host_plan(plan, prepared.shown, run=self._offer.run, host=self._host, nonce=kept.nonce)
+            await self._board.put(subjects.plan(self._host, self._offer.run), encode(sent))
+        kept = msgspec.structs.replace(kept, go=kept.go or await self._wait_for_go(kept), attempt=kept.attempt + 1)
+        self._readers = self._checked_go(kept).readers
+        if self._agent.running:
+            raise _Over(f"the host takes part in run {self._agent.running} now")
+        self._agent.running = self._offer.run
+        return await self._agent.keep(kept)
+
+    async def _wait_for_go(self, kept: Kept) -> bytes:
+        key = subjects.go(self._host, self._offer.run)
+        found: list[bytes] = []
+
+        async def look() -> None:
+            async for entry in self._board.watch(key):
+                try:
+                    self._checked_go(msgspec.structs.replace(kept, go=entry.value))
+                except MessageRefused as error:
+                    log.warning("A go at %s is refused: %s", key, error)
+                    continue
+                found.append(entry.value)
+                group.cancel_scope.cancel()
+                return
+
+        async def give_up() -> None:
+            await self._stopped.wait()
+            group.cancel_scope.cancel()
+
+        with anyio.move_on_after(self._offer.patience):
+            async with anyio.create_task_group() as group:
+                group.start_soon(look)
+                group.start_soon(give_up)
+        if self._stop is not None:
+            raise _Over(self._stop.reason)
+        if not found:
+            raise _Over(f"there was no go within {self._offer.patience:.0f} s")
+        return found[0]
+
+    def _checked_go(self, kept: Kept) -> Go:
+        go = decode(self._agent.verifier.open(kept.go, subjects.go(self._host, self._offer.run)), Go)
+        require_fields(go, run=self._offer.run, host=self._host)
+        if go.nonce != kept.nonce:
+            raise MessageRefused("it does not answer the plan that this host sent last")
+        return go
+
+    async def _run(self, kept: Kept, prepared: Prepared, part: Part) -> None:
+        """Run the part, and tell those who wait of what ends."""
+        reporter = Reporter(self._board, self._offer.run, self._host, kept.attempt)
+        others = Others(self._board, self._offer, part, self._agent.verifier)
+        again = kept.attempt > 1
+        past = await prepared.past_events() if again else None
+        if past is not None:
+            _tell_past(part.plan, prepared, others, past)
+            for event in past:
+                reporter.on_event(event)
+        else:
+            await self._run_now(prepared, part, others, reporter, again=again)
+        others.close(self._stop.reason if self._stop is not None else "its run ended before")
+        await others.flush()
+        await reporter.end(FINISHED)
+        await self._agent.keep(msgspec.structs.replace(kept, ended=FINISHED))
+
+    async def _run_now(
+        self, prepared: Prepared, part: Part, others: Others, reporter: Reporter, *, again: bool
+    ) -> None:
+        lost: list[BoardError] = []
+
+        async def goes_on(task: Callable[[], Awaitable[None]]) -> None:
+            """Let the states that run come to their end, even if the board is out of reach for good."""
+            try:
+                await task()
+            except* BoardError as errors:
+                lost.append(_first(errors))
+                others.give_up(f"The server of the fleet is out of reach: {lost[-1]}")
+
+        async with anyio.create_task_group() as group:
+            for task in (others.send, others.receive, others.receive_losses, others.watch_controller, reporter.send):
+                group.start_soon(goes_on, task)
+            self._running = await prepared.start(part, others, reporter.on_event, again=again)
+            self._obey()
+            async with self._running:
+                pass  # leaving the block waits for the end
+            group.cancel_scope.cancel()
+        if lost:
+            raise lost[0]
+
+
+def _tell_past(plan: Plan, prepared: Prepared, others: Others, events: Sequence[AnyEvent]) -> None:
+    """Tell those who wait what had ended, as it did when it ran."""
+    checks = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
+    nodes = {(prepared.shown.tag(chunk.tag), False): chunk.index for chunk in plan.chunks}
+    nodes |= {(prepared.shown.tag(plan.chunks[chunk].tag), True): node for chunk, node in checks.items()}
+    ended: dict[int, Outcome] = {}
+    for event in events:
+        if isinstance(event, ChunkFinished) and (event.tag, event.check) in nodes:
+            ended[nodes[event.tag, event.check]] = Outcome.of(event.row)
+    for node, outcome in ended.items():
+        checked = ended.get(checks.get(node, -1))
+        unforeseen = outcome.result is False and checked is not None and checked.result is not False
+        others.ended(node, msgspec.structs.replace(outcome, unforeseen=unforeseen))
+
+
+def _first(errors: BaseExceptionGroup[BoardError]) -> BoardError:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, BoardError) else BoardError(str(error))

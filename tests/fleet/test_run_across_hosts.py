@@ -1,0 +1,473 @@
+"""Agents and a controller on a board in this process, on a virtual clock: what must hold whatever happens."""
+
+import asyncio
+
+import pytest
+from fake_host import VirtualLoop
+from fake_station import FakeHostOfFleet, comparable
+from fleets import OUTCOMES, Fleet, fleets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_board import MemoryServer, Seal
+
+from asyncstate.errors import BoardError, FleetError, Issue, MessageRefused
+from asyncstate.fleet import subjects
+from asyncstate.fleet.controller import Controller, Observer, Request
+from asyncstate.fleet.protocol import Options, RunRecord, decode
+from asyncstate.model.result import Outcome
+from asyncstate.report.recorded import RecordedReport
+
+GOOD = Outcome(result=True, changed=True)
+BAD = Outcome(result=False, changed=False)
+CHAIN = [("a", "db1", []), ("b", "web1", [("require", "a", False)]), ("c", "lb1", [("require", "b", False)])]
+
+
+class Gathered(Observer):
+    def __init__(self):
+        self.reports = {}
+        self.losses = []
+
+    def begun(self, host, attempt):
+        self.reports[host] = RecordedReport()
+
+    def event(self, host, event):
+        self.reports[host].on_event(event)
+
+    def lost(self, host, seconds):
+        self.losses.append(host)
+
+    def rows(self):
+        return {host: recorded.report().rows for host, recorded in sorted(self.reports.items())}
+
+
+class World:
+    """A fleet, its hosts and its board."""
+
+    def __init__(self, fleet, outcome_of=lambda _: GOOD, **faults):
+        self.server = MemoryServer(**faults)
+        self.seal = Seal()
+        self.hosts = {host: FakeHostOfFleet(host, fleet.plan(host), outcome_of) for host in fleet.hosts}
+        self.gathered = Gathered()
+        self.agents = {}
+
+    def start(self, *names):
+        for name in names or self.hosts:
+            self.agents[name] = self.hosts[name].start(self.server, self.seal)
+
+    def controller(self, run="r1", **request):
+        asked = {"target": "*", "deadline": 30.0, "patience": 120.0, **request}
+        return Controller(self.server.board(), self.seal, run, Request(**asked), self.gathered, wall=lambda: 0.0)
+
+    async def drive(self, **request):
+        await asyncio.sleep(1 + 10 * self.server.slow)
+        return await self.controller(**request).drive()
+
+    async def close(self):
+        for task in self.agents.values():
+            task.cancel()
+        if self.agents:
+            await asyncio.wait(self.agents.values())
+
+    def ran(self):
+        return [each for host in self.hosts.values() for each in host.ran]
+
+
+def play(scenario):
+    """Run a scenario on the virtual clock; an hour is for ever."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(asyncio.wait_for(scenario, 3600))
+
+
+async def plain(world, **request):
+    world.start()
+    try:
+        return await world.drive(**request)
+    finally:
+        await world.close()
+
+
+def comments(world):
+    return {
+        host: {tag.split("_|-")[1]: row["comment"] for tag, row in rows.items()}
+        for host, rows in world.gathered.rows().items()
+    }
+
+
+@settings(max_examples=8, deadline=None)
+@given(fleets(most=6), st.data(), st.integers(0, 99))
+def test_a_run_gives_the_rows_of_one_host_however_slow_the_board_is(fleet, data, seed):
+    outcomes = {id_: data.draw(OUTCOMES) for id_, _, _ in fleet.states}
+    fleet.listens.clear()
+    alone = World(Fleet([(id_, "one", requisites) for id_, _, requisites in fleet.states]), outcomes.__getitem__)
+    world = World(fleet, outcomes.__getitem__, seed=seed, slow=2.0, again=0.3)
+    assert play(plain(alone)).exit_code == (end := play(plain(world))).exit_code
+    rows = {tag: row for rows in world.gathered.rows().values() for tag, row in rows.items()}
+    assert comparable(rows) == comparable(alone.gathered.rows()["one"])
+    assert set(end.hosts) == set(fleet.hosts)
+
+
+@settings(max_examples=8, deadline=None)
+@given(fleets(most=6), st.data(), st.integers(0, 99))
+def test_whatever_dies_and_comes_back_nothing_that_ended_runs_twice_and_the_report_is_whole(fleet, data, seed):
+    fleet.listens.clear()
+    kills = data.draw(st.lists(st.tuples(st.sampled_from(fleet.hosts), st.floats(0, 20), st.floats(0, 60)), max_size=3))
+    cuts = data.draw(st.lists(st.tuples(st.sampled_from(fleet.hosts), st.floats(0, 20), st.floats(0, 60)), max_size=2))
+
+    async def scenario():
+        world = World(fleet, seed=seed, slow=1.0, again=0.2)
+        world.start()
+
+        async def kill(host, at, back):
+            await asyncio.sleep(11 + at)  # the run begins
+            if world.hosts[host].station.alive:
+                await world.hosts[host].kill()
+                await asyncio.sleep(back)
+                world.start(host)
+
+        async def cut(host, at, back):
+            await asyncio.sleep(11 + at)
+            world.server.cut_off(host)
+            await asyncio.sleep(back)
+            world.server.heal(host)
+
+        tasks = [asyncio.create_task(kill(*each)) for each in kills] + [
+            asyncio.create_task(cut(*each)) for each in cuts
+        ]
+        end = await world.drive()
+        await asyncio.gather(*tasks)
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert len(world.ran()) == len(set(world.ran()))
+    assert set(end.hosts) == set(fleet.hosts)
+    rows = world.gathered.rows()
+    for host, ended in end.hosts.items():
+        plan = world.hosts[host].plan
+        if not ended.why:
+            assert len(rows[host]) == len(plan.chunks), host
+    assert end.exit_code in {0, 1, 2}
+
+
+def test_a_chain_over_three_hosts():
+    world = World(Fleet(CHAIN))
+    end = play(plain(world))
+    assert end.exit_code == 0
+    assert [id_ for _, id_ in world.ran()] == ["a", "b", "c"] or set(world.ran()) == {
+        ("r1", "a"),
+        ("r1", "b"),
+        ("r1", "c"),
+    }
+    record = decode(next(each.value for each in world.server.values(subjects.run("r1"))), RunRecord)
+    assert (record.hosts, record.exit_code) == (("db1", "lb1", "web1"), 0)
+
+
+def test_a_failure_goes_along_the_chain():
+    world = World(Fleet(CHAIN), {"a": BAD, "b": GOOD, "c": GOOD}.__getitem__)
+    assert play(plain(world)).exit_code == 2
+    assert comments(world)["web1"]["b"] == "One or more requisite failed: s.a"
+    assert [id_ for _, id_ in world.ran()] == ["a"]
+
+
+def test_a_host_that_does_not_answer_is_a_failure_with_its_name():
+    fleet = Fleet([("a", "db1", []), ("b", "web1", [])])
+
+    async def scenario():
+        world = World(fleet)
+        world.start("web1")
+        try:
+            return world, await world.drive(target="L@db1,web1")
+        finally:
+            await world.close()
+
+    _, end = play(scenario())
+    assert end.exit_code == 2
+    assert end.hosts["db1"].why == "did not answer within 30 s"
+    assert end.hosts["web1"].exit_code == 0
+
+
+def test_a_host_that_comes_late_does_not_run():
+    fleet = Fleet([("a", "db1", []), ("b", "web1", [])])
+
+    async def scenario():
+        world = World(fleet)
+        world.start("web1")
+        end = await world.drive(target="L@db1,web1")
+        world.start("db1")
+        await asyncio.sleep(300)
+        await world.close()
+        return world, end
+
+    world, _ = play(scenario())
+    assert world.ran() == [("r1", "b")]
+
+
+def test_requisites_on_a_host_that_is_not_there_are_an_error_and_nothing_begins():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start("web1", "lb1")
+        end = await world.drive(target="L@db1,web1,lb1")
+        await asyncio.sleep(300)
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert end.exit_code == 1
+    assert "No host of this run fits requisite [require: {host: db1, test: a}]" in end.issues[0].message
+    assert world.ran() == []
+
+
+def test_a_tree_that_does_not_compile_fails_its_host_only():
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", [])]))
+        world.hosts["db1"].plan = [Issue("no such function", "db.sls", 3)]
+        world.start()
+        try:
+            return await world.drive()
+        finally:
+            await world.close()
+
+    end = play(scenario())
+    assert end.exit_code == 2
+    assert "no such function" in end.hosts["db1"].why
+    assert "db.sls:3" in end.hosts["db1"].why
+    assert end.hosts["web1"].exit_code == 0
+
+
+async def lost_host(on_lost, back=None):
+    world = World(Fleet(CHAIN))
+    world.hosts["db1"].seconds = 50.0
+    world.start()
+    running = asyncio.create_task(world.drive(options=Options(on_lost=on_lost)))
+    await asyncio.sleep(10)
+    await world.hosts["db1"].kill()
+    if back is not None:
+        await asyncio.sleep(back)
+        world.start("db1")
+    end = await running
+    await world.close()
+    return world, end
+
+
+def test_what_waits_for_a_lost_host_fails_with_words():
+    world, end = play(lost_host("fail"))
+    assert end.exit_code == 2
+    assert end.hosts["db1"].why.startswith("lost: there was no sign of it for ")
+    assert comments(world)["web1"]["b"].startswith("One or more requisite failed: s.a. Host db1 is lost: ")
+    assert world.gathered.losses == ["db1"]
+    assert world.ran() == []
+
+
+def test_a_lost_host_that_comes_back_after_the_run_does_nothing():
+    async def scenario():
+        world, _ = await lost_host("fail")
+        world.start("db1")
+        await asyncio.sleep(600)
+        await world.close()
+        return world
+
+    assert play(scenario()).ran() == []
+
+
+def test_what_waits_for_a_lost_host_goes_on_when_it_is_back():
+    world, end = play(lost_host("wait", back=60))
+    assert end.exit_code == 0
+    assert [id_ for _, id_ in world.ran()].count("a") == 1
+    assert set(world.ran()) == {("r1", "a"), ("r1", "b"), ("r1", "c")}
+
+
+def test_nobody_waits_for_ever_for_a_host_that_never_comes_back():
+    _, end = play(lost_host("wait"))
+    assert end.exit_code == 2
+    assert end.hosts["db1"].why
+
+
+def test_without_a_controller_hosts_come_to_an_end():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 3000.0
+        world.start()
+        running = asyncio.create_task(world.drive())
+        await asyncio.sleep(10)
+        running.cancel()
+        await asyncio.sleep(300)
+        waited = [kept.ended for name in ("web1", "lb1") for kept in world.hosts[name].memory.kept.values()]
+        await world.close()
+        return world, waited
+
+    world, waited = play(scenario())
+    assert waited == ["finished", "finished"]
+    assert world.ran() == []
+
+
+def test_hosts_go_on_without_a_controller_as_long_as_they_need_nothing():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start()
+        running = asyncio.create_task(world.drive())
+        async with asyncio.timeout(100):
+            async for _ in world.server.board().watch("go.web1.>"):  # the last
+                break
+        await asyncio.sleep(0.2)
+        running.cancel()
+        await asyncio.sleep(300)
+        await world.close()
+        return world
+
+    assert set(play(scenario()).ran()) == {("r1", "a"), ("r1", "b"), ("r1", "c")}
+
+
+@pytest.mark.parametrize("now", [False, True])
+def test_cancelling_stops_all_hosts(now):
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 30.0
+        world.start()
+        await asyncio.sleep(1)
+        controller = world.controller()
+        asyncio.get_running_loop().call_later(10, lambda: controller.cancel("SIGINT", now=now))
+        end = await controller.drive()
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert end.exit_code == 125
+    assert end.cancelled == "SIGINT"
+    assert world.ran() == ([] if now else [("r1", "a")])
+    assert set(end.hosts) == {"db1", "lb1", "web1"}
+
+
+def test_a_second_run_beside_the_first_is_refused_by_name():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 20.0
+        world.start()
+        await asyncio.sleep(1)
+        ends = await asyncio.gather(world.controller("r1").drive(), world.controller("r2").drive())
+        await world.close()
+        return world, ends
+
+    world, ends = play(scenario())
+    words = [each.why for end in ends for each in end.hosts.values() if "takes part in run" in each.why]
+    assert words
+    assert len(world.ran()) == len(set(world.ran()))
+
+
+def test_a_run_after_another_is_taken():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start()
+        first = await world.drive()
+        second = await world.controller("r2").drive()
+        await world.close()
+        return world, first, second
+
+    world, first, second = play(scenario())
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert len(world.ran()) == 6
+
+
+def test_what_is_not_signed_by_the_operator_is_passed_over():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start()
+        await asyncio.sleep(1)
+        world.seal, operator = Seal("mallory"), world.seal
+        end = await world.controller().drive()
+        assert operator.name == "operator"
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert {each.why for each in end.hosts.values()} == {"did not answer within 30 s"}
+    assert world.ran() == []
+
+
+def test_what_a_host_does_not_accept_has_its_reason_or_silence():
+    async def scenario(accept):
+        world = World(Fleet([("a", "db1", [])]))
+        world.agents["db1"] = world.hosts["db1"].start(world.server, world.seal, accept=accept)
+        end = await world.drive()
+        await world.close()
+        return world, end
+
+    world, end = play(scenario(lambda _: "this host allows dry runs only"))
+    assert end.hosts["db1"].why == "this host allows dry runs only"
+
+    def refuse(_):
+        raise MessageRefused("it is old")
+
+    world, end = play(scenario(refuse))
+    assert end.hosts["db1"].why == "did not answer within 30 s"
+    assert world.ran() == []
+
+
+def test_a_plan_that_a_host_does_not_allow_does_not_run():
+    async def scenario():
+        world = World(Fleet([("a", "db1", [])]))
+        allow = lambda _offer, plan: [f"no {plan.chunks[0].function} here"]  # noqa: E731
+        world.agents["db1"] = world.hosts["db1"].start(world.server, world.seal, allow=allow)
+        end = await world.drive()
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert end.hosts["db1"].why == "no test.nop here"
+    assert world.ran() == []
+
+
+def test_a_board_that_is_given_up_does_not_cut_off_what_runs():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 30.0
+        world.start()
+        running = asyncio.create_task(world.drive(options=Options(on_lost="wait")))
+        await asyncio.sleep(10)
+        world.server.give_up("db1")
+        with pytest.raises(BoardError):
+            await world.agents["db1"]
+        ran = list(world.hosts["db1"].ran)
+        world.server.gone.clear()
+        world.start("db1")
+        await running
+        await world.close()
+        return world, ran
+
+    world, ran = play(scenario())
+    assert ran == [("r1", "a")]
+    assert world.ran().count(("r1", "a")) == 1
+    assert len(world.gathered.rows()["db1"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "hosts"),
+    [
+        ("*", ["db1", "lb1", "web1"]),
+        ("web*", ["web1"]),
+        ("L@db1,lb1", ["db1", "lb1"]),
+        ("G@role:db", ["db1"]),
+        ("* and not E@(db|lb).*", ["web1"]),
+        ("N@front", ["lb1", "web1"]),
+        ("web1", ["web1"]),
+    ],
+)
+def test_targets_are_salts(target, hosts):
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", []), ("c", "lb1", [])]))
+        world.start()
+        await asyncio.sleep(1)
+        request = Request(target=target)
+        controller = Controller(world.server.board(), world.seal, "r1", request, nodegroups={"front": "web* or lb*"})
+        end = await controller.drive()
+        await world.close()
+        return end
+
+    assert list(play(scenario()).hosts) == hosts
+
+
+def test_a_target_that_fits_nobody_says_who_is_there():
+    world = World(Fleet(CHAIN))
+    with pytest.raises(FleetError, match="did you mean 'web1'"):
+        play(plain(world, target="web2"))
+    with pytest.raises(FleetError, match="known are db1, lb1, web1"):
+        play(plain(World(Fleet(CHAIN)), target="G@role:x"))
