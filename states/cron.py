@@ -143,7 +143,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
     tab = f"cron:{user}"
     entries = [entry_of(tab, *key) for key in _keys_of(low)]
-    return {"reads": [f"user:{user}", *_WHO_MAY, *source], "writes": entries or [tab]}
+    return {"reads": [f"user:{user}#id", *_WHO_MAY, *source], "writes": entries or [tab]}
 
 
 def _file_row(

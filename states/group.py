@@ -68,9 +68,12 @@ def absent(name: str, local: bool = False) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a group state reads and writes: the files of all accounts, the group, the groups of its members."""
+    """Return what a group state reads and writes: the files of all accounts, the group, the groups of its members.
+
+    Who only needs to know that a user exists, and its number, does not ask for its groups.
+    """
     given = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
-    people = [f"user:{each}" for value in given for each in _names(value) or ()]
+    people = [f"user:{each}#groups" for value in given for each in _names(value) or ()]
     names = _resources.accounts(low, (), ("name", "gid"))
     return {
         "reads": ["path:/etc/login.defs"],

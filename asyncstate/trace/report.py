@@ -83,13 +83,16 @@ def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mappi
 
 
 def _is_a_lookup(plan: Plan, conflict: Conflict) -> bool:
-    """Whether a package only looks up accounts beside a state that makes one: the plan orders those of its name."""
+    """Whether a state of known effects only looks up accounts beside one that makes some.
+
+    It declares those it has to do with, so the plan orders who makes them; its programs look up others, too.
+    """
     if conflict.path not in _ACCOUNTS:
         return False
-    one, other = (plan.chunks[_state_of(plan, node)].state for node in (conflict.earlier, conflict.later))
-    before, after = conflict.before & CHANGES, conflict.after & CHANGES
-    return (one == "pkg" and not before and other in _MAKE_ACCOUNTS) or (
-        other == "pkg" and not after and one in _MAKE_ACCOUNTS
+    one, other = (plan.chunks[_state_of(plan, node)] for node in (conflict.earlier, conflict.later))
+    return any(
+        maker.state in _MAKE_ACCOUNTS and not changes & CHANGES and asking.index not in plan.unknown
+        for maker, asking, changes in ((one, other, conflict.after), (other, one, conflict.before))
     )
 
 

@@ -47,7 +47,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     reads = [] if makes else [f"path:{os.path.dirname(path)}"]
     reads += [
         *_sources(fun, low),
-        *(account for account in _resources.accounts(low, ("user", "owner")) if account not in _ALWAYS_THERE),
+        *(_number_of(each) for each in _resources.accounts(low, ("user", "owner")) if each not in _ALWAYS_THERE),
         *_resources.command(low.get("check_cmd"), low),
     ]
     if fun in {"managed", "blockreplace"}:
@@ -73,6 +73,11 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     elif fun == "recurse" and low.get("keep_symlinks"):
         footprint["unknown"] = _KEEPS_LINKS
     return footprint
+
+
+def _number_of(account: str) -> str:
+    """Return the resource that stands for the number of an account: who owns a file does not ask for its groups."""
+    return f"{account}#id" if account.startswith("user:") else account
 
 
 def _left(fun: str, path: str, low: dict[str, Any]) -> str:

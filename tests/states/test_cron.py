@@ -237,7 +237,7 @@ def test_a_whole_file_that_fails(files, crontab):
 
 
 def test_footprint():
-    reads = ["user:ada", "path:/etc/cron.allow", "path:/etc/cron.deny"]
+    reads = ["user:ada#id", "path:/etc/cron.allow", "path:/etc/cron.deny"]
     for low, writes in (
         ({"fun": "present", "name": " x  y", "identifier": None}, ["cron:ada#cmd/x y"]),
         ({"fun": "absent", "name": "x"}, ["cron:ada#cmd/x", "cron:ada#identifier/x"]),

@@ -399,12 +399,12 @@ def test_patch(plugins, tmp_path):
     [
         (
             {"fun": "managed", "name": "/a/b", "source": "/s/c", "user": "u", "group": "g"},
-            {"path:/a", "path:/s/c", "user:u", "group:g", "accumulator:/a/b"},
+            {"path:/a", "path:/s/c", "user:u#id", "group:g", "accumulator:/a/b"},
             {"path:/a/b"},
         ),
         (
             {"fun": "managed", "name": "/a/b", "source": ["salt://x", {"file:///s/d": "hash"}], "user": 5},
-            {"path:/a", "path:/s/d", "accumulator:/a/b", "user:5", "accounts"},
+            {"path:/a", "path:/s/d", "accumulator:/a/b", "user:5#id", "accounts"},
             {"path:/a/b"},
         ),
         (

@@ -104,6 +104,11 @@ ORDERED = {
         "cron.present: [{name: a}, {user: root}]",
         "cron.absent: [{name: a}]",
     ),
+    "a new member must be there": ("user.present: [{name: u}]", "group.present: [{name: g}, {addusers: [u]}]"),
+    "a command runs with the groups of its user": (
+        "group.present: [{name: g}, {addusers: [u]}]",
+        "cmd.run: [{name: make}, {runas: u}, {cwd: /s}]",
+    ),
     "a table needs its user": ("user.present: [{name: u}]", "cron.present: [{name: a}, {user: u}]"),
     "a command reads": ("file.managed: [{name: /a}]", "cmd.run: [{name: wc -l /a}]"),
     "a command writes": ("cmd.run: [{name: make-it > /a}]", "file.exists: [{name: /a}]"),
@@ -215,6 +220,14 @@ APART = {
     "two commands without a folder": ("cmd.run: [{name: x}]", "cmd.run: [{name: y}]"),
     "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),
     "two services": ("service.running: [{name: a}]", "service.running: [{name: b}]"),
+    "who owns a file has other groups": (
+        "file.managed: [{name: /x}, {user: u}]",
+        "group.present: [{name: g}, {members: [u]}]",
+    ),
+    "who has a table has other groups": (
+        "cron.present: [{name: a}, {user: root}]",
+        "group.present: [{name: g}, {members: [root]}]",
+    ),
     "two tables": ("cron.present: [{name: a}, {user: u}]", "cron.present: [{name: a}, {user: v}]"),
     "two trees": ("archive.extracted: [{name: /a}]", "git.latest: [{name: https://h/r}, {target: /b}]"),
     "two environments": ("pip.installed: [{name: x}, {bin_env: /v}]", "pip.installed: [{name: x}, {bin_env: /w}]"),

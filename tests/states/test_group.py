@@ -120,5 +120,7 @@ def test_absent(plugins, accounts):
 
 def test_footprint():
     declared = group.mod_footprint({"name": "app", "gid": 70, "members": ["a"], "addusers": "b,c"})
-    assert {"accounts", "group:app", "group:70", "user:a", "user:b", "user:c"} < set(declared["writes"])
+    assert {"accounts", "group:app", "group:70", "user:a#groups", "user:b#groups", "user:c#groups"} < set(
+        declared["writes"]
+    )
     assert "path:/etc/group" in declared["writes"]

@@ -159,3 +159,18 @@ def test_a_package_that_looks_up_accounts_does_not_race_with_who_makes_others(by
         compiled = plan(f"a: {first}\nb: {second}\n")
         deeds = (by_package, WRITTEN | LOOKED) if first == package else (WRITTEN | LOOKED, by_package)
         assert len(find_races(compiled, {number: {path: what} for number, what in enumerate(deeds)})) == races
+
+
+@pytest.mark.parametrize(
+    ("command", "races"),
+    [("visudo -cf /etc/sudoers.d/a", 0), ("./configure", 1)],
+    ids=["known", "unknown"],
+)
+def test_a_command_of_known_effects_that_looks_up_accounts_races_with_no_maker(command, races):
+    known = {"cmd": lambda low: {"unknown": "a script"} if low["name"].startswith(".") else {}}
+    compiled = plan(
+        f"a: {{cmd.run: [{{name: {command}}}]}}\nb: user.present\n",
+        states=FakeStates(footprints={**known, "user": lambda _: {"writes": ["user:b"]}}),
+        implicit_order="footprint",
+    )
+    assert len(find_races(compiled, {0: {"/etc/passwd": LOOKED}, 1: {"/etc/passwd": WRITTEN | LOOKED}})) == races

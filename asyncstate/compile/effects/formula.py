@@ -196,7 +196,9 @@ class FormulaRule:
     def _reads(self, state: Touching) -> tuple[str, ...]:
         chunk = state.chunk
         if chunk.state in _ACCOUNT_STATES:
-            self._made_accounts.update(name for name in state.writes if name.startswith(_ACCOUNTS))
+            self._made_accounts.update(
+                name for name in state.writes if name.startswith(_ACCOUNTS) and ENTRY not in name
+            )
         if _brings(chunk) or chunk.state in _SOURCES or chunk.state == "pkg":
             return ()
         if self.holds(chunk, unknown=state.unknown):
@@ -259,10 +261,14 @@ class FormulaRule:
                 if place != "":
                     path = name.removeprefix(_PATH)
                     yield _ANY if place is _ANY else Question.at(path, place, written=name in written)
-            elif name == "accounts" or (name.startswith(_ACCOUNTS) and not self._is_there(name)):
+            elif name == "accounts":
                 yield Question(About.ACCOUNT, name)
-            elif state.chunk.state in _ACCOUNT_STATES and name.startswith(_ACCOUNTS) and not self._was_there(name):
-                yield Question(About.MADE_ACCOUNT, name)
+            elif name.startswith(_ACCOUNTS):
+                account = name.partition(ENTRY)[0]
+                if not self._is_there(account):
+                    yield Question(About.ACCOUNT, account)
+                elif state.chunk.state in _ACCOUNT_STATES and not self._was_there(account):
+                    yield Question(About.MADE_ACCOUNT, account)
 
     def _of_formula(self, formula: _Formula, asked: Iterable[Question | None]) -> dict[str, None]:
         """Return what stands in a formula for the packages that answer."""

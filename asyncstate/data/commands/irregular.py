@@ -47,6 +47,7 @@ class Command(Protocol):
         """Note another resource; ``kind!`` for one that is written."""
 
 
+_SUDOERS = "/etc/sudoers"
 _FILE_TESTS = frozenset("-e -f -d -r -w -x -s -L -h -O -G -S -p -b -c -k -u -g -N".split())
 _FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
 
@@ -288,6 +289,25 @@ def _choose(command: Command, name: str, path: str) -> None:
             command.found.links[f"{_CHOSEN}/{name}", target] = None
 
 
+def _visudo(command: Command, words: list[str]) -> None:
+    """Note what is checked: the file that is named, or sudoers; each with all that it may include.
+
+    The files in the folder of sudoers are what is included.
+    """
+    checked = ""
+    for word, next_word in zip(words, [*words[1:], ""], strict=True):
+        long, _, value = word.partition("=")
+        if long == "--file":
+            checked = value or next_word
+        elif word[:1] == "-" and word[:2] != "--" and "f" in word:
+            checked = word.partition("f")[2] or next_word
+    if checked:
+        command.read(checked)
+    if not checked.startswith(f"{_SUDOERS}.d/"):
+        command.read(_SUDOERS)
+        command.found.reads[f"path:{_SUDOERS}.d/**"] = None
+
+
 IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "test": _test,
     "[": _test,
@@ -300,6 +320,7 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "sysctl": _sysctl,
     "crontab": _crontab,
     "hostname": _hostname,
+    "visudo": _visudo,
     "mount": _mount,
     "umount": _mount,
     "alternatives": _alternatives,

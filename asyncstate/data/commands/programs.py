@@ -201,7 +201,6 @@ gpasswd => x* !accounts -a=x -d=x -M=x -A=x
 passwd chage chsh chfn => user! !accounts -s=x -m=x -M=x -d=x -E=x -I=x -W=x -f=x
 chpasswd newusers vipw pwconv grpconv pwunconv => r* !accounts
 newgrp sg => x* open
-visudo => -f=r +path:/etc/sudoers +path:/etc/sudoers.d/**
 modprobe insmod rmmod => kmod!* +path:/lib/modules/** +path:/etc/modprobe.d/**
 lsmod modinfo => x*
 swapon swapoff => swap!* +path:/etc/fstab -p=x
@@ -290,7 +289,8 @@ iptables ip6tables => x* !iptables
 iptables ip6tables / -L -S -C => x* +iptables
 iptables-save ip6tables-save => +iptables -f=w
 iptables-restore ip6tables-restore => r* !iptables
-nft ufw firewall-cmd => x* !iptables +path:/etc/ufw/** -f=r
+nft ufw => x* !iptables +path:/etc/ufw/** -f=r
+firewall-cmd => x* !iptables !path:/etc/firewalld/**
 ip ifconfig route ethtool => x* !network
 ss netstat => x* +network
 ifup ifdown netplan nmcli => x* !network +path:/etc/network/** +path:/etc/netplan/**

@@ -110,6 +110,9 @@ sysctl net/ipv4/ip_forward             => sysctl:net.ipv4.ip_forward =>
 echo 1 > /proc/sys/net/ipv4/ip_forward =>                        => sysctl:net.ipv4.ip_forward
 modprobe br_netfilter                  => /lib/modules/** /etc/modprobe.d/** => kmod:br_netfilter
 crontab -u bob /t                      => user:bob /t/**         => cron:bob
+visudo -c                              => /etc/sudoers/** /etc/sudoers.d/** =>
+visudo -cf /etc/sudoers.d/a            => /etc/sudoers.d/a/**      =>
+visudo -c --file=/srv/sudoers          => /srv/sudoers/** /etc/sudoers/** /etc/sudoers.d/** =>
 crontab -l                             => user:root cron:root    =>
 sed -i.bak -e p /a                     =>                        => /a /a.bak
 gzip /a                                =>                        => /a /a.gz
