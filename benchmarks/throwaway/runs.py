@@ -60,6 +60,7 @@ _OF_THE_TOOLS = (
     "/etc/aliases.db",
     "/etc/varnish/secret",
     "/etc/ldap/slapd.d/*",
+    "/etc/bind/rndc.key",
     "/var/lib/ldap/*",
     "*/.ssh/known_hosts*",  # the names in there are hashed with a salt
 )

@@ -33,6 +33,9 @@ OF_MANY = frozenset(
 )
 """Folders in which many packages have files, each under its own name."""
 
+_OF_HOOKS = frozenset({"/etc/NetworkManager", "/etc/dhcp", "/etc/init.d", "/etc/logrotate.d", "/etc/systemd"})
+"""Further folders of which each package brings its own part, so that their names say nothing of it."""
+
 _TOP = 2
 
 PROGRAMS = {
@@ -170,8 +173,9 @@ class Listed(NamedTuple):
         return not self.packages.isdisjoint(bringers)
 
     def named(self, name: str) -> bool:
-        """Whether it, something that it comes with or one of its places has a name like this."""
-        return not whole_words_of(name).isdisjoint(_whole_words(self.packages, self.places))
+        """Whether it, something that it comes with or one of its own places has a name like this."""
+        own = self.places - OF_MANY - _OF_HOOKS
+        return not whole_words_of(name).isdisjoint(_whole_words(self.packages, own))
 
     def _words(self) -> frozenset[str]:
         return _words(self.packages, self.places)
