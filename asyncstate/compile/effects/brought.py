@@ -7,6 +7,7 @@ A state asks questions, each a resource that it reads. The packages that answer 
     packages:curl             which of them brings the program curl?
     packages:nginx.service    which of them brings this unit?
     packages:user:redis       which of them makes this account?
+    packages:next-number      which of them makes accounts, so that another gets the next number?
 
 Of a package of which nothing is known, its name is: it answers where what is asked for has that name.
 """
@@ -38,13 +39,17 @@ class PackageKnowledge(Protocol):
 
 
 class About(Enum):
-    """What a question is about. Packages may answer for an account that a state needs, or for one that it makes."""
+    """What a question is about.
+
+    Packages may answer for an account that a state needs, for one that it makes, or for the number that one gets.
+    """
 
     PLACE = "place"
     PROGRAM = "program"
     UNIT = "unit"
     ACCOUNT = "account"
     MADE_ACCOUNT = "made account"
+    NEXT_NUMBER = "next number"
 
 
 class Question(NamedTuple):
@@ -121,14 +126,22 @@ class BroughtByPackages:
         found: dict[int, list[str]] = {}
         known = [(package, brings) for package in self._named_by if (brings := self.brings(package)) is not None]
         for resource, question in self._asked.items():
-            packages = self._first([package for package, brings in known if _answers(brings, question)])
-            name = _bare(question)
-            packages += [each for each in (name, f"{name}-server") if each in self._named_by and not self.brings(each)]
+            packages = self._answering(question, known)
             if not packages and resource in self._needed:
                 packages = [package for package, brings in known if _may_answer(brings, question)]
             for state in dict.fromkeys(state for package in packages for state in self._named_by[package]):
                 found.setdefault(state, []).append(resource)
         return found
+
+    def _answering(self, question: Question, known: Iterable[tuple[str, Brings]]) -> list[str]:
+        """Return the packages that answer a question for certain; ``known`` are those of which anything is known."""
+        if question.about is About.NEXT_NUMBER:
+            return [each for each in self._named_by if (brings := self.brings(each)) is None or brings.accounts]
+        packages = self._first([package for package, brings in known if _answers(brings, question)])
+        name = _bare(question)
+        return packages + [
+            each for each in (name, f"{name}-server") if each in self._named_by and not self.brings(each)
+        ]
 
     def _first(self, packages: Sequence[str]) -> list[str]:
         """Return packages without those that depend on one before them: what they bring of it is there by then."""

@@ -176,22 +176,30 @@ class FormulaRule:
                 bringing.append((number, state))
             elif _runs(chunk):
                 formula.has_daemons = True
-        self._note_packages(bringing)
+        may_go = any(state.chunk.state in _COMMANDS and "pkgdb" in state.writes for state in states)
+        idle = self._note_packages(bringing, may_go=may_go)
         read = [self._reads(state) for state in states]
         answers = self._brought.answers()
         return [
-            Held(reads, (*self._writes(state), *answers.get(number, ())))
+            Held(reads, (*(() if number in idle else self._writes(state)), *answers.get(number, ())))
             for number, (state, reads) in enumerate(zip(states, read, strict=True))
         ]
 
-    def _note_packages(self, bringing: Sequence[tuple[int, Touching]]) -> None:
-        """Note the packages that the tree may change: not those that are there and that a state only wants there."""
-        any_may_go = any(state.chunk.fun in _REMOVE for _, state in bringing)
+    def _note_packages(self, bringing: Sequence[tuple[int, Touching]], *, may_go: bool) -> set[int]:
+        """Note the packages that the tree may change: not those that are there and that a state only wants there.
+
+        ``may_go``: commands change packages. Returns the numbers of the states that change none.
+        """
+        any_may_go = may_go or any(state.chunk.fun in _REMOVE for _, state in bringing)
+        idle = set()
         for number, state in bringing:
             names = _packages(state)
             changes = any_may_go or _may_upgrade(state.chunk)
             brought = names if changes else [each for each in names if not self._brought.is_there(each)]
             self._brought.add(number, brought, plain=not changes and _SKIPS.isdisjoint(state.chunk.args))
+            if names and not brought:
+                idle.add(number)
+        return idle
 
     def _reads(self, state: Touching) -> tuple[str, ...]:
         chunk = state.chunk
@@ -269,6 +277,8 @@ class FormulaRule:
                     yield Question(About.ACCOUNT, account)
                 elif state.chunk.state in _ACCOUNT_STATES and not self._was_there(account):
                     yield Question(About.MADE_ACCOUNT, account)
+        if _takes_next_number(state.chunk):
+            yield Question(About.NEXT_NUMBER, "next-number")
 
     def _of_formula(self, formula: _Formula, asked: Iterable[Question | None]) -> dict[str, None]:
         """Return what stands in a formula for the packages that answer."""
@@ -363,6 +373,16 @@ def _may_upgrade(chunk: LowChunk) -> bool:
         return True
     listed = chunk.args.get("pkgs") or ()
     return any(isinstance(each, dict) for each in listed) if isinstance(listed, (list, tuple)) else True
+
+
+def _takes_next_number(chunk: LowChunk) -> bool:
+    """Whether an account gets the next free number of those that packages, too, give to theirs."""
+    return (
+        chunk.state in _ACCOUNT_STATES
+        and chunk.fun == "present"
+        and bool(chunk.args.get("system"))
+        and chunk.args.get("uid" if chunk.state == "user" else "gid") is None
+    )
 
 
 def _runs(chunk: LowChunk) -> bool:

@@ -163,10 +163,18 @@ class Brings(NamedTuple):
         return program in self.programs
 
 
+class Installed(Brings):
+    """What a package has brought that is installed."""
+
+    installed = True
+
+
 class Known:
     """Knows two packages: one has files in ``/etc/a`` and curl, the other has files in ``/etc/b``, and an account."""
 
     def brings(self, package):
+        if package == "there":
+            return Installed({"/etc/a"}, set(), accounts=False)
         if package == "here":
             return Brings({"/etc/a"}, set(), accounts=False, lasting=False)
         return Brings(PLACES[package], PROGRAMS[package], package == "b") if package in PLACES else None
@@ -371,3 +379,38 @@ def test_more_packages_never_free_a_file(names, path):
 def test_services_and_commands_that_nobody_knows_wait_for_every_package(names, known):
     for other in (state("service", "running"), state("cmd", "run"), a_file("/home/x", tested=None)):
         assert between(packages(names), other, known=known)
+
+
+@pytest.mark.parametrize(
+    ("more", "args", "waits"),
+    [
+        ((), {}, False),
+        ((), {"version": "2"}, True),
+        ((packages("a", "removed", sls="g"),), {}, True),
+        ((state("cmd", "run", writes=("pkgdb",), sls="g"),), {}, True),
+        ((a_file("/etc/a/y", sls="g"),), {}, False),
+    ],
+)
+def test_a_package_that_is_there_and_only_wanted_there_keeps_nothing_waiting(more, args, waits):
+    wanted = packages(["there"], **args)
+    assert bool(between(wanted, *more, a_file("/etc/a/x"))) is waits
+    assert bool(between(packages(["there", "a"], **args), a_file("/etc/a/x")))
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "args", "waits"),
+    [
+        ("b", "group", {"system": True}, True),
+        ("c", "group", {"system": True}, True),
+        ("a", "group", {"system": True}, False),
+        ("b", "group", {"system": True, "gid": 120}, False),
+        ("b", "group", {}, False),
+        ("b", "user", {"system": True, "gid": 120}, True),
+        ("b", "user", {"system": True, "uid": 120}, False),
+    ],
+)
+def test_who_gets_the_next_number_of_the_system_keeps_its_place_among_packages_with_accounts(names, kind, args, waits):
+    account = state(kind, "present", writes=("accounts", f"{kind}:www"), sls="g", **args)
+    known = ("user:www", "group:www")
+    assert bool(between(packages(names), account, accounts=known)) is waits
+    assert bool(between(account, packages(names), accounts=known)) is waits
