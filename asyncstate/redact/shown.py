@@ -6,6 +6,7 @@ Inside the engine every state keeps its true ID and name, so that requisites fin
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,38 +43,62 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=Event)
 
 
+class _Names:
+    """What states are called while one redactor holds: ``others`` are tags that are not in the plan."""
+
+    __slots__ = ("chunks", "others", "redactor", "tags", "taken")
+
+    def __init__(self, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self.chunks: dict[str, LowChunk] = {}
+        self.tags: dict[str, str] = {}
+        self.others: dict[str, str] = {}
+        self.taken: set[str] | None = None
+
+
 class ShownPlan:
     """Hides secrets, and what ``no_log`` hides, in the events, rows and tags of one plan.
 
     Different tags stay different: if two would look the same, the name of each is followed by the number of its state
     in the serial order. A tag is the same in every event and in the report, unless a secret becomes known in between.
+    Any thread may ask at any time, as the log lines of states do.
     """
 
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
         self._plan = plan
         self._secrets = secrets
-        self._redactor: Redactor | None = None
-        self._chunks: dict[str, LowChunk] = {}
-        self._tags: dict[str, str] = {}
-        self._others: dict[str, str] = {}
-        self._taken: set[str] | None = None
+        self._lock = threading.Lock()
+        self._names_now: _Names | None = None
         listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
         self._called: dict[str, LowChunk] = {chunk.tag: chunk for chunk in (*plan.chunks, *listeners)}
         self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
 
     def _snapshot(self) -> Redactor:
-        """Return the redactor for the secrets known now; if it is a new one, compute the shown tags again."""
-        redactor = self._secrets.redactor
-        if redactor is not self._redactor:
-            self._redactor = redactor
-            self._chunks, self._tags, self._others, self._taken = {}, {}, {}, None
-            for tag, chunk in self._called.items():
-                shown = self._named(tag, chunk, redactor)
-                if shown is not chunk:
-                    self._chunks[tag], self._tags[tag] = shown, shown.tag
-            if self._tags:
-                self._tell_apart()
-        return redactor
+        """Return the redactor for the secrets known now."""
+        return self._current().redactor
+
+    def _current(self) -> _Names:
+        """Return the names for the secrets known now. Nobody sees them before they are complete."""
+        while True:
+            redactor = self._secrets.redactor
+            names = self._names_now
+            if names is not None and names.redactor is redactor:
+                return names
+            made = self._names_with(redactor)
+            with self._lock:
+                is_known = self._names_now is not None and self._names_now.redactor is redactor
+                if not is_known and self._secrets.redactor is redactor:
+                    self._names_now = made
+
+    def _names_with(self, redactor: Redactor) -> _Names:
+        names = _Names(redactor)
+        for tag, chunk in self._called.items():
+            shown = self._named(tag, chunk, redactor)
+            if shown is not chunk:
+                names.chunks[tag], names.tags[tag] = shown, shown.tag
+        if names.tags:
+            self._tell_apart(names)
+        return names
 
     def _named(self, tag: str, chunk: LowChunk, redactor: Redactor) -> LowChunk:
         if tag not in self._hushed and redactor.harmless(tag) and redactor.harmless(chunk.sls):
@@ -85,19 +110,19 @@ class ShownPlan:
             return chunk
         return msgspec.structs.replace(chunk, id=id_, name=name, sls=sls)
 
-    def _tell_apart(self) -> None:
+    def _tell_apart(self, names: _Names) -> None:
         alike: dict[str, list[str]] = {}
         for tag in self._called:
-            alike.setdefault(self._tags.get(tag, tag), []).append(tag)
+            alike.setdefault(names.tags.get(tag, tag), []).append(tag)
         taken = set(alike)
         for tag in (tag for tags in alike.values() if len(tags) > 1 for tag in tags):
-            shown = self._chunks.get(tag) or self._called[tag]
+            shown = names.chunks.get(tag) or self._called[tag]
             name = shown.name
             while shown.tag in taken:
                 name = f"{name} ({shown.index + 1})"
                 shown = msgspec.structs.replace(shown, name=name)
             taken.add(shown.tag)
-            self._chunks[tag], self._tags[tag] = shown, shown.tag
+            names.chunks[tag], names.tags[tag] = shown, shown.tag
 
     def hush(self, tag: str, id_: str) -> None:
         """Apply ``no_log`` to ``tag``, which is not in the plan: the state ``id_`` returned it as a sub-state."""
@@ -117,31 +142,35 @@ class ShownPlan:
 
     def chunk(self, chunk: LowChunk, tag: str) -> LowChunk:
         """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS as they are shown."""
-        self._snapshot()
-        return self._chunks.get(tag) or self._called.get(tag, chunk)
+        return self._current().chunks.get(tag) or self._called.get(tag, chunk)
 
     def tag(self, tag: str) -> str:
         """Return a tag as it is shown; different tags stay different."""
-        redactor = self._snapshot()
-        shown = self._tags.get(tag) or (tag if tag in self._called else self._others.get(tag))
-        if shown is None:
-            # A state returned this tag, so each part of it may contain a secret.
-            first = shown = self._hushed_tag(tag) if tag in self._hushed else _every_part(tag, redactor)
-            number = 1
-            if self._taken is None:
-                self._taken = {self._tags.get(each, each) for each in self._called}
-            while shown in self._taken:
-                number += 1
-                shown = _numbered(first, number)
-            self._taken.add(shown)
-            self._others[tag] = shown
+        names = self._current()
+        shown = names.tags.get(tag) or (tag if tag in self._called else names.others.get(tag))
+        return shown or self._other(tag, names)
+
+    def _other(self, tag: str, names: _Names) -> str:
+        """Name a tag that a state returned, each part of which may contain a secret."""
+        redactor = names.redactor
+        first = self._hushed_tag(tag, redactor) if tag in self._hushed else _every_part(tag, redactor)
+        with self._lock:
+            shown = names.others.get(tag)
+            if shown is None:
+                shown, number = first, 1
+                if names.taken is None:
+                    names.taken = {names.tags.get(each, each) for each in self._called}
+                while shown in names.taken:
+                    number += 1
+                    shown = _numbered(first, number)
+                names.taken.add(shown)
+                names.others[tag] = shown
         return shown
 
-    def _hushed_tag(self, tag: str) -> str:
+    def _hushed_tag(self, tag: str, redactor: Redactor) -> str:
         parts = parse_tag(tag)
-        id_ = self._snapshot().text(self._hushed[tag])
+        id_ = redactor.text(self._hushed[tag])
         name = id_ if parts.name == self._hushed[tag] else MASK
-        redactor = self._snapshot()
         return state_tag(redactor.text(parts.state), id_, name, redactor.text(parts.fun))
 
     def row(self, tag: str, row: Mapping[str, Any]) -> Row:
@@ -206,12 +235,12 @@ class ShownPlan:
 
     def _names(self, tag: str, id_: str, name: str) -> tuple[str, str]:
         """Return the ID and the name of a tag as they are shown."""
-        redactor = self._snapshot()
-        known = self._chunks.get(tag) or self._called.get(tag)
+        names = self._current()
+        known = names.chunks.get(tag) or self._called.get(tag)
         if known is not None:
             return known.id, known.name
         hushed = tag in self._hushed and name != id_
-        return redactor.text(id_), MASK if hushed else redactor.value(name)
+        return names.redactor.text(id_), MASK if hushed else names.redactor.value(name)
 
     def state_event(self, chunk: LowChunk, asked: object) -> str:
         """Return the end of the event name for ``fire_event: asked``, as it is shown."""
@@ -249,7 +278,7 @@ class ShownPlan:
         redactor = self._snapshot()
         plan = self._plan
         chunks = tuple(
-            msgspec.structs.replace(self._chunks.get(chunk.tag, chunk), args=self.arguments(chunk, chunk.tag))
+            msgspec.structs.replace(self.chunk(chunk, chunk.tag), args=self.arguments(chunk, chunk.tag))
             for chunk in plan.chunks
         )
         broken = tuple(

@@ -1,3 +1,6 @@
+import threading
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 from hypothesis import example, given
@@ -22,7 +25,7 @@ from asyncstate.model.plan import BrokenListener
 from asyncstate.model.race import Contact, Race, RacingState
 from asyncstate.model.result import RunReport
 from asyncstate.model.tag import parse_tag
-from asyncstate.redact.redactor import MASK
+from asyncstate.redact.redactor import MASK, Redactor
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 
@@ -81,6 +84,33 @@ def test_a_secret_that_becomes_known_is_hidden_from_then_on(plan):
     assert shown.tag(plan.chunks[0].tag) == plan.chunks[0].tag
     secrets.add("hunter2")
     assert shown.tag(plan.chunks[0].tag) == f"cmd_|-a_|-echo {MASK}_|-run"
+
+
+def test_no_thread_sees_names_that_another_one_is_just_working_out(plan):
+    """A log line of a state and an event may be the first after a secret became known, in two threads at once."""
+    asked = threading.Event()
+    seen = []
+
+    class Slow(Redactor):
+        __slots__ = ()
+
+        def harmless(self, text):
+            if threading.current_thread() is thread and not asked.is_set():
+                asked.set()
+                go_on.wait()
+            return super().harmless(text)
+
+    go_on = threading.Event()
+    secrets = SimpleNamespace(redactor=Slow(["hunter2", "s3cret"]))
+    shown = ShownPlan(plan, secrets)
+    tags = [chunk.tag for chunk in plan.chunks]
+    thread = threading.Thread(target=lambda: seen.extend(map(shown.tag, tags)))
+    thread.start()
+    asked.wait()
+    here = [shown.event(ChunkReady(tag=tag, **HEAD)).tag for tag in tags]
+    go_on.set()
+    thread.join()
+    assert here == seen == list(map(ShownPlan(plan, Secrets(["hunter2", "s3cret"])).tag, tags))
 
 
 EVENTS = {
