@@ -25,6 +25,7 @@ from asyncstate.planner import Planner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.affinity import LoopAffinity
+from asyncstate.run.attended import attended
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class StateRuntime:
             raise RuntimeError("this runtime is entered already: leave it first, or make another one")
         self.host.attach(self._affinity.bind())
         try:
-            with self.secrets.kept_out_of_errors():
+            with self.secrets.kept_out_of_errors(), attended(self.host.workers):
                 await self.host.workers.run(self._open_on_loop)
         except BaseException:
             self._detach()
@@ -215,7 +216,8 @@ class StateRuntime:
 
             return plan
 
-        return await self.host.workers.run(compile_in_thread)
+        with attended(self.host.workers):
+            return await self.host.workers.run(compile_in_thread)
 
     def compile_sync(
         self,
@@ -506,8 +508,15 @@ class StateRuntime:
         self._affinity.require("StateRuntime.apply or single")
         test = options.get("test")
         looks_only = (self.settings.test if test is None else test) or options.get("mock", False)
-        async with self._run_lock(lock, wait, test=looks_only) as held:
-            run = self.run(await planned(), events=False, lock=False, **options)
+        run_lock = self._run_lock(lock, wait, test=looks_only)
+        async with run_lock as held:
+            with attended(self.host.workers, held):
+                try:
+                    plan = await planned()
+                except BaseException:
+                    await run_lock.__aexit__(None, None, None)  # as long as the end of the program is held up for it
+                    raise
+            run = self.run(plan, events=False, lock=False, **options)
             if held is not None:
                 run._lock = held  # noqa: SLF001 - it gives the lock back when its last process has ended
             async with run:

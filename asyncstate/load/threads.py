@@ -52,6 +52,7 @@ class WorkerThreads:
         self.idle: list[_Worker] = []
         self._outlets: dict[asyncio.AbstractEventLoop, _Outlet] = {}
         self._started = 0
+        self._outside: set[Callable[[str], None]] = set()
 
     async def run(self, func: Callable[..., T], *args: Any) -> T:
         """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
@@ -81,22 +82,34 @@ class WorkerThreads:
         undo = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
         began = ticks()
         job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs))
+
+        def cut_off(reason: str) -> None:
+            token.cancel(reason)
+            if worker.current is job and worker.native_id is not None:
+                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
+
         try:
             worker = self._submit(job)
+            if call is None:
+                self._outside.add(cut_off)
             return await future
         except asyncio.CancelledError as cancelled:
             if not job.returned:
                 job.expected = loop.create_future()
                 token.overdue.append(job.expected)
-            token.cancel(str(cancelled) or "cancelled")
-            if worker.current is job and worker.native_id is not None:
-                reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
+            cut_off(str(cancelled) or "cancelled")
             raise
         finally:
+            self._outside.discard(cut_off)
             if undo is not None:
                 undo()
             if call is None and not token.reason and has_started(token):
                 release(token)
+
+    def cut_off(self, reason: str) -> None:
+        """Cancel all calls that belong to no state, as if the tasks that await them were cancelled. Needs no loop."""
+        for cut_off in list(self._outside):
+            cut_off(reason)
 
     def open(self) -> None:
         """Keep idle threads for ``idle_seconds`` from now on."""

@@ -1,0 +1,45 @@
+"""Work outside a run, such as compiling a tree, that does not outlive its event loop or its program."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from asyncstate.run.leftovers import clear_cut_off
+from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from asyncstate.load.threads import WorkerThreads
+    from asyncstate.run.lock import RunLock
+
+
+@contextmanager
+def attended(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[None]:
+    """Cut off what ``workers`` do in the block if its loop is closed, or if the program ends.
+
+    If the loop is closed, nobody leaves the block, so the lock that is ``held`` is given back here, in the background,
+    when the last process has ended.
+    """
+
+    def closed() -> None:
+        release = held.hand_over() if held is not None else None
+        workers.cut_off(LOOP_CLOSED)
+        threading.Thread(target=_clear, args=(release,), name="asyncstate-clean-up").start()
+
+    end = LoopEnd(closed, lambda: workers.cut_off(PROGRAM_ENDED))
+    end.start()
+    try:
+        yield
+    finally:
+        end.stop()
+
+
+def _clear(release: Callable[[], None] | None) -> None:
+    try:
+        clear_cut_off()
+    finally:
+        if release is not None:
+            release()
