@@ -32,9 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 return _answer(argv)
             except Interrupted as ended:
-                from asyncstate.cli.console import Console
+                from asyncstate.cli.console import Console, lasting_stderr
 
-                Console().complain(f"ended by {ended.name}")
+                with lasting_stderr():
+                    Console().complain(f"ended by {ended.name}")
                 return ended.exit_code
     finally:
         for number, handler in before.items():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import contextmanager, suppress
+import threading
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from asyncstate.report.delivery import Delivery, deliver
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 _LINES = 10_000
 """How many lines of a report are joined at once: that of a large run is never held as a whole."""
+
+_MOST_UNREAD = 1 << 20
+"""Bytes that wait for a reader of standard error who is slow. What is written beyond that is dropped."""
+_PATIENCE = 5.0
+"""Seconds for which a reader of standard error may read nothing before he is not waited for any longer."""
 
 OUTPUT_LOST = 74
 """Exit code if all went well, but the answer or a report could not be written (EX_IOERR)."""
@@ -141,11 +148,12 @@ class Console:
             return
         if isinstance(text, str) and not redacted:
             text = self._shown(text)
+        if isinstance(sys.stderr, _LastingStream):
+            sys.stderr.settle()
         try:
             data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
             stream.flush()
-            stream.buffer.write(data)
-            stream.buffer.flush()
+            deliver(stream.buffer, data)
         except OSError as error:
             self._no_output = True
             is_wanted = not has_gone(error, stream)
@@ -192,49 +200,62 @@ class Console:
 
 
 class _LastingStream:
-    """A text stream whose writes never fail: output that cannot be written is dropped.
+    """A text stream whose writes neither fail nor wait: output that cannot be written is dropped.
 
     A progress display, a log record or a warning must not end a run because the terminal was closed, the reader of
-    ``2>&1 | head`` went away, or the disk is full.
+    ``2>&1 | head`` went away, or the disk is full; nor hold it up because nobody reads.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._delivery = Delivery(stream.buffer, _MOST_UNREAD) if hasattr(stream, "buffer") else None
+        self._line = ""
+        self._lock = threading.RLock()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except OSError:
-            self._drop()
-            return len(text)
+        with self._lock:
+            self._line += text
+            if "\n" in text:
+                self.flush()
+        return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
 
     def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except OSError:
-            self._drop()
+        with self._lock:
+            text, self._line = self._line, ""
+            if self._delivery is None:
+                self._stream.write(text)
+                self._stream.flush()
+            elif text:
+                encoding, errors = self._stream.encoding or "utf-8", self._stream.errors or "backslashreplace"
+                self._delivery.write(text.encode(encoding, errors))
 
-    def _drop(self) -> None:
-        with suppress(OSError, ValueError):
-            drop_output(self._stream.fileno())
+    def settle(self) -> None:
+        """Let everything get to the reader; one who does not read is not waited for."""
+        self.flush()
+        if self._delivery is not None:
+            self._delivery.settle(_PATIENCE)
 
 
 @contextmanager
 def lasting_stderr() -> Iterator[None]:
     """Drop output to standard error in the block that cannot be written, so that no write fails."""
     before = sys.stderr
-    if before is not None:
-        sys.stderr = cast("TextIO", _LastingStream(before))
+    if before is None:
+        yield
+        return
+    lasting = _LastingStream(before)
+    sys.stderr = cast("TextIO", lasting)
     try:
         yield
     finally:
         sys.stderr = before
+        lasting.settle()
 
 
 def drop_output(descriptor: int = 1) -> None:

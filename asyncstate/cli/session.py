@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
-from asyncstate.cli.interrupts import delivered_to
+from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
 from asyncstate.run.timer import Timer
 
@@ -150,9 +150,13 @@ class Session:
             limit = "" if math.isinf(wait) else f" up to {wait:g} s"
             self.console.say(f"waiting{limit} for process {holder.pid}, running since {holder.since}")
         with lock:
-            return run_on(self.settings.event_loop, lambda: self._run(planned))
+            return run_on(self.settings.event_loop, lambda: self._run(planned, lock.hand_over))
 
-    async def _run(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+    async def _run(
+        self,
+        planned: Callable[[StateRuntime], Awaitable[Plan]],
+        hand_over: Callable[[], Callable[[], None]] | None = None,
+    ) -> int:
         from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
@@ -186,9 +190,12 @@ class Session:
             except Exception as error:
                 error.add_note("\n".join(applied_lines(run.rows, run.running)))
                 raise
+        if hand_over is not None:
+            hand_over()()  # nobody waits for the readers of a report
         report = run.report
         try:
-            self.show(report, runtime.shown(plan) if report.failed else plan)
+            with delivered_to(_interrupt):
+                self.show(report, runtime.shown(plan) if report.failed else plan)
         except Exception as error:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
@@ -258,6 +265,8 @@ class Session:
             console.lines(self._human(report, plan), redacted=True)
         elif console.out != "jsonl":
             console.data(report.rows, redacted=True)
+        if self._lines is not None:
+            self._lines.close()
         before = len(plan.warnings) if plan is not None else 0
         self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:
@@ -334,6 +343,11 @@ class Session:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
+
+
+def _interrupt(number: int) -> None:
+    """End the output of a report, which its reader may not read: the run is over, and the journal has it."""
+    raise Interrupted(number)
 
 
 class Ending:

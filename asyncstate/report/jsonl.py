@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from asyncstate.model.event import encode_event
+from asyncstate.report.delivery import Delivery
 from asyncstate.report.terminal import has_gone
 
 if TYPE_CHECKING:
@@ -14,23 +15,27 @@ if TYPE_CHECKING:
 class JsonLines:
     """Writes one line per event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
 
-    If the reader goes away or the disk is full, the run goes on and nothing more is written. ``error`` is the reason,
-    except that it stays empty if the reader went away.
+    A slow reader does not hold up the run: what it has not read yet waits in memory. If the reader goes away or the
+    disk is full, the run goes on and nothing more is written.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.error: str = ""
-        self._closed = False
+        self._delivery = Delivery(stream)
 
     def on_event(self, event: Event) -> None:
-        """Write and flush one event."""
-        if self._closed:
-            return
-        try:
-            self._stream.write(encode_event(event) + b"\n")
-            self._stream.flush()
-        except OSError as error:
-            self._closed = True
-            if not has_gone(error, self._stream):
-                self.error = error.strerror or str(error)
+        """Write one event."""
+        if self._delivery.error is None:
+            self._delivery.write(encode_event(event) + b"\n")
+
+    def close(self) -> None:
+        """Wait until the reader has all lines."""
+        self._delivery.settle()
+
+    @property
+    def error(self) -> str:
+        """Why not all lines could be written; empty if they were, or if the reader went away."""
+        error = self._delivery.error
+        if error is None or has_gone(error, self._stream):
+            return ""
+        return error.strerror or str(error)
