@@ -1,12 +1,16 @@
 """A tree whose states start all sorts of programs and write all sorts of files, and what is left of them after a run.
 
 Every process that descends from a run has its site's mark in its environment, so none can hide from `Site.left`.
+
+Nobody polls. Programs and the server write a line to a named pipe when they are under way; programs wait at another
+one, from which each reads one byte when it may end.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,11 +20,17 @@ import time
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
 MARK = "ENDING_OF"
 
 CHILD = """
-import os, signal, sys, time
+import os, signal, sys
 folder, name, *kinds = sys.argv[1:]
+def tell(text):
+    news = os.open(f"{folder}/news", os.O_RDWR)  # so that it never waits for a reader
+    os.write(news, (text + chr(10)).encode())
+    os.close(news)
 if "deaf" in kinds:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "daemon" in kinds:
@@ -36,9 +46,13 @@ if "silent" in kinds:
 with open(f"{folder}/.{name}", "w") as out:
     out.write(str(os.getpid()))
 os.rename(f"{folder}/.{name}", f"{folder}/{name}")
-while "lasting" in kinds or not os.path.exists(f"{folder}/go"):
-    time.sleep(0.05)
+tell(name)
+while "lasting" in kinds:
+    signal.pause()
+os.read(os.open(f"{folder}/{'fail' if 'fails' in kinds else 'go'}", os.O_RDONLY), 1)
+sys.exit("fails" in kinds)
 """
+"""Starts, says so, and ends when it may."""
 
 PLUGIN = """
 import os, subprocess
@@ -58,6 +72,13 @@ def writes(name, folder, command):
         code = __salt__["cmd.retcode"](command, python_shell=True)
         os.unlink(path)
     return {"name": name, "result": not code, "changes": {}, "comment": ""}
+
+def waits(name, folder):
+    # In its thread, where nothing can stop it.
+    news = os.open(f"{folder}/news", os.O_RDWR)
+    os.write(news, b"stuck" + bytes([10]))
+    os.read(os.open(f"{folder}/go", os.O_RDONLY), 1)
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
 """
 
 FIRST = """
@@ -131,6 +152,39 @@ later:
     - require: [own: all]
 """
 
+FAILING = """
+failing:
+  cmd.run:
+    - name: exec {child} failing fails
+    - require: [cmd: first]
+    - parallel: True
+after:
+  test.nop:
+    - order: last
+"""
+
+LIMITED = """
+limited:
+  own.writes:
+    - folder: {work}
+    - command: exec {child} limited deaf lasting
+    - timeout: 1
+    - require: [cmd: first]
+    - parallel: True
+"""
+
+STUCK = """
+stuck:
+  own.waits:
+    - folder: {pids}
+    - require: [cmd: first]
+    - parallel: True
+"""
+
+COMPILING = """
+{{{{ salt['cmd.run']('{child} pipe deaf lasting & exec {child} compiling deaf lasting', python_shell=True) }}}}
+"""
+
 PROGRAMS = {
     1: ("pipe", "session", "forked", "written"),
     8: ("deaf", "forked", "forks", "pipe", "session", "pipes", "plugin", "written"),
@@ -139,12 +193,18 @@ PROGRAMS = {
 FETCHED = ("/managed", "/archive.tar.gz", "/repo.git/info/refs")
 
 
-def until(condition, seconds=90.0, missing=lambda: ""):
-    """Wait for what a program does."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"it did not come to that: {missing()}"
-        time.sleep(0.02)
+SECONDS = 120.0
+"""How long a test waits for a program, on a machine that does much else."""
+
+
+def table(ends, share):
+    """Return a case for each end and concurrency. All tests take the ``share`` of them, the full run the others, too."""
+    every = [(name, concurrency) for name in ends for concurrency in (1, 8)]
+    assert set(share) <= set(every)
+    return pytest.mark.parametrize(
+        ("name", "concurrency"),
+        [pytest.param(*case, marks=() if case in share else pytest.mark.slow) for case in every],
+    )
 
 
 class Site:
@@ -166,7 +226,12 @@ class Site:
             "ASYNCSTATE_STATE_DIR": str(base / "state"),
             "ASYNCSTATE_GRACE_SECONDS": "0.2",
         }
-        self._requests: set[str] = set()
+        self._heard: set[str] = set()
+        self._unread = b""
+        for name in ("news", "go", "fail", "act"):
+            os.mkfifo(self.pids / name)
+        self._news = os.open(self.pids / "news", os.O_RDWR)
+        self._gates: list[int] = []
         self._go = threading.Event()
         self._processes: list[subprocess.Popen[str]] = []
 
@@ -174,7 +239,7 @@ class Site:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        self._write_tree()
+        self._write_all()
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -183,7 +248,7 @@ class Site:
             if process.poll() is None:
                 process.kill()
             process.wait()
-            for stream in (process.stdout, process.stderr):
+            for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
         for pid in self.marked():
@@ -191,6 +256,8 @@ class Site:
                 os.kill(pid, signal.SIGKILL)
         self._server.shutdown()
         self._server.server_close()
+        for descriptor in (self._news, *self._gates):
+            os.close(descriptor)
 
     def _handler(self):
         site = self
@@ -205,7 +272,7 @@ class Site:
                 data = source.read()
                 outputfile.write(data[: len(data) // 2])
                 outputfile.flush()
-                site._requests.add(self.path.partition("?")[0])
+                os.write(site._news, self.path.partition("?")[0].encode() + b"\n")
                 site._go.wait()
                 with contextlib.suppress(OSError):
                     outputfile.write(data[len(data) // 2 :])
@@ -215,21 +282,27 @@ class Site:
 
         return Slowly
 
-    def _write_tree(self) -> None:
+    def _write_all(self) -> None:
         (self.base / "child.py").write_text(CHILD)
         (self.salt / "_states" / "own.py").write_text(PLUGIN)
-        argv = [sys.executable, "-ISE", str(self.base / "child.py"), str(self.pids)]
-        text = FIRST + (SIDE_BY_SIDE if self.concurrency > 1 else ALONE)
-        self.salt.joinpath("all.sls").write_text(
-            text.format(
-                child=" ".join(argv),
-                argv=", ".join(argv),
-                work=self.work,
-                url=f"http://127.0.0.1:{self._server.server_port}",
-            )
-        )
+        self.write(FIRST, SIDE_BY_SIDE if self.concurrency > 1 else ALONE)
         if self.concurrency > 1:
             self._write_pages()
+
+    def write(self, *parts: str, anew: bool = False) -> None:
+        """Write the SLS, or add to it."""
+        argv = [sys.executable, "-ISE", str(self.base / "child.py"), str(self.pids)]
+        with self.salt.joinpath("all.sls").open("w" if anew else "a") as file:
+            for part in parts:
+                file.write(
+                    part.format(
+                        child=" ".join(argv),
+                        argv=", ".join(argv),
+                        work=self.work,
+                        pids=self.pids,
+                        url=f"http://127.0.0.1:{self._server.server_port}",
+                    )
+                )
 
     def _write_pages(self) -> None:
         pages = self.base / "www"
@@ -272,23 +345,44 @@ class Site:
         self._processes.append(process)
         return process
 
-    def is_under_way(self) -> bool:
-        """Whether all programs run and all files are half written."""
-        return not self._missing()
+    def under_way(self, process: subprocess.Popen[str], *more: str) -> None:
+        """Wait until every state works on something that it cannot end. At one state at a time, ``more`` is that."""
+        if self.concurrency == 1 and more:
+            self.hear(process, "first", *more)
+        else:
+            fetched = FETCHED if self.concurrency > 1 else ()
+            self.hear(process, "first", *PROGRAMS[self.concurrency], *fetched, *more)
 
-    def _missing(self) -> list[str]:
-        fetched = FETCHED if self.concurrency > 1 else ()
-        missing = [path for path in fetched if path not in self._requests]
-        return missing + [name for name in (*PROGRAMS[self.concurrency], "first") if not (self.pids / name).exists()]
+    def hear(self, process: subprocess.Popen[str], *names: str) -> None:
+        """Wait until programs have started and fetches have begun. Fails if ``process`` ends before that."""
+        until = time.monotonic() + SECONDS
+        ended = os.pidfd_open(process.pid)
+        try:
+            while missing := set(names) - self._heard:
+                ready, _, _ = select.select([self._news, ended], [], [], max(0.0, until - time.monotonic()))
+                assert ready, f"it did not come to that: {missing}"
+                assert ended not in ready, (missing, process.communicate())
+                *lines, self._unread = (self._unread + os.read(self._news, 1 << 16)).split(b"\n")
+                self._heard.update(line.decode() for line in lines)
+        finally:
+            os.close(ended)
 
-    def under_way(self, process: subprocess.Popen[str]) -> None:
-        """Wait until every state works on something that it cannot end."""
-        until(lambda: self.is_under_way() or process.poll() is not None, missing=self._missing)
-        assert process.poll() is None, process.communicate()
+    def until(self, condition) -> None:
+        """Wait for what a program does without a word."""
+        until = time.monotonic() + SECONDS
+        while not condition():
+            assert time.monotonic() < until, "it did not come to that"
+            time.sleep(0.1)
+
+    def let(self, gate: str) -> None:
+        """Let the programs that wait at ``gate`` end, those that come later, too."""
+        self._gates.append(os.open(self.pids / gate, os.O_RDWR))
+        os.write(self._gates[-1], b"x" * 100)
 
     def go(self) -> None:
         """Let all programs and fetches end."""
-        (self.pids / "go").touch()
+        self.let("fail")
+        self.let("go")
         self._go.set()
 
     # what is left

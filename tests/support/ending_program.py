@@ -1,7 +1,7 @@
 """A program that applies a tree through the library, and ends the run in the way that it is told.
 
-``python ending_program.py WAY SALT CACHE CONCURRENCY FOLDER``: acts when ``FOLDER/act`` appears, and writes what it
-knows of the end to ``FOLDER/told``.
+``python ending_program.py WAY SALT CACHE CONCURRENCY FOLDER``: acts when there is something in the named pipe
+``FOLDER/act``, and writes what it knows of the end to ``FOLDER/told``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,20 @@ told = {"ended": "", "code": None, "cancelled": "", "notices": [], "applied": 0}
 
 async def moment():
     """Wait until all states are under way."""
-    while not (folder / "act").exists():  # noqa: ASYNC110 - another process makes it
-        await asyncio.sleep(0.02)
+    pipe = os.open(folder / "act", os.O_RDWR | os.O_NONBLOCK)
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(pipe, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(pipe)
+        os.close(pipe)
+
+
+def wait():
+    pipe = os.open(folder / "act", os.O_RDONLY)
+    os.read(pipe, 1)
+    os.close(pipe)
 
 
 def note(report):
@@ -48,6 +60,20 @@ class Observer:
             raise self.error
 
 
+class Hanging:
+    """Holds up the loop when a state ends, until the program is told to act."""
+
+    waited = False
+
+    def __call__(self, event):
+        if type(event).__name__ == "ChunkFinished" and "first" not in event.tag and not self.waited:
+            self.waited = True
+            news = os.open(folder / "news", os.O_RDWR)
+            os.write(news, b"hanging\n")
+            os.close(news)
+            wait()
+
+
 OBSERVERS = {
     "observer fails": ValueError("no"),
     "observer exits": SystemExit(3),
@@ -61,6 +87,8 @@ async def plain(runtime):
         if way in OBSERVERS:
             group.create_task(moment())
         observers = [Observer(OBSERVERS[way])] if way in OBSERVERS else []
+        if way == "observer hangs for a while":
+            observers = [Hanging()]
         note(await runtime.apply(["all"], observers=observers))
 
 
@@ -79,6 +107,21 @@ async def block_raises(runtime):
             raise ValueError("enough")
     finally:
         note(run.report)
+
+
+async def reader_hangs(runtime):
+    run = runtime.run(await runtime.compile(["all"]))
+
+    async def read():
+        async for _ in run:
+            await asyncio.Event().wait()
+
+    async with asyncio.TaskGroup() as group:
+        async with run:
+            reader = group.create_task(read())
+            await moment()
+        note(run.report)
+        reader.cancel()
 
 
 async def timeout_around(runtime):
@@ -168,6 +211,7 @@ WAYS = {
     "sibling fails": sibling_fails,
     "sibling exits": sibling_exits,
     "generator closed": generator_closed,
+    "reader hangs": reader_hangs,
     "runtime closed": runtime_closed,
 }
 
@@ -192,6 +236,12 @@ def leave_run(loop):
     """Stop the loop under the running run."""
     runtime = StateRuntime(settings())
     loop.run_until_complete(runtime.__aenter__())
+    if "under" in way:
+        begin = runtime.apply if way.endswith("apply") else runtime.compile
+        task = loop.create_task(begin(["all"]))
+        task._log_destroy_pending = False
+        loop.run_until_complete(moment())
+        return task
     run = runtime.run(loop.run_until_complete(runtime.compile(["all"])))
     loop.run_until_complete(run.__aenter__())
     loop.run_until_complete(moment())
@@ -201,8 +251,7 @@ def leave_run(loop):
 def leave_loop():
     """End the program while the loop runs in another thread."""
     threading.Thread(target=asyncio.run, args=(main(),), daemon=True).start()
-    while not (folder / "act").exists():
-        time.sleep(0.02)
+    wait()
 
 
 def descriptors():
@@ -226,8 +275,9 @@ try:
     if way.startswith("loop "):
         loop = asyncio.new_event_loop()
         run = leave_run(loop)
-        if way == "loop closed":
+        if way != "loop never closed":
             loop.close()
+        if way == "loop closed":
             note(run.report)
     elif way == "program ends":
         leave_loop()
