@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -37,13 +38,11 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, row: Row) -> Outcome:
-        """Return the outcome of a row."""
-        return cls(
-            result=row["result"],
-            changed=bool(row["changes"]),
-            ran=bool(row.get(STATE_RAN, True)),
-            skip_req=bool(row.get("skip_req")),
-        )
+        """Return the outcome of a row. There are few, so rows share them: a run keeps one for each of its nodes."""
+        return _shared(row["result"], bool(row["changes"]), bool(row.get(STATE_RAN, True)), bool(row.get("skip_req")))
+
+
+_shared = lru_cache(maxsize=64, typed=True)(Outcome)
 
 
 class RunReport(msgspec.Struct, frozen=True):

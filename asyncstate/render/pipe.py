@@ -10,7 +10,7 @@ import io
 import re
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from asyncstate.data.limits import check_data
 from asyncstate.data.yaml.read import parse_document
@@ -47,26 +47,42 @@ class Stage(NamedTuple):
 class Rendered:
     """The data of a rendered file, and the lines of its keys in the file.
 
-    ``repeated`` are repeated declarations of an ID, with their lines in the file; the first declaration counts.
+    ``line_of`` does not keep the data alive: whoever only wants lines holds that function. ``repeated`` are repeated
+    declarations of an ID, with their lines in the file; the first declaration counts.
     """
 
-    __slots__ = ("_lines", "_source", "_text", "data", "repeated")
+    __slots__ = ("data", "line_of", "repeated")
 
     def __init__(
         self, data: Any, lines: KeyLines | None = None, source: SourceLines | None = None, text: str = ""
     ) -> None:
         self.data: Any = data
+        self.line_of: LineOf = _Places(lines, source, text).line_of
+        self.repeated: list[tuple[Any, int]] = []
+
+
+class LineOf(Protocol):
+    """Returns the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
+
+    With ``state``, it returns the line of that key below it; ``pkg`` also finds ``pkg.installed``. With ``argument``,
+    it returns the line of that argument of the state, or of the state if it has no such argument.
+    """
+
+    def __call__(self, id: Any, state: str | None = None, argument: str | None = None) -> int: ...
+
+
+class _Places:
+    """Where the keys of a rendered file stand: their lines in the text that was read, and its lines in the source."""
+
+    __slots__ = ("_lines", "_source", "_text")
+
+    def __init__(self, lines: KeyLines | None, source: SourceLines | None, text: str) -> None:
         self._lines = lines
         self._source = source
         self._text = text
-        self.repeated: list[tuple[Any, int]] = []
 
     def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
-        """Return the line (from 1) of a top-level key in the file before rendering, 0 if it is not known.
-
-        With ``state``, return the line of that key below it; ``pkg`` also finds ``pkg.installed``. With ``argument``,
-        return the line of that argument of the state, or of the state if it has no such argument.
-        """
+        """Return a line, as `LineOf` says."""
         if self._lines is None:
             return 0
         line = self._lines.find(id) if state is None else self._state_line(id, state)

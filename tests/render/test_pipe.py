@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import io
 import subprocess
+import weakref
 from collections import OrderedDict
 
 import pytest
 
 from asyncstate.errors import RenderError
 from asyncstate.render.context import CallableMap
-from asyncstate.render.pipe import RenderContext, decode, parse_pipe, render_sls, render_text
+from asyncstate.render.pipe import RenderContext, Rendered, decode, parse_pipe, render_sls, render_text
 from asyncstate.sources.fileclient import LocalFileClient, MemoryFileClient
 
 
@@ -364,3 +365,16 @@ class TestGpg:
     def test_other_values_stay(self, key_directory):
         text = "#!yaml|gpg\na: !!binary /w==\nb: 1\nc: {1: [x]}\n"
         assert render(text).data == {"a": b"\xff", "b": 1, "c": {1: ["x"]}}
+
+
+def test_who_holds_the_lines_does_not_hold_the_data():
+    """The chunks of a plan find their lines on request; the high data is gone by then."""
+
+    class Data(dict):
+        """A dict that can be watched."""
+
+    rendered = Rendered(Data(web={}))
+    line_of, data = rendered.line_of, weakref.ref(rendered.data)
+    del rendered
+    assert data() is None
+    assert line_of("web") == 0

@@ -343,6 +343,7 @@ class HighStateBuilder:
                 if id_ in data:
                     self._conflict(id_, data[id_], body)
                 data[id_] = body
+            unit.data = {}  # what is merged is held once: whoever uses it up frees it
         if extends:
             data[EXTEND] = _distinct_extends(extends)
         if excludes:
