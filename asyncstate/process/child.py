@@ -89,7 +89,7 @@ def run_child(
         )
         process, lineage = place.start(begin)
         belong(lineage, cancel)
-        child = _Child(process, stdin, output)
+        child = _Child(process, stdin, output, watched=place.ample)
         try:
             timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
             if timed_out or output.exceeded:
@@ -154,9 +154,9 @@ def start_detached(
 
 
 class _Child:
-    """A running child and its pipes."""
+    """A running child and its pipes. ``watched``: a descriptor tells of its end; else it is looked at repeatedly."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, output: Output) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, output: Output, *, watched: bool) -> None:
         self._process = process
         self._output = output
         self._lock = threading.Lock()
@@ -172,7 +172,7 @@ class _Child:
         if process.stdin is not None:
             self._stdin = process.stdin.fileno()
             self._poll.register(self._stdin, select.POLLOUT)
-        self._pidfd = _open_pidfd(process.pid)
+        self._pidfd = _open_pidfd(process.pid) if watched else -1
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
 

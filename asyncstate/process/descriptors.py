@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OF_A_STATE = 3
-"""Descriptors of a state that runs a program: two pipes, and one that tells of its end."""
-TO_START = 10
-"""Descriptors that starting a program takes for a moment: both ends of all pipes."""
+OF_A_STATE = 2
+"""Descriptors of a state that runs a program where there are few: the pipes of its output."""
+WATCHED = 3
+"""Descriptors of a state that runs a program where there is room: one more tells of the end of the program."""
+TO_START = 8
+"""Descriptors that starting a program takes for a moment: both ends of three pipes, and of one for its errors."""
 RESERVE = 12
 """Descriptors kept free for what is opened for a moment: files, imports, sockets, the journal."""
 _AMPLE = 128
@@ -48,7 +50,7 @@ def limit() -> int:
 def places(wanted: int) -> int:
     """Return how many states may run at once, of those ``wanted``, with the descriptors that are left; at least one."""
     most = limit()
-    if wanted * OF_A_STATE + _AMPLE <= most:
+    if wanted * WATCHED + _AMPLE <= most:
         return wanted
     return max(1, min(wanted, (most - _open(0) - RESERVE) // OF_A_STATE))
 
@@ -92,6 +94,11 @@ class Room:
                 self._starting -= not place.started
                 self._news.notify_all()
 
+    @property
+    def ample(self) -> bool:
+        """Whether the programs that run may have a descriptor more than they need."""
+        return self._running * WATCHED + _AMPLE <= self._limit()
+
     def started(self) -> None:
         """Note that a program has its descriptors, so those of its start are free again."""
         with self._news:
@@ -120,12 +127,13 @@ class Room:
 
 
 class Place:
-    """One program's place. ``started`` is true once it has started."""
+    """One program's place. ``started`` is true once it has started; ``ample``: it may have descriptors to spare."""
 
     def __init__(self, room: Room, cancel: CancelToken | None) -> None:
         self._room = room
         self._cancel = cancel
         self.started: bool = False
+        self.ample: bool = room.ample
 
     def start(self, start: Callable[[], T]) -> T:
         """Return what ``start`` returns. Where the system refuses for want of something, call it again later.

@@ -71,7 +71,7 @@ class Output:
             self.exceeded = True
             return
         stream = self._streams[name]
-        if self._keeping and isinstance(stream, _Whole) and stream.size + len(data) > SHOWN:
+        if self._keeping and isinstance(stream, _Whole) and len(stream.data) + len(data) > SHOWN:
             stream = self._streams[name] = _Ends(stream, self._keeping, f"std{name}")
         stream.add(data)
 
@@ -87,18 +87,16 @@ class Output:
 
 
 class _Whole:
-    """All of a stream, in memory."""
+    """All of a stream, in memory. A program that writes byte by byte takes no more than another one."""
 
     def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.size = 0
+        self.data: bytearray = bytearray()
 
     def add(self, data: bytes) -> None:
-        self.parts.append(data)
-        self.size += len(data)
+        self.data += data
 
     def text(self) -> bytes:
-        return b"".join(self.parts)
+        return bytes(self.data)
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -120,8 +118,7 @@ class _Ends:
                 self._path, self._file = _make_file(keeping.folder, title)
         except (OSError, CommandExecutionError) as error:
             self._why = str(error)
-        for data in begun.parts:
-            self.add(data)
+        self.add(bytes(begun.data))
 
     def add(self, data: bytes) -> None:
         self._size += len(data)

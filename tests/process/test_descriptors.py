@@ -10,8 +10,8 @@ import pytest
 
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.errors import RunCancelled
-from asyncstate.process import descriptors
-from asyncstate.process.descriptors import RESERVE, TO_START, Room, places
+from asyncstate.process import child, descriptors
+from asyncstate.process.descriptors import OF_A_STATE, RESERVE, TO_START, WATCHED, Room, places
 
 
 def test_places_are_those_wanted_where_there_is_room(monkeypatch):
@@ -19,7 +19,7 @@ def test_places_are_those_wanted_where_there_is_room(monkeypatch):
     assert places(1000) == 1000
 
 
-@pytest.mark.parametrize(("limit", "most"), [(64, 13), (30, 2), (10, 1), (0, 1)])
+@pytest.mark.parametrize(("limit", "most"), [(64, 20), (30, 3), (10, 1), (0, 1)])
 def test_places_are_few_where_few_descriptors_are_left(monkeypatch, limit, most):
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
     assert 1 <= places(200) <= most
@@ -60,6 +60,29 @@ def test_as_many_start_as_there_are_descriptors_for():
         one.start(lambda: None)
         with room.place(None):
             assert room._fits()  # the first has what it needs, so only the second is counted as starting
+
+
+def test_a_program_takes_two_descriptors_where_there_are_few(monkeypatch):
+    """More programs run at once, then, and their ends are noticed all the same."""
+
+    def taken(limit):
+        monkeypatch.setattr(child, "room", Room(lambda: limit))
+        before = len(os.listdir("/proc/self/fd"))
+        held = []
+        monkeypatch.setattr(child, "belong", lambda *_: held.append(None))
+        listen = child._Child.listen
+
+        def counted(self, deadline):
+            held[-1] = len(os.listdir("/proc/self/fd")) - before
+            return listen(self, deadline)
+
+        monkeypatch.setattr(child._Child, "listen", counted)
+        assert child.run_child(["sh", "-c", "echo out; echo err >&2; exit 3"])[1:4] == (3, b"out\n", b"err\n")
+        monkeypatch.setattr(child._Child, "listen", listen)
+        return held[0]
+
+    assert taken(64) == OF_A_STATE
+    assert taken(1 << 20) == WATCHED
 
 
 def test_who_waits_can_be_cancelled():

@@ -7,6 +7,7 @@ import re
 import resource
 import stat
 import sys
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -123,6 +124,21 @@ def test_what_is_parsed_is_never_cut(small, tmp_path):
         assert run_child(["head", "-c", "5000", "/dev/zero"], limit=5000).stdout == bytes(5000)
         with pytest.raises(CommandExecutionError, match="wrote more than 4999 bytes"):
             run_child(["head", "-c", "5000", "/dev/zero"], limit=4999)
+
+
+@pytest.mark.parametrize("where", [None, Keeping("/nowhere", "no")])
+def test_what_comes_in_drops_takes_no_more_memory(where):
+    with kept(where):
+        collected = Output()
+    tracemalloc.start()
+    try:
+        for number in range(100_000):
+            collected.add("out", b"%d\n" % (number % 10))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 400_000
+    assert len(collected.text("out")) == 200_000
 
 
 def test_who_writes_more_than_may_be_kept_is_ended(small, monkeypatch, tmp_path):
