@@ -49,7 +49,7 @@ class Redactor:
     where they are a whole text. Passwords in URLs (``scheme://user:password@``) are hidden without being known.
     """
 
-    __slots__ = ("_lengths", "_long", "_seen", "_short", "_telling", "knows_nothing")
+    __slots__ = ("_lengths", "_long", "_seen", "_short", "_telling")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._telling: set[str] = set()
@@ -58,8 +58,6 @@ class Redactor:
         self._long: dict[str, tuple[int, ...]] = {}
         self._seen: dict[str, str] = {}
         self._learn(secrets)
-        self.knows_nothing: bool = not self._telling and not self._short
-        """Whether no secrets are known."""
 
     def _learn(self, secrets: Iterable[str]) -> None:
         for secret in secrets:
@@ -81,7 +79,6 @@ class Redactor:
         other._telling, other._short = set(self._telling), set(self._short)
         other._lengths, other._long = dict(self._lengths), dict(self._long)
         other._learn(secrets)
-        other.knows_nothing = not other._telling and not other._short
         return other
 
     def text(self, text: str) -> str:

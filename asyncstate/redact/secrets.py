@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, MutableSet
+from collections.abc import Iterable, Iterator, Mapping, MutableSet
 from contextlib import contextmanager
 from typing import Final
 from weakref import WeakValueDictionary
@@ -18,6 +18,8 @@ class Secrets(MutableSet[str]):
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
         self._texts = dict.fromkeys(texts)
+        self.texts: Mapping[str, None] = self._texts
+        """The texts, as they are at any time: for those who ask often whether there are some."""
         self._changes = len(self._texts)
         self._compiled: tuple[int, frozenset[str], Redactor] = (0, frozenset(), Redactor())
         _all[id(self)] = self

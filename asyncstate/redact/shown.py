@@ -67,6 +67,7 @@ class ShownPlan:
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
         self._plan = plan
         self._secrets = secrets
+        self._known = secrets.texts
         self._lock = threading.Lock()
         self._names_now: _Names | None = None
         listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
@@ -134,7 +135,7 @@ class ShownPlan:
 
     def is_open(self, chunk: LowChunk) -> bool:
         """Whether nothing of a chunk is to be hidden, but for passwords in URLs."""
-        return self._secrets.redactor.knows_nothing and not (self._hushed and chunk.tag in self._hushed)
+        return not self._known and not (self._hushed and chunk.tag in self._hushed)
 
     def value(self, value: Any) -> Any:
         """Return plain data without secrets."""

@@ -44,7 +44,8 @@ class Recorder:
                 self.subs[tag] = subs
         if self._announcer.heard:
             self._announcer.finished(chunk, tag, row, why, check=check, subs=subs)
-            self._fire(chunk, row)
+            if "fire_event" in chunk.args:
+                self._fire(chunk, row)
 
     def _sub_rows(self, chunk: LowChunk, row: Row) -> dict[str, Row]:
         subs = sub_rows(row, chunk.as_low(), (other.tag for other in self._plan.chunks))
@@ -55,7 +56,7 @@ class Recorder:
 
     def _fire(self, chunk: LowChunk, row: Row) -> None:
         """Send the event that ``fire_event`` requests, under the tag Salt would use."""
-        wanted = chunk.args.get("fire_event")
+        wanted = chunk.args["fire_event"]
         if wanted is True or (isinstance(wanted, str) and wanted):
             shown = self._announcer.shown
             name = f"salt/state_result/{self._announcer.run_id}/{shown.state_event(chunk, wanted)}"
