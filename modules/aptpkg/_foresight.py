@@ -55,6 +55,10 @@ class _Choice(NamedTuple):
         )
 
 
+_Taken = tuple[list[_Choice], str]
+"""The alternatives of a dependency, and the package that the package manager takes."""
+
+
 class System(NamedTuple):
     """What decides what an installation brings.
 
@@ -74,16 +78,21 @@ def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list
     """Return what installing each of ``orders``, one after the other, will change.
 
     An order has the wanted packages, and a version for each, or None. The result ends before the first order that is
-    in doubt: a package is in no source, an installed one would change, or the package manager has a choice.
+    in doubt: a package is in no source, an installed one would change, or the package manager has a choice. It has one,
+    too, if what a later order asks for would do for an earlier one: in a common call it takes what is asked for first.
     """
     shop = _Shop(system)
     there = _There(system)
     shop.learn(name for order in orders for name in order)
     # Asking costs more than thinking: this learns of all orders at once what each will need below.
-    _brought({name: None for order in orders for name in order if shop.get(name)}, shop, there)
+    _brought({name: None for order in orders for name in order if shop.get(name)}, shop, there, [])
     found = []
+    taken: list[_Taken] = []
     for order in orders:
-        brought = _brought(order, shop, there)
+        asked = {name: fields for name in order if name not in there.versions and (fields := shop.get(name))}
+        if any(_has_other(choices, chosen, asked) for choices, chosen in taken):
+            break
+        brought = _brought(order, shop, there, taken)
         if brought is None:
             break
         found.append({name: {"old": "", "new": fields["Version"]} for name, fields in brought.items()})
@@ -141,8 +150,10 @@ class _There:
             self.provided.setdefault(name, set()).add(version)
 
 
-def _brought(order: Mapping[str, str | None], shop: _Shop, there: _There) -> dict[str, Fields] | None:
-    """Return the new packages that an order brings, None if that is in doubt."""
+def _brought(
+    order: Mapping[str, str | None], shop: _Shop, there: _There, taken: list[_Taken]
+) -> dict[str, Fields] | None:
+    """Return the new packages that an order brings, None if that is in doubt; add to ``taken`` which were chosen."""
     shop.learn(order)
     brought: dict[str, Fields] = {}
     for name, version in order.items():
@@ -156,7 +167,7 @@ def _brought(order: Mapping[str, str | None], shop: _Shop, there: _There) -> dic
         brought[name] = fields
     asked = dict(brought)
     waiting = list(brought)
-    open_clauses: list[tuple[list[_Choice], str]] = []
+    open_clauses: list[_Taken] = []
     while waiting:
         clauses = [each for name in waiting for each in _clauses(brought[name], recommends=there.recommends)]
         clauses = [each for each in clauses if not _is_met(each[0], there, asked)]
@@ -175,7 +186,10 @@ def _brought(order: Mapping[str, str | None], shop: _Shop, there: _There) -> dic
                     return None
                 brought[chosen] = fields
                 waiting.append(chosen)
-    return None if any(_has_other(choices, chosen, brought) for choices, chosen in open_clauses) else brought
+    if any(_has_other(choices, chosen, brought) for choices, chosen in open_clauses):
+        return None
+    taken += open_clauses
+    return brought
 
 
 def _is_met(choices: list[_Choice], there: _There, asked: Mapping[str, Fields]) -> bool:

@@ -45,10 +45,10 @@ def shares(offers, orders, *, installed=OLD, provided=(), recommends=True):
         ({"Depends": "d | shell"}, {}, {"d": {}}, ["a", "b"]),
         ({"Depends": "shell (>= 2)"}, {}, {"shell": {}}, []),
         ({}, {"Recommends": "shell (>= 2)"}, {"shell": {}}, ["a"]),
-        ({"Depends": "d | b"}, {}, {"d": {}}, ["ad", "b"]),
+        ({"Depends": "d | b"}, {}, {"d": {}}, ["ad"]),
         ({}, {"Depends": "d | a"}, {"d": {}}, ["a", "b"]),
         ({"Depends": "d | e, e"}, {}, {"d": {}, "e": {}}, []),
-        ({"Depends": "d | v"}, {"Provides": "v"}, {"d": {"Provides": "v"}}, ["ad", "b"]),
+        ({"Depends": "d | v"}, {"Provides": "v"}, {"d": {"Provides": "v"}}, ["ad"]),
         ({"Depends": "v"}, {}, {"d": {"Provides": "v"}}, ["ad", "b"]),
         ({"Depends": "v"}, {}, {"d": {"Provides": "v"}, "e": {"Provides": "v"}}, []),
         ({"Depends": "v (>= 2)"}, {}, {"d": {"Provides": "v"}}, []),
@@ -71,7 +71,16 @@ def test_what_ends_the_answer():
 def test_what_is_asked_for_comes_first():
     mail = {"exim": {"Provides": "mta"}, "postfix": {"Provides": "mta"}, "cron": {"Recommends": "exim | mta"}}
     assert shares(mail, [{"cron": None, "postfix": None}]) == ["cronpostfix"]
-    assert shares(mail, [{"cron": None}, {"postfix": None}]) == ["cronexim", "postfix"]
+    assert shares(mail, [{"cron": None}, {"postfix": None}]) == ["cronexim"]
+    assert shares(mail, [{"cron": None}, {"exim": None}]) == ["cronexim", ""]
+
+
+@pytest.mark.parametrize("later", [{"Provides": "clock"}, {"Provides": "clock", "Conflicts": "d"}])
+def test_what_a_later_order_asks_for_and_would_do_for_an_earlier_one_ends_the_answer(later):
+    offers = {"a": {"Recommends": "d | clock"}, "b": {}, "c": later, "d": {"Provides": "clock"}}
+    assert shares(offers, ["a", "b", "c"]) == ["ad", "b"]
+    assert shares(offers, ["a", "b", "d"]) == ["ad", "b", ""]
+    assert shares(offers, ["c", "a", "b"]) == ["c", "a", "b"]
 
 
 def test_recommended_packages_only_where_they_are_installed():
