@@ -12,7 +12,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
@@ -350,6 +350,16 @@ def _interrupt(number: int) -> None:
     raise Interrupted(number)
 
 
+class Stoppable(Protocol):
+    """A run that signals end, of this host or of a fleet."""
+
+    def stop(self, reason: str) -> None:
+        """Start nothing more."""
+
+    def cancel(self, reason: str) -> None:
+        """Start nothing more, and end what runs."""
+
+
 class Ending:
     """What signals do to a run: the first one stops it, a later one or the end of the grace period cancels it.
 
@@ -358,7 +368,7 @@ class Ending:
     after the first of them the running states are cancelled. SIGQUIT cancels at once.
     """
 
-    def __init__(self, run: Run, say: Callable[[str], None], grace: float) -> None:
+    def __init__(self, run: Stoppable, say: Callable[[str], None], grace: float) -> None:
         self._run = run
         self._say = say
         self._grace = grace

@@ -17,6 +17,7 @@ import msgspec
 from asyncstate._version import __version__
 from asyncstate.errors import AsyncStateError, BoardError, CompileError, Issue, MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.board import first_error
 from asyncstate.fleet.others import Others
 from asyncstate.fleet.part import host_plan, part_of
 from asyncstate.fleet.protocol import (
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
+_ANEW = 720
+"""After so many signs of life a host says anew what it is: grains change, and a board forgets what is old."""
 LEASE = 5.0
 """Seconds between two signs of life."""
 
@@ -63,7 +66,8 @@ class Agent:
     """The agent of one host.
 
     ``accept(offer)`` returns why an offer is not taken, "" if it is; it raises MessageRefused for one that is to be
-    passed over in silence, such as an old one. ``allow(offer, plan)`` returns why a plan may not run.
+    passed over in silence, such as an old one. ``allow(offer, plan)`` returns why a plan may not run. ``ready`` is
+    called once the host takes offers.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class Agent:
         allow: Callable[[Offer, Plan], list[str]] = lambda _offer, _plan: [],
         lease: float = LEASE,
         draw: Callable[[], str] = lambda: os.urandom(16).hex(),
+        ready: Callable[[], None] = lambda: None,
     ) -> None:
         self.board = board
         self.host = host
@@ -86,6 +91,7 @@ class Agent:
         self.draw = draw
         self.allow = allow
         self._memory = memory
+        self._ready = ready
         self._accept = accept
         self._lease = lease
         self._kept: dict[str, Kept] = {}
@@ -106,9 +112,10 @@ class Agent:
                         if kept.go and not kept.ended:
                             self._begun.add(kept.offer.run)
                             group.start_soon(Member(self, kept.offer).take_part)
+                    self._ready()
                     await self.unless_running(lambda: self._take_offers(group))
             except* BoardError as errors:
-                raise _first(errors) from None
+                raise first_error(errors) from None
 
     async def _take_offers(self, group: TaskGroup) -> None:
         async for entry in self.board.watch(subjects.offer(self.host)):
@@ -144,6 +151,8 @@ class Agent:
             await self.board.put(subjects.lease(self.host), encode(lease))
             beat += 1
             await anyio.sleep(self._lease)
+            if not beat % _ANEW:
+                await self._introduce()
 
     def _read_offer(self, key: str, value: bytes) -> Offer | None:
         """Return an offer that is not under way, None for one that is refused."""
@@ -352,7 +361,7 @@ class Member:
             try:
                 await task()
             except* BoardError as errors:
-                lost.append(_first(errors))
+                lost.append(first_error(errors))
                 others.give_up(f"The server of the fleet is out of reach: {lost[-1]}")
 
         async with anyio.create_task_group() as group:
@@ -380,10 +389,3 @@ def _tell_past(plan: Plan, prepared: Prepared, others: Others, events: Sequence[
         checked = ended.get(checks.get(node, -1))
         unforeseen = outcome.result is False and checked is not None and checked.result is not False
         others.ended(node, msgspec.structs.replace(outcome, unforeseen=unforeseen))
-
-
-def _first(errors: BaseExceptionGroup[BoardError]) -> BoardError:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error if isinstance(error, BoardError) else BoardError(str(error))

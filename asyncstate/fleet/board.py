@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import msgspec
 
+from asyncstate.errors import BoardError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
@@ -30,6 +32,14 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     subject: str
     data: bytes
     sequence: int
+
+
+def first_error(errors: BaseExceptionGroup[BoardError]) -> BoardError:
+    """Return one of the errors that the tasks of a group have raised."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, BoardError) else BoardError(str(error))
 
 
 class Board(Protocol):

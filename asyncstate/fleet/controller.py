@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
 
-from asyncstate.errors import CompileError, FleetError, Issue, MessageRefused
+from asyncstate.errors import BoardError, CompileError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.board import first_error
 from asyncstate.fleet.join import join
 from asyncstate.fleet.protocol import (
     FINISHED,
     Go,
-    HostInfo,
     HostPlan,
     Lease,
     Lost,
@@ -30,11 +31,11 @@ from asyncstate.fleet.protocol import (
     Pulse,
     Report,
     RunRecord,
-    Stop,
     decode,
     encode,
     require_fields,
 )
+from asyncstate.fleet.records import host_infos, stop_hosts
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.event import RunFinished, decode_event
 from asyncstate.nearest import nearest
@@ -93,10 +94,11 @@ class FleetEnd(msgspec.Struct, frozen=True):
         """0: success on all hosts; 1: nothing began; 2: a state failed, or a host; else that of a cancellation."""
         if self.issues:
             return 1
-        codes = {each.exit_code for each in self.hosts.values()} - {0}
+        if self.cancelled in signal.Signals.__members__:
+            return 128 + signal.Signals[self.cancelled]
         if self.cancelled:
             return 125
-        return 0 if not codes else 2
+        return 2 if any(each.exit_code for each in self.hosts.values()) else 0
 
 
 class Observer:
@@ -156,7 +158,13 @@ class Controller:
 
     async def drive(self) -> FleetEnd:
         """Do the run. Raises BoardError; FleetError if no host fits the target."""
-        await self._learn_hosts()
+        try:
+            return await self._drive()
+        except* BoardError as errors:
+            raise first_error(errors) from None
+
+    async def _drive(self) -> FleetEnd:
+        self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
         hosts = self._targets()
         await self._begin(hosts)
         async with anyio.create_task_group() as group:
@@ -171,17 +179,6 @@ class Controller:
         return end
 
     # who
-
-    async def _learn_hosts(self) -> None:
-        for entry in await self._board.entries(subjects.host()):
-            try:
-                _, host = subjects.parts(entry.key)
-                info = decode(entry.value, HostInfo)
-                require_fields(info, run="", host=host)
-            except (MessageRefused, ValueError) as error:
-                log.warning("What a host says of itself at %s is refused: %s", entry.key, error)
-                continue
-            self._grains[host] = info.grains
 
     def _targets(self) -> list[str]:
         target = self._request.target
@@ -296,9 +293,7 @@ class Controller:
                 group.start_soon(cancelled)
 
     async def _stop(self, hosts: list[str], reason: str, *, now: bool) -> None:
-        for host in hosts:
-            stop = Stop(run=self._run, host=host, reason=reason, now=now)
-            await self._tell(subjects.stop(host, self._run), stop)
+        await stop_hosts(self._board, self._signer, self._run, hosts, reason, now=now)
 
     # the run
 

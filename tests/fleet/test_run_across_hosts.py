@@ -331,7 +331,7 @@ def test_cancelling_stops_all_hosts(now):
         return world, end
 
     world, end = play(scenario())
-    assert end.exit_code == 125
+    assert end.exit_code == 130
     assert end.cancelled == "SIGINT"
     assert world.ran() == ([] if now else [("r1", "a")])
     assert set(end.hosts) == {"db1", "lb1", "web1"}

@@ -1,0 +1,40 @@
+"""``asyncstate fleet cancel``: stops a run across hosts, whoever started it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.framework import Command, option
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+
+@click.command(
+    "cancel",
+    cls=Command,
+    examples=(("asyncstate fleet cancel 4be1", "The run whose ID begins so: hosts start no further states."),),
+)
+@click.argument("run")
+@option("--now", section="Run", is_flag=True, help="End the states that run, too.")
+@connection_options
+@click.pass_obj
+def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
+    """Let all hosts of RUN start nothing more. RUN is an ID, or a unique beginning of one."""
+    from asyncstate.cli.event_loop import run_on
+
+    return run_on("asyncio", lambda: _cancel(console, run, options, now=now))
+
+
+async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: bool) -> int:
+    from asyncstate.fleet.records import find_record, stop_hosts
+
+    board, signer = operator_of(options)
+    async with board:
+        record = await find_record(board, run)
+        await stop_hosts(board, signer, record.run, record.hosts, "it was cancelled by fleet cancel", now=now)
+    console.lines([f"{record.run}: {len(record.hosts)} hosts were told to stop"])
+    return 0

@@ -1,0 +1,53 @@
+"""What the commands of a fleet's parties share: where the server is, and who asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.fleet.credentials import Credentials
+    from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.fleet.signing import OperatorSigner
+
+
+def connection_options(function: Any) -> Any:
+    """Add the options that say where the server is, and with which credentials."""
+    decorators: tuple[Callable[[Any], Any], ...] = (
+        option(
+            "--creds",
+            section="Run",
+            required=True,
+            metavar="FILE",
+            envvar="ASYNCSTATE_FLEET_CREDS",
+            help="Credentials: of `asyncstate fleet enroll` for a host, operator.creds of `fleet up` for an operator.",
+        ),
+        option(
+            "--nats",
+            section="Run",
+            required=True,
+            metavar="URL",
+            envvar="ASYNCSTATE_FLEET_NATS",
+            help="Address of the server, as `asyncstate fleet up` prints it.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def operator_of(options: dict[str, Any]) -> tuple[NatsBoard, OperatorSigner]:
+    """Return the board and the key of an operator. Raises UsageError for credentials of a host, FleetError."""
+    from asyncstate.fleet import credentials
+    from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.fleet.signing import OperatorSigner
+
+    own: Credentials = credentials.read(options["creds"])
+    if own.role != credentials.OPERATOR:
+        raise click.UsageError(f"{options['creds']} is that of host {own.name}: this needs an operator's")
+    return NatsBoard(options["nats"], own), OperatorSigner(own.signs)

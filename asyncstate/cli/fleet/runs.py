@@ -1,0 +1,48 @@
+"""``asyncstate fleet runs``: the runs across hosts that the server keeps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import data_option
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+
+@click.command("runs", cls=Command, examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
+@connection_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, **options: Any) -> int:
+    """List the runs across hosts, newest first: when, what, on how many hosts, how it ended."""
+    from asyncstate.cli.event_loop import run_on
+
+    return run_on("asyncio", lambda: _list(console, options))
+
+
+async def _list(console: Console, options: dict[str, Any]) -> int:
+    import msgspec
+
+    from asyncstate.fleet.records import run_records
+
+    board, _ = operator_of(options)
+    async with board:
+        records = await run_records(board)
+    if console.out != "human":
+        console.data([msgspec.to_builtins(record) for record in records])
+        return 0
+    for record in records:
+        begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.begun))
+        ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
+        what = ", ".join(record.sls) or "highstate"
+        dry = " (dry run)" if record.options.test else ""
+        console.lines([f"{record.run}  {begun}  {what}{dry} on {len(record.hosts)} hosts ({record.target}): {ended}"])
+    if not records:
+        console.say("no runs yet")
+    return 0

@@ -1,0 +1,237 @@
+"""This host, as its agent uses it: runs like those of `asyncstate apply`, in the same journal, under the same lock."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+import msgspec
+
+from asyncstate import filesystem
+from asyncstate.errors import FleetError
+from asyncstate.fleet import policy, replay
+from asyncstate.fleet.station import Kept
+from asyncstate.fleet.subjects import token
+from asyncstate.journal.entry import FINISHED, UNDER_WAY
+from asyncstate.journal.store import Journal
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.hooks import MOD_WATCH
+from asyncstate.redact.shown import ShownPlan
+from asyncstate.runtime import StateRuntime
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from asyncstate.config import Settings
+    from asyncstate.fleet.others import Others
+    from asyncstate.fleet.part import Part
+    from asyncstate.fleet.protocol import Offer
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
+    from asyncstate.run.handle import Run
+
+log: logging.Logger = get_logger(__name__)
+
+_RUN: Final = "fleet_run"
+"""Where the journal has the fleet's run of a run of this host."""
+_SUFFIX: Final = ".run"
+_MOST_KEPT: Final = 200
+"""How many runs are kept that have ended."""
+
+
+class LocalStation:
+    """This host. ``settings`` are those of every run; an offer may replace some of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def grains(self) -> Mapping[str, Any]:
+        """Return the grains of this host."""
+        async with StateRuntime(self._settings) as runtime:
+            return dict(runtime.host.grains)
+
+    @asynccontextmanager
+    async def prepare(self, offer: Offer) -> AsyncIterator[LocalPart]:
+        """Compile what is offered."""
+        async with StateRuntime(self._settings_for(offer)) as runtime:
+            options = offer.options
+            plan = await runtime.compile(
+                list(offer.sls) or None, saltenv=options.saltenv, exclude=options.exclude, remote=True
+            )
+            yield LocalPart(runtime, offer, plan)
+
+    def _settings_for(self, offer: Offer) -> Settings:
+        settings, options = self._settings, offer.options
+        changed: dict[str, Any] = {"test": options.test}
+        if settings.journaled == "off":
+            changed["journal"] = "on"  # an agent that is killed goes on from it
+        if options.concurrency is not None:
+            changed["concurrency"] = options.concurrency
+        if options.pillar:
+            from asyncstate.sources.pillar_merge import merge  # noqa: PLC0415 - few runs bring pillar data
+
+            changed["pillar"] = merge(
+                settings.pillar,
+                options.pillar,
+                settings.pillar_source_merging_strategy,
+                settings.renderer,
+                settings.pillar_merge_lists,
+            )
+        return msgspec.structs.replace(settings, **changed)
+
+
+class LocalPart:
+    """A part that is compiled on this host; a `asyncstate.fleet.station.Prepared`."""
+
+    def __init__(self, runtime: StateRuntime, offer: Offer, plan: Plan) -> None:
+        self.plan: Plan = plan
+        self.shown: ShownPlan = ShownPlan(plan, runtime.secrets)
+        self._runtime = runtime
+        self._offer = offer
+
+    def can_watch(self, module: str) -> bool:
+        """Whether a state module has ``mod_watch``."""
+        return self._runtime.host.loaders["states"].has(f"{module}.{MOD_WATCH}")
+
+    async def past_events(self) -> Sequence[AnyEvent] | None:
+        """Return the events of the part if it came to its end before; None if it did not."""
+
+        def read() -> Sequence[AnyEvent] | None:
+            journal = Journal.open(self._runtime.settings.state_dir, write=True)
+            try:
+                found = self._entry(journal)
+                return list(journal.events(found.id)) if found is not None and found.ending == FINISHED else None
+            finally:
+                journal.close()
+
+        return await anyio.to_thread.run_sync(read)
+
+    def _entry(self, journal: Journal) -> RunEntry | None:
+        return next((entry for entry in journal.runs() if entry.about.get(_RUN) == self._offer.run), None)
+
+    async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Run:
+        """Return the run of a part."""
+        resume = await anyio.to_thread.run_sync(self._cut_off) if again and not self._offer.options.test else None
+        return self._runtime.run(
+            part.plan,
+            observers=[observe],
+            about={"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run},
+            resume=resume,
+            events=False,
+            wait=self._offer.patience,
+            elsewhere=others,
+        )
+
+    def _cut_off(self) -> str | None:
+        journal = Journal.open(self._runtime.settings.state_dir, write=True)
+        try:
+            found = self._entry(journal)
+            return None if found is None or found.ending in {FINISHED, UNDER_WAY} else found.id
+        finally:
+            journal.close()
+
+
+class RunFiles:
+    """What this host keeps of its runs: a private file each. An `asyncstate.fleet.station.Memory`."""
+
+    def __init__(self, state_dir: str, host: str) -> None:
+        self._folder = os.path.join(state_dir, "fleet", token(host))
+
+    async def load(self) -> dict[str, Kept]:
+        """Return all runs that are kept. Raises FleetError."""
+        return await anyio.to_thread.run_sync(self._load)
+
+    async def save(self, kept: Kept) -> None:
+        """Keep this of a run, on disk before it returns. Raises FleetError."""
+        await anyio.to_thread.run_sync(self._save, kept)
+
+    def _load(self) -> dict[str, Kept]:
+        found: dict[str, Kept] = {}
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            names = [name for name in filesystem.listdir(self._folder) if name.endswith(_SUFFIX)]
+            for name in names:
+                with filesystem.open_read(os.path.join(self._folder, name)) as file:
+                    data = file.read()
+                try:
+                    kept = msgspec.json.decode(data, type=Kept)
+                except (msgspec.MsgspecError, UnicodeDecodeError):
+                    log.warning("%s in %s is damaged and passed over", name, self._folder)
+                    continue
+                found[kept.offer.run] = kept
+            over = sorted((kept for kept in found.values() if kept.ended), key=lambda kept: kept.offer.issued)
+            for kept in over[:-_MOST_KEPT]:
+                filesystem.remove(self._path(kept.offer.run))
+                del found[kept.offer.run]
+        except OSError as error:
+            raise self._trouble(error) from error
+        return found
+
+    def _save(self, kept: Kept) -> None:
+        self.write(self._path(kept.offer.run), msgspec.json.encode(kept))
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of this folder, at once or not at all, on disk before it returns. Raises FleetError."""
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            with filesystem.Replacement(path, 0o600, is_temporary=False) as new:
+                new.write(data)
+                new.commit(sync=True)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _path(self, run: str) -> str:
+        return os.path.join(self._folder, f"{token(run)}{_SUFFIX}")
+
+    def _trouble(self, error: OSError) -> FleetError:
+        return FleetError(f"what this host keeps of its runs, {self._folder}: {error.strerror or error}")
+
+    # which offers are taken
+
+    def taken(self, enrolled: float) -> replay.Taken:
+        """Return which runs this host took; ``enrolled`` is the time of its credentials. Raises FleetError."""
+        path = self._taken_path()
+        try:
+            with filesystem.open_read(path) as file:
+                return msgspec.json.decode(file.read(), type=replay.Taken)
+        except FileNotFoundError:
+            return replay.Taken(closed=enrolled)
+        except OSError as error:
+            raise self._trouble(error) from error
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise FleetError(f"{path} is damaged: which runs were taken is unknown. Enrol the host again.") from None
+
+    def keep_taken(self, taken: replay.Taken) -> None:
+        """Keep which runs this host took, on disk before it returns. Raises FleetError."""
+        self.write(self._taken_path(), msgspec.json.encode(taken))
+
+    def _taken_path(self) -> str:
+        return os.path.join(self._folder, "taken")
+
+
+class Gate:
+    """What this host takes part in: no run twice, and nothing that its policy forbids."""
+
+    def __init__(self, files: RunFiles, allowed: policy.Policy, *, enrolled: float, wall: Callable[[], float]) -> None:
+        self._files = files
+        self._policy = allowed
+        self._wall = wall
+        self._taken = files.taken(enrolled)
+
+    def accept(self, offer: Offer) -> str:
+        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
+        self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
+        self._files.keep_taken(self._taken)
+        return "; ".join(policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test))
+
+    def allow(self, _offer: Offer, plan: Plan) -> list[str]:
+        """Return why a plan may not run."""
+        return policy.refusals_of_plan(
+            self._policy,
+            sls=[chunk.sls for chunk in plan.chunks],
+            functions=[chunk.function for chunk in plan.chunks],
+        )

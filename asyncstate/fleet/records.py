@@ -1,0 +1,109 @@
+"""What the board has of hosts and runs, for operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from asyncstate.errors import FleetError, MessageRefused
+from asyncstate.fleet import subjects
+from asyncstate.fleet.protocol import HostInfo, Lease, RunRecord, Stop, decode, encode, require_fields
+from asyncstate.logs.loggers import get_logger
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable
+
+    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.protocol import Signer
+
+log: logging.Logger = get_logger(__name__)
+
+_LONGEST: Final = 60.0
+"""Seconds that `signs_of_life` listens at most."""
+
+
+async def host_infos(board: Board) -> dict[str, HostInfo]:
+    """Return what each host that was ever there says of itself."""
+    found: dict[str, HostInfo] = {}
+    for entry in await board.entries(subjects.host()):
+        try:
+            _, host = subjects.parts(entry.key)
+            info = decode(entry.value, HostInfo)
+            require_fields(info, run="", host=host)
+        except (MessageRefused, ValueError) as error:
+            log.warning("What a host says of itself at %s is refused: %s", entry.key, error)
+            continue
+        found[host] = info
+    return found
+
+
+async def signs_of_life(board: Board) -> set[str]:
+    """Return the hosts that give a sign of life within the time in which they promise to."""
+    before: dict[str, Lease] = {}
+    there: set[str] = set()
+    for entry in await board.entries(subjects.lease()):
+        lease = _lease(entry.key, entry.value)
+        if lease is not None:
+            before[lease.host] = lease
+    if not before:
+        return there
+    listen = min(1.5 * max(lease.interval for lease in before.values()), _LONGEST)
+    with anyio.move_on_after(listen):
+        async for entry in board.watch(subjects.lease()):
+            lease = _lease(entry.key, entry.value)
+            if lease is not None and lease != before.get(lease.host):
+                there.add(lease.host)
+                if there >= before.keys():
+                    break
+    return there
+
+
+def _lease(key: str, value: bytes) -> Lease | None:
+    try:
+        _, host = subjects.parts(key)
+        lease = decode(value, Lease)
+        require_fields(lease, run="", host=host)
+    except (MessageRefused, ValueError) as error:
+        log.warning("A lease at %s is refused: %s", key, error)
+        return None
+    return lease
+
+
+async def run_records(board: Board) -> list[RunRecord]:
+    """Return the records of all runs that the board has, newest first."""
+    found: list[RunRecord] = []
+    for entry in await board.entries(subjects.run()):
+        try:
+            found.append(decode(entry.value, RunRecord))
+        except MessageRefused as error:
+            log.warning("The record at %s is refused: %s", entry.key, error)
+    return sorted(found, key=lambda record: (-record.begun, record.run))
+
+
+async def find_record(board: Board, run: str) -> RunRecord:
+    """Return the record of a run, by its ID or a unique beginning. Raises FleetError, which names the nearest."""
+    records = {record.run: record for record in await run_records(board)}
+    fitting = [record for name, record in records.items() if name.startswith(run)]
+    if run in records:
+        return records[run]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise FleetError(
+            f"{run!r} is the beginning of {len(fitting)} runs: {', '.join(each.run for each in fitting[:5])}"
+        )
+    near = nearest(run, list(records))
+    hint = f"did you mean {near!r}?" if near else "`asyncstate fleet runs` lists them"
+    raise FleetError(f"there is no run {run!r} on the board: {hint}")
+
+
+async def stop_hosts(
+    board: Board, signer: Signer, run: str, hosts: Iterable[str], reason: str, *, now: bool = False
+) -> None:
+    """Let hosts start nothing more in a run; with ``now``, end what runs, too."""
+    for host in hosts:
+        key = subjects.stop(host, run)
+        await board.put(key, signer.seal(encode(Stop(run=run, host=host, reason=reason, now=now)), key))

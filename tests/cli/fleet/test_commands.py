@@ -1,0 +1,155 @@
+"""The commands of a fleet with a real server and real agents, each a process of its own, on this machine."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from fleet_server import PATIENCE, FleetServer
+
+from asyncstate.fleet import credentials
+
+TREES = {
+    "db1": "database:\n  cmd.run:\n    - name: echo db >> {out}/log\n",
+    "web1": "site:\n  cmd.run:\n    - name: echo web >> {out}/log\n    - require:\n      - {{host: 'G@role:db', cmd: database}}\n",
+    "lb1": "balance:\n  cmd.run:\n    - name: echo lb >> {out}/log\n    - require:\n      - {{host: web1, sls: app}}\n",
+}
+
+
+class Commands:
+    """A server, three agents, and an operator's command line."""
+
+    def __init__(self, home):
+        self.home = home
+        self.out = home / "out"
+        self.out.mkdir()
+        self.server = FleetServer(home)
+        self.agents = {}
+
+    def start(self):
+        self.server.start()
+        for host, text in TREES.items():
+            root = self.home / host
+            root.mkdir()
+            (root / "app.sls").write_text(text.format(out=self.out))
+            made = asyncio.run(self.server.enrol(host))
+            credentials.write(str(root / "creds"), made)
+            (root / "config.yaml").write_text(f"grains: {{role: {host.rstrip('1')}}}\n")
+            self.start_agent(host)
+
+    def start_agent(self, host):
+        root = self.home / host
+        command = [
+            *self._program("agent", "--id", host, "--creds", str(root / "creds")),
+            *("--file-root", str(root), "--config", str(root / "config.yaml")),
+        ]
+        with open(root / "stderr", "a", encoding="utf-8") as stderr:
+            process = subprocess.Popen(
+                command,
+                env=self._environ(host),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+        self.agents[host] = process
+        alarm = threading.Timer(PATIENCE, process.kill)
+        alarm.start()
+        line = process.stdout.readline()
+        alarm.cancel()
+        assert line == f"ready {host}\n", (root / "stderr").read_text()
+
+    def stop(self):
+        for process in self.agents.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self.agents.values():
+            try:
+                process.wait(PATIENCE)
+            finally:
+                process.kill()
+                process.wait()
+                process.stdout.close()
+        self.server.stop()
+
+    def operator(self, *words):
+        command = self._program(*words, "--creds", os.path.join(self.server.folder.path, "operator.creds"))
+        return subprocess.run(
+            command, env=self._environ("operator"), capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+
+    def _program(self, *words):
+        return [sys.executable, "-m", "asyncstate", "fleet", *words, "--nats", self.server.url]
+
+    def _environ(self, name):
+        home = str(self.home / name)
+        return {
+            **os.environ,
+            "HOME": home,
+            "ASYNCSTATE_STATE_DIR": f"{home}/state",
+            "ASYNCSTATE_CACHEDIR": f"{home}/cache",
+        }
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    commands = Commands(tmp_path_factory.mktemp("fleet"))
+    try:
+        commands.start()
+        yield commands
+    finally:
+        commands.stop()
+
+
+def test_a_run_across_three_hosts(fleet):
+    done = fleet.operator("apply", "app", "--target", "*", "--out", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert list(rows) == ["db1", "lb1", "web1"]
+    assert [[row["__id__"] for row in each.values()] for each in rows.values()] == [["database"], ["balance"], ["site"]]
+    assert all(row["result"] for each in rows.values() for row in each.values())
+    assert (fleet.out / "log").read_text() == "db\nweb\nlb\n"
+
+    listed = json.loads(fleet.operator("runs", "--out", "json").stdout)
+    assert [(each["hosts"], each["exit_code"]) for each in listed] == [(["db1", "lb1", "web1"], 0)]
+    again = fleet.operator("cancel", listed[0]["run"][:6])
+    assert again.stdout == f"{listed[0]['run']}: 3 hosts were told to stop\n"
+
+
+def test_a_dry_run_for_people_and_as_events(fleet):
+    before = (fleet.out / "log").read_text() if (fleet.out / "log").exists() else ""
+    done = fleet.operator("apply", "app", "--target", "* and not lb1", "--test")
+    assert done.returncode == 0, done.stderr
+    assert "ID: site" in done.stdout
+    assert "2 hosts, 0 failed" in done.stdout
+    done = fleet.operator("apply", "app", "--target", "db1", "--test", "--out", "jsonl")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {event["host"] for event in events} == {"db1"}
+    assert [events[0]["event"], events[-1]["event"]] == ["run_started", "run_finished"]
+    assert ((fleet.out / "log").read_text() if (fleet.out / "log").exists() else "") == before
+
+
+def test_a_target_that_is_missing_is_told_with_host_file_and_line(fleet):
+    done = fleet.operator("apply", "app", "--target", "L@web1,lb1", "--out", "json")
+    assert done.returncode == 1
+    assert "No host of this run fits requisite [require: {host: G@role:db, cmd: database}]" in done.stderr
+    assert f"web1:{fleet.home}/web1/app.sls:2" in done.stderr
+
+
+def test_who_is_there(fleet):
+    found = json.loads(fleet.operator("status", "--out", "json").stdout)
+    assert {host: each["there"] for host, each in found.items()} == dict.fromkeys(["db1", "lb1", "web1"], True)
+
+
+def test_mistakes_of_use_say_what_to_do(fleet):
+    done = fleet.operator("apply", "app", "--target", "web2")
+    assert done.returncode == 1
+    assert "no host fits the target 'web2': did you mean 'web1'?" in done.stderr
+    done = fleet.operator("cancel", "zzz")
+    assert (done.returncode, "there is no run 'zzz'" in done.stderr) == (1, True)
+    done = fleet.operator("agent")
+    assert done.returncode == 1
+    assert "is an operator's. `asyncstate fleet enroll` makes those of a host." in done.stderr
